@@ -16,7 +16,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{canonicalize, parallel};
 
-/// Names of lock files, either of which is a sign of a root module.
+/// Names of lock files, which are signs of root modules.
 const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
 
 /// A search for root modules below one directory.
@@ -54,7 +54,8 @@ struct SearchedDirectory {
     now: Evidence,
     /// State at the base revision, if a change is under review.
     before: Evidence,
-    unlikely: Option<Unlikely>,
+    /// Whether its configuration could be that of a root module.
+    is_possible: bool,
 }
 
 /// Signs of root modules in the files of a directory.
@@ -65,14 +66,6 @@ struct Evidence {
     calls: Vec<PathBuf>,
     /// Directory of the unit's module, if it is a unit.
     runs: Option<PathBuf>,
-}
-
-/// Reason why a directory with a configuration is not a root module.
-enum Unlikely {
-    /// Its path contains a usual name for modules, examples, tests or templates.
-    Name,
-    /// The search starts there, and its configuration has no sign of a root module.
-    Start,
 }
 
 /// Modules that other directories call, and modules that units run.
@@ -122,19 +115,16 @@ impl RootSearch<'_, '_> {
         };
         let reached: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), own_callees(one))).collect();
         let mut found = SearchResult::default();
-        for SearchedDirectory { directory, root, is_unit, now, unlikely, .. } in read {
+        for SearchedDirectory { directory, root, is_unit, now, is_possible, .. } in read {
             let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
             match now.sign {
                 _ if former.contains(&directory) && filter.takes(&directory) => {
                     let former_root = (!is_unit).then(|| root.path.clone());
                     found.roots.push(FoundRoot { former_root, ..root });
                 }
-                None if callees.contains(&directory) => {}
-                None => match unlikely {
-                    Some(Unlikely::Name) => found.others.skipped_by_name.push(root.path),
-                    Some(Unlikely::Start) => found.others.without_sign.push(root.path),
-                    None => {}
-                },
+                None if !is_possible || callees.contains(&directory) => {}
+                None if directory == **canonical => found.others.without_sign.push(root.path),
+                None => found.others.skipped_by_name.push(root.path),
                 Some(sign) if !callees.leave(&directory, sign) => {}
                 Some(_) if !filter.takes(&directory) => {
                     found.passed_over.insert(directory, (kind, RootStatus::Excluded));
@@ -178,11 +168,8 @@ impl RootSearch<'_, '_> {
                 sign_of(&module, has_lock_file).or(included)
             }
         };
-        let unlikely = match sign {
-            None if is_among_modules(below) => module.is_likely_root(with_modules).then_some(Unlikely::Name),
-            None => (below.as_os_str().is_empty() && module.has_requirements()).then_some(Unlikely::Start),
-            Some(_) => None,
-        };
+        let is_of_modules = is_among_modules(below) && module.is_likely_root(with_modules);
+        let is_possible = is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
         let calls = calls_to_others(&module).collect();
         let change = session.options.change.as_ref();
         let source = unit.as_ref().and_then(Unit::source_location);
@@ -199,7 +186,7 @@ impl RootSearch<'_, '_> {
         });
         let before = before.unwrap_or_else(|| now.clone());
         let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
-        SearchedDirectory { directory, root, is_unit, now, before, unlikely }
+        SearchedDirectory { directory, root, is_unit, now, before, is_possible }
     }
 }
 

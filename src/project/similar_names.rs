@@ -209,7 +209,7 @@ impl WellKnown {
     ///
     /// - its namespace and name differ in a letter, or in similar letters,
     /// - its namespace does, with a different name,
-    /// - its namespace extends a well-known one, which has no such extension: `hashicorp-official/x`, `hashicorp-aws/x`,
+    /// - its namespace extends a well-known one: `hashicorp-official/x`, `hashicorp-aws/x`,
     /// - its namespace is the vendor of a provider in `hashicorp`: `aws/aws`, `microsoft/azurerm`.
     fn imitated(&self, namespace: &str, name: &str) -> Option<String> {
         let provider = format!("{namespace}/{name}");

@@ -1,4 +1,4 @@
-//! Findings about the changes of a lock file under review, and about providers, namespaces and hosts that are new in it.
+//! Findings about changes of lock files under review, and about new providers, namespaces, hosts and publishers.
 
 use std::collections::BTreeSet;
 

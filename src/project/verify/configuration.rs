@@ -71,7 +71,7 @@ fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<
     Some(warning.help(Remedy::lock()))
 }
 
-/// The finding about recorded constraints that differ from those of `source`, which the locked version meets.
+/// The finding about recorded constraints that differ from the constraints of `source`. The locked version meets both.
 pub(super) fn constraints_differ<T: Locked>(
     code: Code,
     entry: &Entry<T>,

@@ -20,9 +20,9 @@ struct Ignore<T: Locked> {
     location: Location,
 }
 
-/// Removes the findings that comments in a lock file suppress; `about` returns the entry of a finding. In a change under
-/// review, a comment applies only if it was there before, about the same entry. Returns the findings about comments,
-/// with their entries.
+/// Removes the findings that comments in a lock file suppress; `about` returns the entry of a finding. In a change
+/// under review, a comment applies only if it was there before, about the same entry. Returns the findings about
+/// comments, with their entries.
 pub(super) fn apply<T: Locked>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,

@@ -11,7 +11,7 @@ use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::canonicalize;
 
-/// Identity of a finding: its message, and the texts that it is about. Line numbers are ignored, because lines may move.
+/// Identity of a finding: its message, and the texts that it is about, without line numbers, because lines may move.
 #[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
     root: PathBuf,

@@ -19,7 +19,7 @@ pub(super) struct ComparedEntry<'a> {
     entry: &'a Entry,
     /// Platforms that surely have no hash.
     findings: Vec<Diagnostic>,
-    /// Required platforms whose hashes are unknown; `None` if all platforms are required, and those of the release are
+    /// Required platforms whose hashes are unknown; `None` if all platforms of a release are required, and these are
     /// unknown.
     unknown: Option<Vec<Platform>>,
 }

@@ -98,8 +98,8 @@ fn check_address(root: &Root<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     errors.into_iter().map(|error| named.place(error)).collect()
 }
 
-/// An address that looks like a well-known one, unless the policy names it. `known` are the providers of the base, whose
-/// hosts are accepted.
+/// An address that looks like a well-known one, unless the policy names it. `known` contains the providers of the base,
+/// whose hosts are accepted.
 pub(in crate::project) fn looks_like_another(
     root: &RootModule,
     known: Option<&BTreeSet<ProviderAddress>>,

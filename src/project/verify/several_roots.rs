@@ -53,7 +53,8 @@ fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
     );
     let names = few(fewer.iter().map(|(_, root)| root.path.display()));
     let help = format!(
-        "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",
+        "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \
+        else name the dialect of each",
         other.name()
     );
     let warning = Diagnostic::finding(Code::MixedDialects, message)
