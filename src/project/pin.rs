@@ -107,7 +107,8 @@ impl Pins<'_> {
         let calls = read.package_calls().filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
         let calls: Vec<_> = calls.map(|call| (call, self.entry(call))).collect();
         let needs_commit = |(call, known): &&(&ModuleCall, Option<Arc<LockedModule>>)| {
-            known.is_none() && matches!(&call.source, ModuleSource::Remote(source) if names_reference(source))
+            let ModuleSource::Remote(source) = &call.source else { return false };
+            known.is_none() && matches!(Revision::of(source), Some(Revision::Head | Revision::Name(_)))
         };
         let asked = calls.iter().filter(needs_commit).map(|(call, _)| call.source.clone());
         if let Some(fetcher) = &modules.fetcher {
@@ -195,9 +196,4 @@ impl Pins<'_> {
             .and_then(|commit| module_edit::reference(call, dialect, &commit, Some(name.as_deref().unwrap_or(HEAD))));
         Ok(Some(edited))
     }
-}
-
-/// Whether a source in git names a branch or a tag, or nothing.
-fn names_reference(source: &RemoteSource) -> bool {
-    matches!(Revision::of(source), Some(Revision::Head | Revision::Name(_)))
 }

@@ -13,7 +13,7 @@ use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::fill::{Found, FoundArchive, Place, Stored, is_package};
 use super::mirrored::{Mirrored, RemovedFile};
-use super::releases::Versions;
+use super::releases::{Release, Versions};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
 use crate::project::session::Session;
@@ -71,8 +71,8 @@ impl<'a> Folder<'a> {
             Found::Archive(FoundArchive { zh, digest: Some(digest), .. }) if is_beside => {
                 let release = self.mirror.releases.get(address, version);
                 let mut all = verified.values().flat_map(BTreeMap::values);
-                let mut is_recorded =
-                    || release.is_some_and(|release| release.records_any(&digest)) && all.all(|other| other.zh != zh);
+                let mut records = release.into_iter().flat_map(Release::with_hashes);
+                let mut is_recorded = || records.any(|record| record.has(&digest)) && all.all(|other| other.zh != zh);
                 let dialect = self.mirror.releases.dialect_of(address);
                 if is_package(package, &zh, dialect, session)?.unwrap_or_else(&mut is_recorded) {
                     return Ok(Some(digest));

@@ -178,7 +178,8 @@ fn covered(
     if covered.is_empty() {
         covered.insert(Platform::current());
     }
-    let (hashes, known) = (kept_platforms::most_hashes(locks), covered.len());
+    let hashes = locks.values().map(|locked| locked.platform_hashes().count()).max().unwrap_or_default();
+    let known = covered.len();
     let errors = (hashes > known).then(|| {
         let names = few(covered.iter().map(ToString::to_string));
         let is = if known == 1 { "is" } else { "are" };

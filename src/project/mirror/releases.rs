@@ -102,11 +102,6 @@ impl Release {
         if accepted.is_empty() { Err(errors.collect()) } else { Ok(errors.collect()) }
     }
 
-    /// Whether a lock file records a package, for any platform.
-    pub(super) fn records_any(&self, digest: &PackageDigest) -> bool {
-        self.with_hashes().any(|record| record.has(digest))
-    }
-
     /// Whether a lock file that requires a package records it.
     pub(super) fn records(&self, platform: &Platform, digest: &PackageDigest) -> bool {
         self.records_for(platform).any(|record| record.has(digest))
@@ -122,7 +117,7 @@ impl Record {
     }
 
     /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.
-    fn has(&self, digest: &PackageDigest) -> bool {
+    pub(super) fn has(&self, digest: &PackageDigest) -> bool {
         self.hashes.contains(&digest.zh) || digest.is_recorded_in(&self.hashes)
     }
 

@@ -19,7 +19,7 @@ pub(super) struct KeptPlatforms {
     /// Its platforms, as far as they are known.
     pub(super) platforms: BTreeSet<Platform>,
     /// Number of its `h1:` hashes that no known package has.
-    unexplained: usize,
+    pub(super) unexplained: usize,
     /// Error of a package that could not be checked.
     failure: Option<String>,
     /// The version of the entry, and its number of `h1:` hashes.
@@ -64,17 +64,7 @@ pub(super) fn of_entry(
     (entry.unexplained() == 0).then(|| entry.covered())
 }
 
-/// The largest number of `h1:` hashes of an entry in a lock file: usually one for each platform.
-pub(in crate::project) fn most_hashes(locks: &Locks) -> usize {
-    locks.values().map(|locked| locked.platform_hashes().count()).max().unwrap_or_default()
-}
-
 impl KeptPlatforms {
-    /// Whether the platform of some hash is unknown.
-    pub(super) fn old_is_unknown(&self) -> bool {
-        self.unexplained > 0
-    }
-
     /// The platforms of an entry that the release `new` replaces. Unknown platforms are looked up: first in the
     /// source's report, then in the packages of the locked version. `asked_for` are locked in any case.
     pub(super) fn find(locked: &LockedProvider, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> Self {

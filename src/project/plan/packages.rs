@@ -118,7 +118,7 @@ fn plan<'a>(
             let covered: BTreeSet<_> = of_file.into_iter().flatten().chain(&kept.platforms).collect();
             let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
             let covered = covered.into_iter().filter(is_listed).cloned().collect();
-            or_covered(platforms, covered, kept.old_is_unknown())
+            or_covered(platforms, covered, kept.unexplained > 0)
         }
         PlatformSelection::All => source.platforms(candidate.address, version)?.into_iter().collect(),
     };
