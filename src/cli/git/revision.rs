@@ -28,7 +28,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
         [one] if is_foreign_tag(top, name, one)? => {
-            let message = format!("{one} is a tag with the name of a branch of a remote repository");
+            let message = format!("{one} is a tag, and there is no branch of this name");
             let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
             let branch = remote_branches(top, name)?.into_iter().next();
             let branch =
@@ -75,13 +75,15 @@ fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
     length.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name of a remote branch, such as `main` or `origin/main`, is only a tag here.
+/// Whether a name of a branch, such as `main` or `origin/main`, is only a tag here. A clone need not have fetched the
+/// branch, so every name without a digit is treated as one; a tag such as `v1` has a digit.
 fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
     if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
         return Ok(false);
     }
     let of_remote = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
-    Ok(remotes(top)?.iter().any(of_remote) || !remote_branches(top, name)?.is_empty())
+    let is_like_branch = !name.bytes().any(|byte| byte.is_ascii_digit());
+    Ok(is_like_branch || remotes(top)?.iter().any(of_remote) || !remote_branches(top, name)?.is_empty())
 }
 
 /// Returns the branches of remotes with a name, as they were fetched last.

@@ -56,6 +56,24 @@ fn a_tag_does_not_stand_for_a_branch() {
     survived("a pull request adds a tag or a branch with the name of the base", attempts.len());
 }
 
+/// A clone of CI may have only a commit, and neither the branch nor a remote.
+#[test]
+fn a_tag_is_not_the_base_without_any_branch() {
+    let bases = ["main", "main~0", "master", "develop", "release/next"];
+    for base in bases {
+        let gate = evil();
+        gate.git(&["checkout", "-q", "--detach"]);
+        gate.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+        gate.git(&["update-ref", "-d", "refs/heads/main"]);
+        gate.git(&["config", "--remove-section", "remote.origin"]);
+        gate.git(&["update-ref", &format!("refs/tags/{}", base.trim_end_matches("~0")), "HEAD"]);
+        let (code, stderr) = verify(&gate, base);
+        assert_eq!(code, Some(2), "{base}: {stderr}");
+        assert!(stderr.contains("is a tag, and there is no branch of this name"), "{base}: {stderr}");
+    }
+    survived("a pull request adds a tag or a branch with the name of the base", bases.len());
+}
+
 #[test]
 fn an_id_of_a_commit_is_no_name() {
     let gate = evil();
