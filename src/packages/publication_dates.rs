@@ -2,8 +2,8 @@
 //! documentation services of the two public registries have them; for any other registry the date is the time stamp of
 //! SHA256SUMS.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,8 +15,8 @@ use super::Source;
 use super::release_info::{GithubRepository, ReleaseInfo};
 use crate::net::Client;
 use crate::provider::{Dialect, ProviderAddress, Version};
-use crate::system::OnceMap;
 use crate::system::bounded::List;
+use crate::system::{OnceMap, lock};
 
 /// The documents with dates of a provider with hundreds of versions have some hundred KiB.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
@@ -39,6 +39,8 @@ pub(crate) struct PublicationDates {
     services: DateServices,
     /// By the path of the document.
     documents: OnceMap<String, Result<Arc<Documented>, String>>,
+    /// Hosts whose servers dated releases themselves, by `Last-Modified`.
+    claiming_hosts: Mutex<BTreeSet<String>>,
 }
 
 /// The age that a chosen version must have.
@@ -143,7 +145,7 @@ impl Listing {
 impl PublicationDates {
     /// Dates that are asked for through `client`, without credentials.
     pub(crate) fn new(client: Client, services: DateServices) -> Self {
-        Self { client, services, documents: OnceMap::default() }
+        Self { client, services, documents: OnceMap::default(), claiming_hosts: Mutex::default() }
     }
 
     /// When a version was published.
@@ -165,10 +167,18 @@ impl PublicationDates {
             Err(why) => why,
         };
         match source.sums_modified(address, version) {
-            Ok(Some(date)) => Ok(date),
+            Ok(Some(date)) => {
+                lock(&self.claiming_hosts).insert(address.hostname.to_string());
+                Ok(date)
+            }
             Ok(None) => Err(format!("{why}, and SHA256SUMS has no time stamp")),
             Err(error) => Err(format!("{why}, and {error}")),
         }
+    }
+
+    /// Returns the hosts of registries whose releases have the date that their server claims, which no signature covers.
+    pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
+        lock(&self.claiming_hosts).clone()
     }
 
     /// When the oldest version of a provider that still exists was published.

@@ -30,6 +30,8 @@ pub enum Event<'a> {
     Configuration(&'a CliConfig),
     /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
+    /// Releases of registries on these hosts were dated by the claims of their servers.
+    ClaimedDates(&'a BTreeSet<String>),
     /// Shared facts were requested.
     SharedFacts(&'a SharedFacts),
 }

@@ -15,6 +15,8 @@ pub struct UpgradePlan {
     pub edits: Vec<ConstraintEdit>,
     /// Entries to remove because the configuration does not require them.
     pub pruned: Vec<ProviderAddress>,
+    /// Providers that stay, and whose entries contain no hash that OpenTofu and Terraform compare.
+    pub without_hashes: Vec<ProviderAddress>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
     /// Numbers of hashes of unchanged entries that differ from the published release, or may do so, if they were
@@ -120,7 +122,8 @@ impl VersionLabel {
 impl UpgradePlan {
     /// Whether there is anything to do.
     pub fn has_changes(&self) -> bool {
-        self.moves.iter().any(Move::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+        let changes_entries = !self.pruned.is_empty() || !self.without_hashes.is_empty();
+        self.moves.iter().any(Move::moves) || !self.edits.is_empty() || changes_entries
     }
 
     /// Moves of providers.

@@ -137,6 +137,10 @@ impl<'a> Session<'a> {
     /// Notifies the observers of facts that are known only at the end.
     pub(super) fn finish(&self) {
         self.announce();
+        let hosts = self.connections.claiming_hosts();
+        if !hosts.is_empty() {
+            self.notify(Event::ClaimedDates(&hosts));
+        }
         self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
     }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use provlock::diagnostic::words::few;
 use provlock::packages::SharedFacts;
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
@@ -83,6 +84,13 @@ impl EventDisplay<'_> {
             Event::Configuration(config) => {
                 self.ui.warn(&config.warnings);
                 config.debug.iter().for_each(|line| self.ui.verbose(line));
+            }
+            Event::ClaimedDates(hosts) => {
+                self.ui.clear();
+                let hosts = few(hosts);
+                self.ui.status(&format!(
+                    "Not checked: dates of releases on {hosts} (Last-Modified, the server's own claim)"
+                ));
             }
             Event::SharedFacts(facts) => self.shared_facts(facts),
             _ => {}

@@ -4,7 +4,7 @@
 mod facts;
 mod sources;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -166,6 +166,12 @@ impl Connections {
     pub fn configurations(&self) -> impl Iterator<Item = (Dialect, &CliConfig)> {
         let connections = self.shared.connections.iter().filter_map(|slot| slot.get()?.as_ref().ok());
         connections.map(|connection| (connection.dialect, &connection.config))
+    }
+
+    /// The hosts of registries whose releases were dated by the claims of their servers.
+    pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
+        let opened = self.shared.connections.iter().filter_map(|slot| slot.get()?.as_ref().ok());
+        opened.filter_map(|connection| connection.dates.as_ref()).flat_map(PublicationDates::claiming_hosts).collect()
     }
 
     /// The cache of package hashes, if there is one.

@@ -11,14 +11,14 @@ use super::request::{LockRequest, OldEntries};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Help, Merged, Result, UpgradeRemedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Merged, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
 use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use crate::project::options::UpgradeOptions;
 use crate::project::prepared::Prepared;
-use crate::provider::{Platform, ProviderAddress, Version};
+use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel;
 
@@ -46,6 +46,8 @@ pub(crate) struct SelectedProvider {
     planned: Option<Move>,
     /// Numbers of its recorded hashes, if they were compared because the entry does not change.
     counts: HashCounts,
+    /// Whether they were compared, and OpenTofu and Terraform compare none of them.
+    lacks_hashes: bool,
 }
 
 /// Selects a version for each provider that is locked, several at a time. All errors are collected. `prepare` gets the
@@ -114,10 +116,11 @@ impl SelectedVersions {
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
         }
-        for SelectedProvider { rewrite, warnings, planned, counts, .. } in &mut self.providers {
+        for SelectedProvider { address, rewrite, warnings, planned, counts, lacks_hashes, .. } in &mut self.providers {
             plan.edits.extend(rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
             plan.moves.extend(planned.take());
             plan.counts += *counts;
+            plan.without_hashes.extend(lacks_hashes.then(|| address.clone()));
             if is_plan_only {
                 plan.warnings.append(warnings);
             }
@@ -132,7 +135,7 @@ impl SelectedProvider {
     fn new(address: &ProviderAddress, version: &Version) -> Self {
         let (address, version) = (address.clone(), version.clone());
         let (warnings, counts) = (Vec::new(), HashCounts::default());
-        Self { address, version, rewrite: None, skipped: None, warnings, planned: None, counts }
+        Self { address, version, rewrite: None, skipped: None, warnings, planned: None, counts, lacks_hashes: false }
     }
 
     /// The requirement of the provider, after any edits.
@@ -336,6 +339,14 @@ impl Search<'_> {
             let compared = request.release(address, &selected.version).compare(&old.hashes, &Packages::new());
             selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
             selected.counts = compared.counts();
+            selected.lacks_hashes = !old.hashes.iter().any(Hash::is_known);
+        }
+        if selected.lacks_hashes {
+            let (name, version) = (self.candidate.name(), &selected.version);
+            let message =
+                format!("no hash that is compared is recorded for {name} {version}, so any package would be accepted");
+            let warning = self.candidate.at_locked_version(Diagnostic::warning(Code::NoHashes, message));
+            selected.warnings.push(warning.help(Remedy::lock()));
         }
     }
 }

@@ -49,6 +49,22 @@ fn a_hash_that_was_never_published_fails_every_check() {
     }
 }
 
+/// OpenTofu and Terraform ignore such hashes.
+#[test]
+fn an_entry_without_a_hash_that_is_compared_fails_every_check() {
+    let (_registry, environment, null) = project();
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    for hashes in [&["h2:AQEBAQEB"][..], &["sha512:ab", "h9:x"], &[]] {
+        let hashes: Vec<_> = hashes.iter().map(|hash| (*hash).to_owned()).collect();
+        environment.write_lock_file(lock_file(&[null.entry("", &hashes)]));
+        for check in [CHECK, UPGRADE] {
+            for offline in [None, Some("--offline")] {
+                environment.provlock(check.into_iter().chain(offline)).assert_code(1);
+            }
+        }
+    }
+}
+
 #[test]
 fn an_added_h1_is_pointed_at_and_can_be_removed() {
     let (_registry, environment, null) = project();

@@ -136,6 +136,7 @@ fn without_a_service_the_date_of_the_checksums_is_used() {
     environment.provlock(upgrade(&["--min-age", "2w"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
+Not checked: dates of releases on registry.example.com (Last-Modified, the server's own claim)
 warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
   ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
