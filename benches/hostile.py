@@ -337,6 +337,19 @@ def forbidden(project, number):
     of(".terraform.lock.hcl", lambda index: entry(f"evil.test/a/p{index}", KNOWN))(project, number)
 
 
+def configuration_files(project, number):
+    for index in range(number):
+        write(project / f"{index}.tf", "")
+
+
+def sparse_package(project, number):
+    """A package of a filesystem mirror that has a hole of so many GiB."""
+    write(project / "main.tf", required(1))
+    folder = project / "mirror/registry.opentofu.org/bench/p1/1.0.0/linux_amd64"
+    write(folder / "terraform-provider-p1_v1.0.0", "")
+    os.truncate(folder / "terraform-provider-p1_v1.0.0", number << 30)
+
+
 def nested_glob(project, number):
     write(project / "provlock.toml", '[roots]\nexclude = ["%s%s"]\n' % ("{" * number, "}" * number))
 
@@ -502,6 +515,19 @@ ATTACKS = {
     "braces in a glob": (50_000, nested_glob, VERIFY),
     "parts of each of four names in a tar archive": (32_000, archive("m.tar.gz", long_names), FETCH),
     "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),
+    "members of a JSON configuration": (
+        399_000,
+        json_of("main.tf.json", "{", lambda index: f'"a{index}": 1', "}"),
+        VERIFY,
+    ),
+    "values of a JSON configuration": (
+        399_000,
+        json_of("main.tf.json", '{"locals": {"a": [', lambda index: '"123456"', "]}}"),
+        VERIFY,
+    ),
+    "configuration files": (10_000, configuration_files, VERIFY),
+    "too many configuration files": (99_000, configuration_files, VERIFY),
+    "GiB of a sparse package": (40, sparse_package, FETCH + ["--fs-mirror", "mirror"]),
     "empty xz streams": (5_000, archive("m.tar.xz", lambda number: EMPTY_XZ * number), FETCH),
     "empty bzip2 streams": (60_000, archive("m.tar.bz2", lambda number: bz2.compress(b"") * number), FETCH),
     "bits of an xz dictionary": (29, archive("m.tar.xz", large_dictionary), FETCH),

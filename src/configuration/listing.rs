@@ -15,6 +15,9 @@ use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{lock, walk};
 
+/// Maximum number of configuration and test files in a directory; each takes time to open and to merge.
+const MOST_FILES: usize = 10_000;
+
 /// The names and kinds of files in a directory that matter for root modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
@@ -112,8 +115,11 @@ impl DirectoryListing {
     /// The names of the files.
     ///
     /// # Errors
-    /// One of them has a name that is not text.
+    /// One of them has a name that is not text, or there are too many.
     pub(super) fn into_names(self) -> io::Result<Vec<String>> {
+        if self.names.len() > MOST_FILES {
+            return Err(io::Error::other(format!("it contains more than {MOST_FILES} configuration files")));
+        }
         self.unnameable.map_or(Ok(self.names), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
     }
 

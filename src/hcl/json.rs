@@ -11,8 +11,8 @@ use super::scan::Fault;
 
 /// Deepest nesting of arrays and objects. Reading takes time in proportion to it.
 const MAX_DEPTH: usize = 64;
-/// Maximum number of values in one file; bounds the memory for it.
-const MAX_VALUES: usize = 1_000_000;
+/// Maximum number of values in one file; bounds the memory for it to 200 MiB.
+const MAX_VALUES: usize = 400_000;
 
 /// A value with its byte range.
 #[derive(Clone, Debug, PartialEq)]

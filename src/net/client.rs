@@ -309,6 +309,8 @@ impl Client {
     /// to the origin of the URL and nowhere else.
     pub(crate) fn send(&self, request: &Request<'_>, mut authorization: Option<&HeaderValue>) -> Attempt<Response> {
         let started = Instant::now();
+        let time_limit = request.time_limit.unwrap_or_else(|| header_limit(&self.shared.settings));
+        let late = || RequestErrorKind::Timeout { time_limit: Some(time_limit) };
         let mut url = request.url.clone();
         for _ in 0..=MOST_REDIRECTS {
             let mut builder = self.shared.http.get(url.clone()).headers(request.headers.clone());
@@ -318,7 +320,13 @@ impl Client {
             if let Some(authorization) = authorization {
                 builder = builder.header(AUTHORIZATION, authorization);
             }
-            let response = self.send_once(builder)?;
+            let response = self.send_once(builder).map_err(|failure| match failure.kind {
+                RequestErrorKind::Timeout { .. } => Failure::passing(late()),
+                _ => failure,
+            })?;
+            if started.elapsed() > time_limit {
+                return Err(Failure::passing(late()));
+            }
             let Some(target) = redirect::target(&response)? else { return Ok(response) };
             let leaves_https = url.scheme() == "https" && target.scheme() != "https";
             let stays = target.host() == request.url.host();
@@ -401,6 +409,12 @@ fn missing_field(error: &str) -> Option<&str> {
     Some(error.strip_prefix("missing field `")?.split_once('`')?.0)
 }
 
+/// Longest time until the headers of a response without a time limit of its own are complete, and longest silence of its
+/// body.
+fn header_limit(settings: &NetSettings) -> Duration {
+    SILENCE_TIMEOUT.min(settings.download_timeout)
+}
+
 /// Builds the client without redirects, because [`redirect`] decides which to follow, and with which headers. The error
 /// is its text.
 fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
@@ -410,7 +424,7 @@ fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Clien
     let _ = ring::default_provider().install_default();
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
-        .timeout(SILENCE_TIMEOUT)
+        .timeout(header_limit(settings))
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
         .referer(false);

@@ -41,8 +41,9 @@ pub enum RequestErrorKind {
     /// The answers kept for the run would take more memory than all of them may.
     #[display("exceeds the limit of {} MiB of memory for all answers", limit >> 20)]
     TooMuchInAll { limit: u64 },
-    #[display("did not answer in time")]
-    Timeout,
+    /// No complete headers within a time limit, or no more of the body.
+    #[display("did not answer {}", time_limit.map_or("in time".to_owned(), |it| format!("within {} seconds", it.as_secs())))]
+    Timeout { time_limit: Option<Duration> },
     /// Fewer bytes per second than the minimum.
     #[display("sent less than {} KiB per second", minimum_rate >> 10)]
     TooSlow { minimum_rate: u64 },
@@ -105,7 +106,7 @@ impl RequestError {
                 "PROVLOCK_DOWNLOAD_MINIMUM_RATE sets a different minimum, in KiB per second"
             }
             RequestErrorKind::TooLong { .. } => "PROVLOCK_DOWNLOAD_TIMEOUT sets a different limit, in seconds",
-            RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => {
+            RequestErrorKind::Timeout { .. } | RequestErrorKind::Connection(_) => {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
             }
             RequestErrorKind::Proxy(_) => "check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it",
@@ -135,7 +136,7 @@ impl RequestError {
 /// The error for a missing or incomplete response.
 pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
-        return RequestErrorKind::Timeout;
+        return RequestErrorKind::Timeout { time_limit: None };
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the host").to_owned();
     let why = causes(error);

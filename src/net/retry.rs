@@ -143,9 +143,9 @@ mod tests {
             let mut made = 0;
             let result: Result<(), _> = with_retries(Retries::new(3, Duration::ZERO), || {
                 made += 1;
-                Err(failure(RequestErrorKind::Timeout))
+                Err(failure(RequestErrorKind::NotFound))
             });
-            assert_eq!((result, made), (Err(RequestErrorKind::Timeout), attempts));
+            assert_eq!((result, made), (Err(RequestErrorKind::NotFound), attempts));
         }
     }
 }

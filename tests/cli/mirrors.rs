@@ -5,7 +5,7 @@ use std::path::Path;
 use super::lock::{lock_file, requires};
 use provlock_test::faults::{Fault, Times};
 use provlock_test::registry::{Mirror, MirrorHashes, Registry};
-use provlock_test::{TestEnvironment, str, url};
+use provlock_test::{TestEnvironment, str, survived, url};
 
 const MIRROR: &str = "https://mirror.example.com/providers/";
 const FROM_MIRROR: [&str; 5] = ["lock", "-p", "linux_amd64", "--net-mirror", MIRROR];
@@ -56,6 +56,31 @@ fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&**package.archive)).unwrap();
     archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
     assert_eq!(lock(), expected);
+}
+
+/// A file with a hole takes no room, and as long to hash as data.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_package_in_a_filesystem_mirror_has_a_limit() {
+    let folder = "mirror/registry.opentofu.org/hashicorp/null";
+    let files = [
+        "3.2.4/linux_amd64/terraform-provider-null",
+        "3.2.4/linux_amd64/more/data",
+        "terraform-provider-null_3.2.4_linux_amd64.zip",
+    ];
+    for file in files {
+        let environment = TestEnvironment::new();
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        environment.write(format!("{folder}/3.2.4/linux_amd64/terraform-provider-null_v3.2.4"), "");
+        let sparse = environment.write(format!("{folder}/{file}"), "");
+        std::fs::File::options().write(true).open(sparse).unwrap().set_len(5 << 30).unwrap();
+        if file.ends_with(".zip") {
+            std::fs::remove_dir_all(environment.project().join(folder).join("3.2.4")).unwrap();
+        }
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
+        output.assert_code(2).assert_stderr_has("larger than 4294967296 bytes");
+    }
+    survived("a package that is larger than packages may be", files.len());
 }
 
 #[test]

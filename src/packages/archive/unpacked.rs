@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{check_name, h1, require_executable};
 use super::error::{EntryProblem, PackageError, Refusal};
+use super::limits::Limits;
 use super::sha256::Sha256;
 use crate::provider::Hash;
 
@@ -13,7 +14,12 @@ use crate::provider::Hash;
 /// paths with `/`. Inside, a symbolic link is read as the file that it points to. A link to a directory, to nothing or
 /// to a device is refused, because OpenTofu's hash of a directory cannot read it: `internal/getproviders/hash.go`,
 /// `PackageHashV1`.
+///
+/// # Errors
+/// A file cannot be read or is refused, or the files are together larger than an archive may be. A hole in a file costs
+/// nothing to make, and takes as long to hash as data.
 pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Hash, PackageError> {
+    let limit = Limits::default().archive_bytes;
     let mut files = Vec::new();
     let mut unvisited = vec![(directory.to_path_buf(), Vec::new())];
     while let Some((directory, prefix)) = unvisited.pop() {
@@ -36,6 +42,13 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
     files.sort();
     let mut buffer = vec![0; 64 * 1024];
     let mut digests = Vec::with_capacity(files.len());
+    let mut total: u64 = 0;
+    for (_, path) in &files {
+        total = total.saturating_add(fs::metadata(path).map_err(|error| unreadable(path, &error))?.len());
+    }
+    if total > limit {
+        return Err(Refusal::FilesTooLarge(limit).into());
+    }
     for (name, path) in &files {
         digests.push(hash_file(name, path, &mut buffer)?);
     }

@@ -58,7 +58,7 @@ impl OciRegistries {
             Ok(manifest) => read(&manifest).map(Some).map_err(|why| unusable(&why)),
             Err(error) => match error.kind {
                 RequestErrorKind::NotFound => Ok(None),
-                RequestErrorKind::Timeout => Err(FactsError::Late),
+                RequestErrorKind::Timeout { .. } => Err(FactsError::Late),
                 RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
                     Err(unusable(&error.to_string()))
                 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use provlock_test::{Output, TestEnvironment, survived};
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Output, Registry, TestEnvironment, survived};
 
 use crate::lock::requires;
 use provlock_test::files::entry;
@@ -34,6 +35,53 @@ fn run_within(memory: u64, environment: &TestEnvironment, arguments: &[&str]) ->
 }
 
 const COMMANDS: [&[&str]; 2] = [&["verify", "-r"], &["lock", "-r", "--check", "-p", "linux_amd64", "--offline"]];
+
+#[test]
+fn a_directory_has_a_limit_of_configuration_files() {
+    let (registry, environment) = Registry::with_project();
+    let files: Vec<_> = (0..10_001).map(|number| (format!("{number}.tf"), Vec::new())).collect();
+    let expected = "it contains more than 10000 configuration files";
+    registry.serve("/m.zip", archive::pack(&files, Packing::Deflated));
+    for (name, _) in &files {
+        environment.write(format!("local/{name}"), "");
+    }
+    for source in ["https://registry.opentofu.org/m.zip", "./local"] {
+        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+        for command in [&["lock"][..], &["lock", "--modules"], &["verify", "--online"]] {
+            let output = environment.provlock(command);
+            output.assert_code(2).assert_stderr_has(expected);
+        }
+    }
+    survived(ATTACK, 6);
+}
+
+#[test]
+fn many_values_in_json_are_refused() {
+    const SIZE: usize = 8_300_000;
+    let list = |start: &str, item: &str, end: &str| {
+        let items = vec![item; (SIZE - start.len()) / (item.len() + 1)].join(",");
+        format!("{start}{items}{end}")
+    };
+    let nested = format!("{}1{}", "[".repeat(60), "]".repeat(60));
+    let shapes = [
+        list("{", "\"abc\":1", "}"),
+        list("{", "\"locals\":{}", "}"),
+        list("{\"locals\":{\"a\":[", "1234567", "]}}"),
+        list("{\"locals\":{\"a\":[", "\"123456\"", "]}}"),
+        list("{\"locals\":{\"a\":[", "{\"abcdef\":1}", "]}}"),
+        list("{\"variable\":{", "\"abcdef\":{}", "}}"),
+        list("{\"resource\":{\"null_resource\":{", "\"abcdefghijk\":{}", "}}}"),
+        list("{\"locals\":{\"a\":[", &nested, "]}}"),
+    ];
+    for shape in &shapes {
+        let environment = TestEnvironment::new();
+        environment.write("main.tf.json", shape);
+        environment.write_lock_file("");
+        let output = environment.provlock(["verify"]);
+        output.assert_code(2).assert_stderr_has("too many values");
+    }
+    survived(ATTACK, shapes.len());
+}
 
 #[test]
 fn files_of_patterns_that_are_devices_are_as_none() {

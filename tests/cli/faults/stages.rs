@@ -1,10 +1,13 @@
 //! Every fault at every stage of a run.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
 use std::time::Duration;
 
 use super::Project;
 use crate::lock::LOCK_BOTH;
-use provlock_test::{Fault, Times, UNTRUSTED_HOST, survived};
+use provlock_test::{Fault, TestEnvironment, Times, UNTRUSTED_HOST, survived};
 
 /// Faults that no retry heals.
 fn lasting_faults() -> Vec<(&'static str, Fault)> {
@@ -76,6 +79,41 @@ fn without_faults_the_lock_file_is_right() {
     assert_ne!(project.old, project.new);
     assert_eq!(project.environment.lock_file(), project.new);
     project.assert_nothing_is_left();
+}
+
+/// Starts a server that sends a part of the headers again and again, and never ends them.
+fn dripping(start: &'static str, piece: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            thread::spawn(move || {
+                let _ = connection.read(&mut [0; 4096]);
+                let mut sent = connection.write_all(start.as_bytes());
+                while sent.is_ok() {
+                    thread::sleep(Duration::from_millis(100));
+                    sent = connection.write_all(piece.as_bytes());
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn headers_that_drip_have_a_time_limit() {
+    let drips = [("HTTP/1.1 200 ", "O"), ("HTTP/1.1 200 OK\r\nX: ", "x"), ("HTTP/1.1 200 OK\r\n", "X: y\r\n")];
+    for (start, piece) in drips {
+        let address = dripping(start, piece);
+        let environment = TestEnvironment::new();
+        environment.write("main.tf", format!("module \"m\" {{\n  source = \"http://{address}/a.zip\"\n}}\n"));
+        let lock = environment.command(["lock", "--modules"]).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        let lock = lock.env("TF_PROVIDER_DOWNLOAD_RETRY", "0").env("TF_REGISTRY_CLIENT_TIMEOUT", "1");
+        let output = lock.env("PROVLOCK_DOWNLOAD_TIMEOUT", "1").run();
+        output.assert_code(2).assert_stderr_has(&format!("http://{address}/a.zip did not answer within 1 seconds"));
+    }
+    survived("headers of a response that never end", drips.len());
 }
 
 #[test]
