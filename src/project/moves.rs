@@ -46,7 +46,7 @@ pub struct Move {
 }
 
 /// Subject of a move.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// A provider.
     Provider(ProviderAddress),

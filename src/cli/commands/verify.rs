@@ -27,7 +27,7 @@ use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
-use crate::cli::run::base::Rules;
+use crate::cli::run::base::set_base;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
@@ -180,11 +180,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
     let mut before = None;
     let session = start(ui, &selection.paths, |environment, session| {
-        let rules = Rules::read(arguments.what.base.as_deref(), environment, repository.as_ref(), ui)?;
+        if let Some(revision) = &arguments.what.base {
+            set_base(session, revision, environment, repository.as_ref(), ui)?;
+        }
         arguments.complete(session, environment, ui);
-        before = rules.commit.map(|commit| (commit, rules.settings.clone()));
-        session.change = rules.change;
-        session.settings = rules.settings;
+        before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
         refuse_cache_within(session)?;
         Ok(())
     })?;

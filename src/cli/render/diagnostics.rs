@@ -54,58 +54,52 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = printable(&diagnostic.message);
-    let paths =
-        diagnostic.labels.iter().map(|label| printable(&invocation.shown(label.location.path()).display().to_string()));
-    let paths: Vec<String> = paths.collect();
-    let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
-    let notes: Vec<String> = diagnostic.all_notes().map(|note| printable(&note)).collect();
-    let help = invocation.help(diagnostic).map(|help| printable(&help));
-
-    let title = level.primary_title(title.as_str()).id(diagnostic.code.as_str());
+    let title = level.primary_title(printable(&diagnostic.message)).id(diagnostic.code.as_str());
     let page = pages::url(diagnostic.code).filter(|_| style.hyperlinks);
     let mut group = Group::with_title(match page {
         Some(page) => title.id_url(page),
         None => title,
     });
-    let places: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
-    for together in places.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
-        let (_, ((first, path), _)) = together[0];
-        let file = &first.location.file;
+    let path = |label: &Label| printable(&invocation.shown(label.location.path()).display().to_string());
+    let origin = |label: &Label| {
+        let (line, column) = label.location.line_column();
+        Origin::path(path(label)).line(line).char_column(column)
+    };
+    for together in diagnostic.labels.chunk_by(are_near) {
+        let (first, file) = (&together[0], &together[0].location.file);
         if file.is_private {
-            for (_, ((label, path), text)) in together {
-                let (line, column) = label.location.line_column();
-                group = group.element(Origin::path(path.as_str()).line(line).char_column(column));
-                if !text.is_empty() {
-                    group = group.element(Level::NOTE.no_name().message(text.as_str()));
+            for label in together {
+                group = group.element(origin(label));
+                if !label.text.is_empty() {
+                    group = group.element(Level::NOTE.no_name().message(printable(&label.text)));
                 }
             }
             continue;
         }
-        let excerpt = excerpt(&file.text, together.iter().map(|(_, ((label, _), _))| clamped(label)));
+        let excerpt = excerpt(&file.text, together.iter().map(clamped));
         let mut snippet = Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
         snippet = snippet.line_start(file.line_column(excerpt.start).0);
         if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
-            snippet = snippet.path(path.as_str());
+            snippet = snippet.path(path(first));
         } else {
             // From a part of a line the renderer cannot compute the column.
-            let (line, column) = first.location.line_column();
-            group = group.element(Origin::path(path.as_str()).line(line).char_column(column));
+            group = group.element(origin(first));
         }
-        for (index, ((label, _), text)) in together {
-            let kind = if *index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let text = Some(text.as_str()).filter(|text| !text.is_empty());
+        for label in together {
+            let is_first = std::ptr::eq(label, &raw const diagnostic.labels[0]);
+            let kind = if is_first { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let text = Some(printable(&label.text)).filter(|text| !text.is_empty());
             snippet = snippet.annotation(kind.span(shifted(clamped(label), excerpt.start)).label(text));
         }
         group = group.element(snippet);
     }
-    for note in &notes {
-        group = group.element(Level::NOTE.no_name().message(note.as_str()));
+    for note in diagnostic.all_notes() {
+        group = group.element(Level::NOTE.no_name().message(printable(&note)));
     }
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(style.columns.unwrap_or(DEFAULT_TERM_WIDTH));
-    let Some(help) = &help else { return renderer.render(&[group]) };
-    let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
+    let Some(help) = invocation.help(diagnostic) else { return renderer.render(&[group]) };
+    let help = Group::with_title(Level::HELP.secondary_title(printable(&help)));
     // Rendered together, the two would be connected by a line, which belongs to an excerpt.
     if diagnostic.labels.is_empty() {
         return [group, help].map(|group| renderer.render(&[group])).join("\n");

@@ -52,8 +52,8 @@ pub(crate) fn table(file: &FileDiff, all: bool) -> Table {
         });
         // A warning first, then the other changes.
         let warning = row.replaced.clone().map(Piece::Strong);
-        let addresses = constraints(row).into_iter().chain(addresses(row)).map(Piece::Foreign);
-        let details = warning.into_iter().chain(addresses).chain(row.hash_changes().map(Piece::Own));
+        let details = warning.into_iter().chain(changes(row).map(Piece::Foreign));
+        let details = details.chain(row.hash_changes().map(Piece::Own));
         let cells = vec![Cell::foreign(&row.name), Cell::foreign(row.versions()), Cell::new(step), Cell::new(details)];
         table::Row { symbol: Some(symbol), cells, ..table::Row::default() }
     };
@@ -74,24 +74,17 @@ pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
     format!("No {subject} differs in {}", count(files.len(), "lock file"))
 }
 
-/// `constraints ~> 4.0 → ~> 5.0`
-fn constraints(row: &Row) -> Option<String> {
-    match (row.constraints.old.as_deref()?, row.constraints.new.as_deref()?) {
-        (old, new) if old == new => None,
-        (old, "") => Some(format!("constraints {old} removed")),
-        ("", new) => Some(format!("constraints {new}")),
-        (old, new) => Some(format!("constraints {old} → {new}")),
-    }
-}
-
-/// `source A → B`, and `package C → D`; of a new module its package.
-fn addresses(row: &Row) -> impl Iterator<Item = String> {
-    let change = |name: &str, change: &Change<String>| match change {
-        Change { old: Some(old), new: Some(new) } if old != new => Some(format!("{name} {old} → {new}")),
-        Change { old: None, new: Some(new) } if name == "package" => Some(format!("{name} {new}")),
-        _ => None,
-    };
-    [change("source", &row.source), change("package", &row.package)].into_iter().flatten()
+/// `constraints ~> 4.0 → ~> 5.0`, `source A → B`, and `package C → D`; of a new module its package.
+fn changes(row: &Row) -> impl Iterator<Item = String> {
+    let all = [("constraints", &row.constraints), ("source", &row.source), ("package", &row.package)];
+    all.into_iter().filter_map(|(name, Change { old, new })| match (old.as_deref(), new.as_deref()) {
+        (None, Some(new)) if name == "package" => Some(format!("{name} {new}")),
+        (None, _) | (_, None) => None,
+        (Some(old), Some(new)) if old == new => None,
+        (Some(old), Some("")) => Some(format!("{name} {old} removed")),
+        (Some(""), Some(new)) => Some(format!("{name} {new}")),
+        (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
+    })
 }
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum

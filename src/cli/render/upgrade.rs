@@ -6,9 +6,8 @@ use std::path::Path;
 use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::diagnostic::Location;
 use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
-use provlock::packages::ReleaseInfo;
 use provlock::project::plan::Reason;
-use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan, VersionLabel};
+use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan};
 use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::safe_line;
@@ -27,21 +26,9 @@ pub(crate) struct PlanText {
 /// Versions of a provider or a module in one root module.
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Path of the calls of a module.
-    pub(crate) call: Option<String>,
-    address: Option<ProviderAddress>,
-    locked: Option<VersionLabel>,
-    chosen: VersionLabel,
-    pub(crate) newest: String,
-    moves: bool,
-    is_held_back: bool,
-    /// Whether only constraints hold it back that can be rewritten.
-    is_constrained: bool,
-    /// Constraints that hold it back.
+    /// The move without its constraints, whose locations would keep the texts of all files in memory.
+    pub(crate) planned: Move,
     constraints: Vec<HoldingText>,
-    /// Other reason that holds it back.
-    otherwise: Option<&'static str>,
-    releases: ReleaseInfo,
 }
 
 struct HoldingText {
@@ -49,6 +36,7 @@ struct HoldingText {
     /// `versions.tf:6`
     position: String,
     offset: usize,
+    is_own: bool,
 }
 
 /// Root modules in which a provider or a module can move, or is held back, in the same way.
@@ -80,7 +68,7 @@ impl PlanText {
     }
 
     pub(crate) fn is_held_back(&self) -> bool {
-        self.rows.iter().any(|row| row.is_held_back)
+        self.rows.iter().any(|row| row.planned.is_held_back())
     }
 
     /// Returns a table of all providers and modules. A cell that would repeat the locked version is empty.
@@ -99,10 +87,10 @@ impl PlanText {
 pub(crate) fn groups<'a>(plans: impl Iterator<Item = (&'a Path, &'a PlanText)>) -> Vec<MoveGroup<'a>> {
     let mut groups: BTreeMap<_, MoveGroup<'a>> = BTreeMap::new();
     for (path, row) in plans.flat_map(|(path, plan)| plan.rows.iter().map(move |row| (path, row))) {
-        if row.moves || row.is_held_back {
+        if row.planned.moves() || row.planned.is_held_back() {
             let constraints: Vec<_> = row.constraints.iter().map(|constraint| &constraint.text).collect();
-            let texts = [&row.name, row.allowed(), &row.newest];
-            let key = (row.is_of_module(), texts, constraints, row.otherwise);
+            let texts = [&row.name, row.allowed(), &row.planned.newest.text];
+            let key = (row.planned.is_of_module(), texts, constraints, row.otherwise());
             groups.entry(key).or_insert_with(|| MoveGroup { first: row, all: Vec::new() }).all.push((path, row));
         }
     }
@@ -128,7 +116,7 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
 /// Returns the tables of providers and of modules, without one that has no rows.
 pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
     let table = |(subject, of_modules): (&'static str, bool)| {
-        let rows = groups.iter().filter(|group| group.first.is_of_module() == of_modules);
+        let rows = groups.iter().filter(|group| group.first.planned.is_of_module() == of_modules);
         Table { header: header(subject, with_roots), rows: rows.map(|group| group.row(with_roots)).collect() }
     };
     [("provider", false), ("module", true)].map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -145,10 +133,10 @@ fn drawn(tables: &[Table], width: usize) -> String {
 
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is known.
 pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
-    let groups = groups.iter().filter(|group| !group.first.is_of_module() && !group.reasons().is_empty());
+    let groups = groups.iter().filter(|group| !group.first.planned.is_of_module() && !group.reasons().is_empty());
     let text = |group: &MoveGroup<'_>| {
-        let (name, newest) = (&group.first.name, &group.first.newest);
-        safe_line(&format!("{name} is held back from {newest} by {}", enumerate(group.reasons())))
+        let Row { name, planned, .. } = group.first;
+        safe_line(&format!("{name} is held back from {} by {}", planned.newest.text, enumerate(group.reasons())))
     };
     groups.map(text).collect()
 }
@@ -157,84 +145,92 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
 /// what is held back by constraints that can be rewritten. Also returns whether modules are among them.
 pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> Option<(String, bool)> {
     let rows = groups.iter().flat_map(|group| &group.all).map(|(_, row)| row);
-    let rows = rows.filter(|row| if by_own_constraints { row.is_constrained } else { row.is_held_back });
+    let is_meant = |row: &&&Row| {
+        let is_constrained = !row.constraints.is_empty() && row.constraints.iter().all(|constraint| constraint.is_own);
+        row.planned.is_held_back() && (is_constrained || !by_own_constraints)
+    };
+    let subjects = rows.filter(is_meant).map(|row| &row.planned.subject);
     let (modules, providers): (BTreeSet<_>, BTreeSet<_>) =
-        rows.map(|row| (&row.address, &row.call)).partition(|(_, call)| call.is_some());
+        subjects.partition(|subject| matches!(subject, Subject::Module { .. }));
     let what = counted([(providers.len(), "provider"), (modules.len(), "module")]);
     (!what.is_empty()).then_some((what, !modules.is_empty()))
 }
 
 impl Row {
     fn new(planned: &Move, root: &RootModule) -> Self {
-        let (name, address, call) = match &planned.subject {
-            Subject::Provider(address) => (address.short(root.dialect), Some(address.clone()), None),
-            Subject::Module { key, .. } => (LockedModule::label_name(key).into_owned(), None, Some(key.clone())),
+        let name = match &planned.subject {
+            Subject::Provider(address) => address.short(root.dialect),
+            Subject::Module { key, .. } => LockedModule::label_name(key).into_owned(),
         };
-        let holding = &planned.held_back_by;
-        let text = |HoldingConstraint { text, location, .. }: &HoldingConstraint| HoldingText {
+        let text = |HoldingConstraint { text, location, is_own }: &HoldingConstraint| HoldingText {
             text: text.clone(),
-            position: position(location),
+            position: format!("{}:{}", location.path().display(), location.line_column().0),
             offset: location.span.start,
+            is_own: *is_own,
         };
-        let is_held_back = planned.is_held_back();
-        Self {
-            name,
-            call,
-            address,
-            locked: planned.locked.clone(),
-            chosen: planned.selected.clone(),
-            newest: planned.newest.text.clone(),
-            moves: planned.moves(),
-            is_held_back,
-            is_constrained: is_held_back && !holding.is_empty() && holding.iter().all(|constraint| constraint.is_own),
-            constraints: holding.iter().map(text).collect(),
-            otherwise: otherwise(planned),
-            releases: planned.releases.clone(),
-        }
-    }
-
-    pub(crate) fn is_of_module(&self) -> bool {
-        self.call.is_some()
+        let constraints = planned.held_back_by.iter().map(text).collect();
+        Self { name, planned: Move { held_back_by: Vec::new(), ..planned.clone() }, constraints }
     }
 
     /// Chosen version; empty if it is the locked one.
     pub(crate) fn allowed(&self) -> &str {
-        if self.moves { &self.chosen.text } else { "" }
+        if self.planned.moves() { &self.planned.selected.text } else { "" }
+    }
+
+    /// Returns the reason other than a constraint that holds a provider or a module back.
+    fn otherwise(&self) -> Option<&'static str> {
+        if !self.constraints.is_empty() || !self.planned.is_held_back() {
+            return None;
+        }
+        match self.planned.skipped {
+            Some(Reason::TooYoung) => Some("its age"),
+            Some(Reason::AgeNotKnown) => Some("an unknown publication date"),
+            Some(Reason::NotAllowed) => Some("the policy"),
+            Some(Reason::Incomplete) => Some("packages that are not in the cache"),
+            None => {
+                let is_prerelease = self.planned.newest.version.as_ref().is_some_and(Version::is_prerelease);
+                is_prerelease.then_some("a prerelease must be named exactly")
+            }
+        }
     }
 }
 
 impl MoveGroup<'_> {
     /// Providers with the version that they move to.
     pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
-        let version = self.first.chosen.version.clone();
-        self.all.iter().filter_map(|(_, row)| row.address.clone()).zip(std::iter::repeat(version).flatten())
+        let address = |row: &Row| match &row.planned.subject {
+            Subject::Provider(address) => Some(address.clone()),
+            Subject::Module { .. } => None,
+        };
+        let version = self.first.planned.selected.version.clone();
+        self.all.iter().filter_map(move |(_, row)| address(row)).zip(std::iter::repeat(version).flatten())
     }
 
     /// Name, versions, the change between them, and, if `with_roots`, the root modules.
     fn row(&self, with_roots: bool) -> table::Row {
-        let Row { name, newest, releases, chosen, .. } = self.first;
-        let locked = || self.all.iter().filter_map(|(_, row)| row.locked.as_ref());
+        let Move { selected, newest, releases, .. } = &self.first.planned;
+        let locked = || self.all.iter().filter_map(|(_, row)| row.planned.locked.as_ref());
         let (oldest, latest) = (locked().min(), locked().max());
         let range = match (oldest, latest) {
             (Some(oldest), Some(latest)) if oldest != latest => format!("{} … {}", oldest.text, latest.text),
             (oldest, _) => oldest.map(|release| release.text.clone()).unwrap_or_default(),
         };
-        let repository = releases.repository.as_ref().zip(chosen.version.as_ref());
-        let notes = repository.map(|(repository, chosen)| repository.release_notes(chosen));
+        let repository = releases.repository.as_ref().zip(selected.version.as_ref());
+        let notes = repository.map(|(repository, selected)| repository.release_notes(selected));
         let comparison = repository.zip(oldest.and_then(|oldest| oldest.version.as_ref()));
-        let comparison = comparison.map(|((repository, chosen), oldest)| repository.comparison(oldest, chosen));
+        let comparison = comparison.map(|((repository, selected), oldest)| repository.comparison(oldest, selected));
         let released = releases.published.map(|time| time.strftime("%Y-%m-%d").to_string());
         let roots = match &self.all[..] {
             [(path, _)] => Cell::foreign(path.display().to_string()),
             all => Cell::own(all.len().to_string()),
         };
         let cells = [
-            Cell::foreign(name),
+            Cell::foreign(&self.first.name),
             Cell::foreign(range),
             Cell::foreign(self.first.allowed()).with_page(notes),
             Cell::own(self.change().map(|change| change.to_string()).unwrap_or_default()).with_page(comparison),
             Cell::own(released.unwrap_or_default()),
-            Cell::foreign(newest),
+            Cell::foreign(&newest.text),
         ];
         let reasons = Cell::new(self.reasons().into_iter().map(Piece::Foreign));
         let cells = cells.into_iter().chain(with_roots.then_some(roots)).chain([reasons]).collect();
@@ -243,9 +239,9 @@ impl MoveGroup<'_> {
 
     /// Greatest change from a locked version to the chosen one, if one changes.
     fn change(&self) -> Option<VersionMove> {
-        let chosen = self.first.chosen.version.as_ref()?;
-        let locked = self.all.iter().filter_map(|(_, row)| row.locked.as_ref()?.version.as_ref());
-        locked.filter_map(|locked| VersionMove::between(locked, chosen)).min_by_key(|change| change.step)
+        let selected = self.first.planned.selected.version.as_ref()?;
+        let locked = self.all.iter().filter_map(|(_, row)| row.planned.locked.as_ref()?.version.as_ref());
+        locked.filter_map(|locked| VersionMove::between(locked, selected)).min_by_key(|change| change.step)
     }
 
     /// Reasons that hold it back: constraints with their position in the first root module, and the number of other
@@ -260,33 +256,8 @@ impl MoveGroup<'_> {
             }
         };
         let reasons = self.first.constraints.iter().enumerate().map(reason);
-        let otherwise = self.first.otherwise.filter(|_| self.first.constraints.is_empty());
-        reasons.chain(otherwise.map(str::to_owned)).collect()
+        reasons.chain(self.first.otherwise().map(str::to_owned)).collect()
     }
-}
-
-/// Returns the reason other than a constraint that holds a provider back.
-fn otherwise(planned: &Move) -> Option<&'static str> {
-    if !planned.held_back_by.is_empty() || !planned.is_held_back() {
-        return None;
-    }
-    match planned.skipped {
-        Some(Reason::TooYoung) => Some("its age"),
-        Some(Reason::AgeNotKnown) => Some("an unknown publication date"),
-        Some(Reason::NotAllowed) => Some("the policy"),
-        Some(Reason::Incomplete) => Some("packages that are not in the cache"),
-        None => planned
-            .newest
-            .version
-            .as_ref()
-            .is_some_and(Version::is_prerelease)
-            .then_some("a prerelease must be named exactly"),
-    }
-}
-
-/// `versions.tf:6`
-fn position(location: &Location) -> String {
-    format!("{}:{}", location.path().display(), location.line_column().0)
 }
 
 /// Returns the numbers of providers and modules that can move and that are held back, and of other changes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
-use provlock::project::UpgradeOptions;
+use provlock::project::{Subject, UpgradeOptions};
 use provlock::provider::{Dialect, ProviderSpec};
 
 use crate::cli::render::upgrade::{MoveGroup, choices};
@@ -50,8 +50,11 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     };
     options.lock.providers.retain(is_chosen);
     options.lock.providers.extend(addresses.iter().flat_map(|address| address.to_string().parse::<ProviderSpec>()));
-    let call = |call: &String| (call.clone(), options.calls.get(call).cloned().flatten());
-    options.calls = rows.iter().filter_map(|row| row.first.call.as_ref()).map(call).collect();
+    let call = |row: &&MoveGroup<'_>| match &row.first.planned.subject {
+        Subject::Module { key, .. } => Some((key.clone(), options.calls.get(key).cloned().flatten())),
+        Subject::Provider(_) => None,
+    };
+    options.calls = rows.iter().filter_map(call).collect();
     options.modules = false;
     options.moves = Some(moves);
 }
