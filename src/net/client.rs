@@ -409,8 +409,8 @@ fn missing_field(error: &str) -> Option<&str> {
     Some(error.strip_prefix("missing field `")?.split_once('`')?.0)
 }
 
-/// Longest time until the headers of a response without a time limit of its own are complete, and longest silence of its
-/// body.
+/// Longest time until the headers of a response are complete if the request has no time limit of its own, and longest
+/// silence of the body.
 fn header_limit(settings: &NetSettings) -> Duration {
     SILENCE_TIMEOUT.min(settings.download_timeout)
 }

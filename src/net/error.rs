@@ -42,7 +42,7 @@ pub enum RequestErrorKind {
     #[display("exceeds the limit of {} MiB of memory for all answers", limit >> 20)]
     TooMuchInAll { limit: u64 },
     /// No complete headers within a time limit, or no more of the body.
-    #[display("did not answer {}", time_limit.map_or("in time".to_owned(), |it| format!("within {} seconds", it.as_secs())))]
+    #[display("did not answer {}", shown_limit(*time_limit))]
     Timeout { time_limit: Option<Duration> },
     /// Fewer bytes per second than the minimum.
     #[display("sent less than {} KiB per second", minimum_rate >> 10)]
@@ -70,6 +70,10 @@ pub enum RequestErrorKind {
 
 const SENT: &str = " with the credentials that were sent";
 const NOT_SENT: &str = "; no credentials were sent";
+
+fn shown_limit(time_limit: Option<Duration>) -> String {
+    time_limit.map_or_else(|| "in time".to_owned(), |limit| format!("within {} seconds", limit.as_secs()))
+}
 
 impl RequestErrorKind {
     /// The error for a status that is not a success. `body` returns the start of the body, without control characters.

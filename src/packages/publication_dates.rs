@@ -176,7 +176,7 @@ impl PublicationDates {
         }
     }
 
-    /// Returns the hosts of registries whose releases have the date that their server claims, which no signature covers.
+    /// Returns the hosts of registries whose releases have the date that their server claims. No signature covers it.
     pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
         lock(&self.claiming_hosts).clone()
     }
