@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 
 use super::message::Diagnostic;
 
@@ -11,12 +12,8 @@ pub type Result<T> = std::result::Result<T, Diagnostics>;
 /// Why something could not be done: everything that is wrong, in the order in which it is to be shown.
 ///
 /// An empty list collects errors; [`Diagnostics::into_result`] fails if there are any.
-#[derive(Clone, Debug, Default, PartialEq, Eq, derive_more::Deref, derive_more::IntoIterator)]
-pub struct Diagnostics(
-    #[deref(forward)]
-    #[into_iterator(owned, ref)]
-    Vec<Diagnostic>,
-);
+#[derive(Clone, Debug, Default, PartialEq, Eq, derive_more::IntoIterator)]
+pub struct Diagnostics(#[into_iterator(owned, ref)] Vec<Diagnostic>);
 
 impl Diagnostics {
     /// Adds a diagnostic.
@@ -36,6 +33,14 @@ impl Diagnostics {
     /// The diagnostics, if there are any.
     pub fn into_result<T>(self, value: T) -> Result<T> {
         if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+impl Deref for Diagnostics {
+    type Target = [Diagnostic];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum Piece {
     Strong(String),
     /// Text from outside, such as a name or a version.
     Foreign(String),
-    /// Names of root modules, of which text has only the number.
+    /// Names of root modules. Text shows only their number.
     RootModules(Vec<String>),
 }
 

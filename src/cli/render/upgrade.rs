@@ -113,7 +113,7 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
     Table { header, rows: groups.iter().enumerate().map(numbered).collect() }.text(&BELOW, width)
 }
 
-/// Returns the tables of providers and of modules, without one that has no rows.
+/// Returns the tables of providers and of modules that have rows.
 pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
     let table = |(subject, of_modules): (&'static str, bool)| {
         let rows = groups.iter().filter(|group| group.first.planned.is_of_module() == of_modules);

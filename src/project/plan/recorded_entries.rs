@@ -62,7 +62,7 @@ impl RecordedEntries {
         lock(&self.0).get(address)?.iter().find(|entry| fits(entry)).cloned()
     }
 
-    /// Keeps an entry, and returns it, or one that fits and that a different thread has kept in the meantime.
+    /// Keeps an entry and returns it. Returns the entry of a different thread if that has kept a fitting one meanwhile.
     pub(super) fn keep(
         &self,
         address: &ProviderAddress,
