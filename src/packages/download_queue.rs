@@ -6,9 +6,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::provider::ProviderAddress;
 use crate::system::lock;
 
-/// A limit on the number of packages that are downloaded at the same time, for the few threads that download. Finding the
-/// next download takes time in proportion to the waiting ones, because sizes become known while they wait. The thousands
-/// of jobs in [`crate::system::shared_jobs`] need an order that is known from the start.
+/// A limit on the number of packages that are downloaded at the same time, for the few threads that download. Finding
+/// the next download takes time in proportion to the waiting ones, because sizes become known while they wait. The
+/// thousands of jobs in [`crate::system::shared_jobs`] need an order that is known from the start.
 ///
 /// The next download is from the host with the fewest downloads, so that a slow host does not delay others. Among
 /// these, the provider with the largest packages comes first, so that a large package does not remain alone at the end.

@@ -25,8 +25,8 @@ use crate::settings::PlatformSelection;
 const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
-    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls. Unless the
-    /// user selected the root module, its lock file may have no configuration beside it; it is then not changed.
+    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls. Unless
+    /// the user selected the root module, its lock file may have no configuration beside it; it is then not changed.
     pub(super) fn read_to_lock(
         &self,
         found: &FoundRoot,

@@ -128,8 +128,8 @@ pub(crate) struct Entry {
     pub(crate) blob: Option<String>,
 }
 
-/// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with what
-/// is staged, and new ones that are not ignored.
+/// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with
+/// what is staged, and new ones that are not ignored.
 pub(crate) fn entries(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<BTreeMap<OsString, Entry>> {
     let listing = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"];
     let printed = successful(directory, listing)?;

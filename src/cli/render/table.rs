@@ -165,7 +165,8 @@ impl Table {
         text
     }
 
-    /// Draws a table of HTML. Names of root modules unfold below their number, beside a bar. `escape` makes a text safe.
+    /// Draws a table of HTML. Names of root modules unfold below their number, beside a bar. `escape` makes a text
+    /// safe.
     pub(crate) fn html(&self, escape: impl Fn(&str) -> String) -> String {
         let number = |piece: &Piece| if let Piece::RootModules(names) = piece { names.len() } else { 0 };
         let pieces = self.rows.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.pieces);

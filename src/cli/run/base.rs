@@ -13,8 +13,8 @@ use crate::cli::args::settings_of;
 use crate::cli::git::{Before, Commit, Repository};
 use crate::cli::ui::Ui;
 
-/// Sets the change since the revision of `--base`. `options` have the settings of `--config` already; these are replaced
-/// by their content in the base if the change may have edited the file.
+/// Sets the change since the revision of `--base`. `options` have the settings of `--config` already; these are
+/// replaced by their content in the base if the change may have edited the file.
 pub(crate) fn set_base(
     options: &mut SessionOptions,
     revision: &str,

@@ -69,8 +69,8 @@ fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
     })
 }
 
-/// The size of an archive, and its last bytes, as many as it takes to read the central directory, with the offset of the
-/// first of them.
+/// The size of an archive, and its last bytes, as many as it takes to read the central directory, with the offset of
+/// the first of them.
 fn read_directory(file: &mut (impl Read + Seek), limits: &Limits) -> Result<(u64, u64, Vec<u8>), PackageError> {
     let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
     let mut start = size.saturating_sub(central::END_WINDOW);

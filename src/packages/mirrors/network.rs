@@ -83,9 +83,9 @@ impl VersionDocument {
 }
 
 impl NetworkMirror {
-    /// The mirror at `base`, an `https` URL with a slash at its end; its documents are requested with the credentials of
-    /// its host. `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it reports
-    /// for packages that were not downloaded.
+    /// The mirror at `base`, an `https` URL with a slash at its end; its documents are requested with the credentials
+    /// of its host. `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it
+    /// reports for packages that were not downloaded.
     pub(in crate::packages) fn new(
         downloader: Downloader,
         base: SafeUrl,

@@ -27,7 +27,8 @@ const CLIENT_ID: &str = "provlock";
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
     pub(super) header: HeaderValue,
-    /// Whether it is a token server's token, which may have expired. The user's own token or password cannot be renewed.
+    /// Whether it is a token server's token, which may have expired. The user's own token or password cannot be
+    /// renewed.
     is_fetched: bool,
 }
 

@@ -267,7 +267,8 @@ impl Registry {
         Ok(published)
     }
 
-    /// Stores the `h1:` that a registry reports for the packages in SHA256SUMS, without packages with a malformed `h1:`.
+    /// Stores the `h1:` that a registry reports for the packages in SHA256SUMS, without packages with a malformed
+    /// `h1:`.
     fn remember_reported(&self, package: &PackageId, reports: &Reports, sums: &Sha256Sums) {
         let Some(cache) = &self.downloader.cache else { return };
         let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();

@@ -113,8 +113,8 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
 }
 
 /// The refusal of an entry that no package confirms. A mirror may lack the packages of its hashes because it is for
-/// other platforms, because it has unpacked or repacked the packages, or because they differ from the published ones. An
-/// entry with `h1:` hashes only may have packages that could not be checked, for the reasons `not_seen`.
+/// other platforms, because it has unpacked or repacked the packages, or because they differ from the published ones.
+/// An entry with `h1:` hashes only may have packages that could not be checked, for the reasons `not_seen`.
 fn not_confirmed(
     mirror: Option<&str>,
     candidate: &Candidate<'_>,

@@ -63,7 +63,8 @@ impl<'a> LockRequest<'a> {
         minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
     }
 
-    /// Waits until the source has answered questions, each with its host. Returns `false` if a package is not available.
+    /// Waits until the source has answered questions, each with its host. Returns `false` if a package is not
+    /// available.
     pub(super) fn ask(&self, subjects: impl IntoIterator<Item = (Hostname, RequestedData)>) -> bool {
         let question = |subject| Question { source: Arc::clone(self.source), subject };
         self.questions.wait_for(subjects.into_iter().map(|(host, subject)| (host, question(subject))))
