@@ -150,7 +150,7 @@ class Fleet:
         key = self.run(base, "cache", "keygen", "key").stdout.strip()
         place = f"oci://{self.facts.address}/facts"
         start = time.monotonic()
-        self.run(base, "cache", "push", "--to", place, "--signing-key", "key")
+        self.run(base, "cache", "push", "--recursive", "--to", place, "--signing-key", "key")
         self.published = time.monotonic() - start
         return f'[cache]\nshared = "{place}"\ntrusted-keys = ["{key}"]\n'
 
