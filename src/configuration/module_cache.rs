@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostic::Result;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
+use crate::modules::{Getter, ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
 use crate::system::parallel::{Permits, cores};
@@ -117,15 +117,16 @@ impl ModuleCache {
         self.outside(source).is_some() || (source.is_on_this_machine() && is_called_by_others)
     }
 
-    /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with
-    /// other endings.
+    /// The path of a package on this machine that is not in the repository. It need not exist. No git repository is
+    /// inside: git tries its path with other endings, and a file in it may contain the path of another repository.
     pub(super) fn outside(&self, source: &RemoteSource) -> Option<PathBuf> {
         let Some(path) = source.path_on_this_machine() else {
             // git ignores the host in a file URL, and the target of a relative path is unknown.
             return (source.is_on_this_machine() && !self.boundary.is_unlimited()).then(|| source.to_string().into());
         };
         let existing = path.ancestors().find_map(|ancestor| canonicalize(ancestor).ok())?;
-        self.boundary.excludes(&existing).then_some(path)
+        let is_git = source.getter() == Getter::Git && !self.boundary.is_unlimited();
+        (is_git || self.boundary.excludes(&existing)).then_some(path)
     }
 
     /// The module in `directory`, which is shown as given; read on first use only.

@@ -34,9 +34,18 @@ impl Boundary {
         self.inside.is_none()
     }
 
-    /// Whether a path leads out of the repositories. A path that does not exist does not.
+    /// Whether a path leads out of the repositories. A path that does not exist does not, except the name of a file in
+    /// a [package of this machine](Self::excludes_package_in).
     pub fn is_outside(&self, path: &Path) -> bool {
-        self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
+        let leads_out = || canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical));
+        self.excludes_package_in(&path.to_string_lossy()) || leads_out()
+    }
+
+    /// Whether a text contains the URL of a package of this machine, such as `file:///modules.zip`. Archives may be
+    /// outside, and a git repository inside may contain the path of another one, so only without a limit are files of
+    /// such a package inside.
+    pub fn excludes_package_in(&self, text: &str) -> bool {
+        self.inside.is_some() && text.contains("file://")
     }
 
     /// Whether a path without symlinks is outside. Git's own files in a repository, which may contain a password, are

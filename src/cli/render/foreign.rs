@@ -41,6 +41,9 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         let what = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic { message: text(&message), labels, notes: vec![what], help: None, ..diagnostic.clone() };
     }
+    // The errors of git quote files of a repository on this machine.
+    let is_of_git = message.contains("the module package git::") && invocation.boundary().excludes_package_in(message);
+    let notes = if is_of_git { &[][..] } else { notes };
     let mut shown = Diagnostic {
         message: text(message),
         labels,

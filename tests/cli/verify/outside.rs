@@ -6,11 +6,14 @@ use std::os::unix::fs::symlink;
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
+use provlock_test::archive::{self, Packing};
 use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, survived};
 
 /// Text that must not be shown.
 const SECRET: &str = "pr1vate";
+/// What is shown instead.
+const NOT_QUOTED: &str = "so provlock does not quote it";
 
 /// A repository with one root module, and files beside it that are not part of it.
 fn project() -> Repository {
@@ -54,7 +57,7 @@ fn installed(environment: &TestEnvironment, directory: &str) {
 /// A path out of the repository, and the name in the report.
 type Way = (&'static str, fn(&TestEnvironment), &'static str);
 
-const WAYS: [Way; 16] = [
+const WAYS: [Way; 18] = [
     ("a configuration", |environment| link(environment, "main.tf", "link.tf"), "link.tf"),
     ("a configuration that cannot be read", |environment| link(environment, "broken", "link.tf"), "link.tf"),
     (
@@ -112,6 +115,23 @@ const WAYS: [Way; 16] = [
         "outside/module",
     ),
     (
+        "a call of a git repository by a file that contains its path",
+        |environment| {
+            let path = environment.write("git-file", format!("gitdir: {}\n", private(environment)));
+            calls(environment, &format!("git::file://{}", path.display()));
+        },
+        "git-file",
+    ),
+    (
+        "a call of a git repository by a link whose ending git adds",
+        |environment| {
+            link(environment, "private/.git", "link.git");
+            private(environment);
+            calls(environment, &format!("git::file://{}", environment.project().join("link").display()));
+        },
+        "project/link",
+    ),
+    (
         "a directory of tests",
         |environment| {
             environment.write(environment.root().join("outside/tests/a.tftest.hcl"), format!("{SECRET} = {{\n"));
@@ -127,6 +147,15 @@ const WAYS: [Way; 16] = [
 fn unit(environment: &TestEnvironment, scheme: &str, path: &str) {
     let path = environment.root().join("outside").join(path);
     environment.write("terragrunt.hcl", format!("terraform {{\n  source = \"{scheme}{}\"\n}}\n", path.display()));
+}
+
+/// Makes a git repository outside, and returns the path of its files of git's.
+fn private(environment: &TestEnvironment) -> String {
+    let directory = environment.root().join("outside/private");
+    environment.write(directory.join("main.tf"), format!("{SECRET} = {{\n"));
+    environment.git_init(&directory);
+    environment.commit_all(&directory);
+    directory.join(".git").display().to_string()
 }
 
 /// Findings, each as its code.
@@ -181,6 +210,60 @@ fn no_command_quotes_what_leads_out() {
             }
         }
     }
+}
+
+/// Archives and git repositories of this machine are outside, wherever their address leads.
+#[test]
+fn no_command_quotes_a_package_of_this_machine() {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    let outside = environment.root().join("outside");
+    let broken = ("main.tf".to_owned(), format!("{SECRET} = {{\n").into_bytes());
+    let deep = ("deep/main.tf".to_owned(), broken.1.clone());
+    environment.write(outside.join("module.zip"), archive::pack(&[broken, deep], Packing::Deflated));
+    environment.write(outside.join("git-file"), format!("gitdir: {SECRET}\n"));
+    private(environment);
+    link(environment, "module.zip", "linked.zip");
+    let (outside, inside) = (outside.display(), environment.project());
+    let inside = inside.display();
+    let attempts = [
+        (format!("{outside}/module.zip"), NOT_QUOTED),
+        (format!("file://{outside}/module.zip"), NOT_QUOTED),
+        (format!("file::{outside}/module.zip?archive=zip"), NOT_QUOTED),
+        (format!("{outside}/module.zip//deep"), NOT_QUOTED),
+        (format!("{inside}/linked.zip?archive=zip"), NOT_QUOTED),
+        (format!("git::file://{outside}/private"), NOT_QUOTED),
+        (format!("git::{outside}/private?ref=main"), NOT_QUOTED),
+        (format!("git::file://{outside}/git-file"), "git could not fetch it"),
+        (format!("git::{outside}/git-file"), "git could not fetch it"),
+    ];
+    let commands = [
+        &["lock", "-p", "linux_amd64"][..],
+        &["lock", "--modules", "-p", "linux_amd64", "--json"],
+        &["lock", "-p", "linux_amd64", "-vv"],
+        &["verify", "--online", "--allow-outside"],
+        &["verify", "--online", "--allow-outside", "--format", "sarif"],
+        &["upgrade", "--dry-run", "-p", "linux_amd64"],
+        &["tree", "--online"],
+    ];
+    let mut runs = 0;
+    for (source, shown) in &attempts {
+        let call = format!("module \"m\" {{\n  source = \"{source}\"\n}}\n");
+        let unit = format!("terraform {{\n  source = \"{source}\"\n}}\n");
+        // Terragrunt takes a plain path for a directory.
+        let is_plain = !source.contains("::");
+        for (file, text) in [("main.tf", call), ("terragrunt.hcl", unit)].into_iter().take(2 - usize::from(is_plain)) {
+            environment.write(file, text);
+            for command in commands {
+                let output = environment.provlock(command);
+                output.assert_lacks(SECRET);
+                assert!((output.stdout.clone() + &output.stderr).contains(shown), "{source}: {command:?}: {output}");
+                runs += 1;
+            }
+            fs::remove_file(environment.project().join(file)).unwrap();
+        }
+    }
+    survived("an address of a module that leads to files of the machine", runs);
 }
 
 #[test]
