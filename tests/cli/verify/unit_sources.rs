@@ -13,7 +13,8 @@ fn pinned(repository: &str) -> String {
     format!("\"git::https://{repository}{PINNED}\"")
 }
 
-/// Units of modules in one repository: a plain source, one from a shared file, and one from an included file.
+/// Units of modules in one repository: a plain source, and sources from a shared file, from the file of a directory
+/// above, and from an included file.
 fn units(gate: &Gate) {
     gate.write(
         "provlock.toml",
@@ -27,6 +28,13 @@ fn units(gate: &Gate) {
     let shared = "read_terragrunt_config(\"../../common.hcl\").locals";
     unit(gate, "units/shared", &format!("\"${{{shared}.base}}/net.git${{{shared}.ref}}\""));
     gate.write("units/shared/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    unit(gate, "units/above", &pinned("github.com/acme/net.git"));
+    let locals = "locals {\n  base = \"git::https://github.com/acme\"\n}\n";
+    gate.write("units/above/terragrunt.hcl", gate.read("units/above/terragrunt.hcl") + locals);
+    gate.write("units/above/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    let above = "read_terragrunt_config(\"../terragrunt.hcl\").locals.base";
+    unit(gate, "units/above/below", &format!("\"${{{above}}}/net.git{PINNED}\""));
+    gate.write("units/above/below/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
     gate.write("env/net.hcl", format!("terraform {{\n  source = {}\n}}\n", pinned("github.com/acme/net.git")));
     gate.write("units/included/terragrunt.hcl", "include \"net\" {\n  path = \"../../env/net.hcl\"\n}\n");
     gate.write("units/included/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
@@ -75,6 +83,11 @@ fn a_unit_of_a_new_publisher_is_found() {
             ),
             ("the shared file", |gate| replace(gate, "common.hcl", "acme", "evil"), "module-source-added"),
             ("the included file", |gate| replace(gate, "env/net.hcl", "acme", "evil"), "module-source-added"),
+            (
+                "the file of a unit above",
+                |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
+                "module-source-added",
+            ),
             (
                 "a host in two parts",
                 |gate| {
