@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::thread;
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
@@ -52,6 +54,15 @@ pub(crate) enum Before {
 }
 
 type Contents = BTreeMap<OsString, Vec<u8>>;
+
+/// Runs two functions at the same time: each waits for git.
+fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+    })
+}
 
 impl Repository {
     /// The repository around a directory.
@@ -126,15 +137,21 @@ impl Repository {
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
         let is_read = |path: &Path| Change::reads(file_name(path));
         let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
-        let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
-        let commit = &found.name;
-        let mut now = entries(&self.top, |path| is_read(path) || is_data(path) || Change::is_case_variant(path))?;
+        let is_listed = |path: &Path| is_read(path) || is_data(path) || Change::is_case_variant(path);
+        let compare = || -> Result<_> {
+            let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
+            let commit = &found.name;
+            let (changed, staged) = both(|| changed_files(&self.top, commit), || staged_changes(&self.top, commit));
+            Ok(Some((found, changed?, staged?)))
+        };
+        let (now, compared) = both(|| entries(&self.top, is_listed), compare);
+        let Some((found, changed, staged)) = compared? else { return Ok(None) };
+        let (commit, mut now) = (&found.name, now?);
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
         let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
         let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
         let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
         let mut data: BTreeMap<_, _> = data.collect();
-        let staged = staged_changes(&self.top, commit)?;
         let added: HashSet<_> =
             staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
         let is_variant = |(path, entry): &(&OsString, &Entry)| {
@@ -152,7 +169,6 @@ impl Repository {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
         }
-        let changed = changed_files(&self.top, commit)?;
         let own_and_above = changed.iter().flat_map(|path| Path::new(path).ancestors()).collect::<BTreeSet<_>>();
         let links =
             own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect();
