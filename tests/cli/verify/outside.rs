@@ -12,7 +12,7 @@ use provlock_test::{TestEnvironment, survived};
 
 /// Text that must not be shown.
 const SECRET: &str = "pr1vate";
-/// What is shown instead.
+/// Text that is shown instead.
 const NOT_QUOTED: &str = "so provlock does not quote it";
 
 /// A repository with one root module, and files beside it that are not part of it.
