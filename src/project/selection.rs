@@ -15,7 +15,6 @@ use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_o
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::Unit;
-use crate::configuration::terragrunt;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -151,7 +150,8 @@ impl Session<'_> {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
-        if module.diagnostics.is_empty() { terragrunt::is_unit(directory) || !module.is_empty() } else { is_selected }
+        let is_unit = || Unit::open(shown, directory, &self.environment).is_some();
+        if module.diagnostics.is_empty() { !module.is_empty() || is_unit() } else { is_selected }
     }
 
     /// The lock files that the change removes from the selected root modules.

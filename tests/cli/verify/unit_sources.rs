@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::gate_bypass::all_are_errors;
+use super::{H1, NULL, ZH};
 
 const PINNED: &str = "?ref=0123456789abcdef0123456789abcdef01234567";
 
@@ -146,4 +147,17 @@ fn a_unit_of_a_known_publisher_is_no_finding() {
         assert!(!found.iter().any(|code| code == "module-source-added"), "change {number}: {found:?}");
         gate.reset();
     }
+}
+
+/// A file that units only include is not a unit.
+#[test]
+fn a_changed_file_that_units_include_is_no_root_module() {
+    let gate = Gate::with(|gate| {
+        gate.write("terragrunt.hcl", "locals {\n  region = \"eu\"\n}\n");
+        gate.root("units/app", NULL, &[H1, ZH]);
+        gate.write("units/app/terragrunt.hcl", "include \"root\" {\n  path = find_in_parent_folders()\n}\n");
+    });
+    replace(&gate, "terragrunt.hcl", "eu", "us");
+    gate.commit();
+    gate.run(&["-r"]).assert_code(0).assert_lacks("no-configuration");
 }
