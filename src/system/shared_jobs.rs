@@ -25,13 +25,19 @@ struct Queue<G, J> {
 }
 
 struct State<G, J> {
-    /// Queued jobs, and the number of running ones.
-    groups: BTreeMap<G, (VecDeque<J>, usize)>,
+    groups: BTreeMap<G, Group<J>>,
     /// Threads that wait for each job.
     waiting: HashMap<J, Vec<Waiting>>,
     /// Number of threads that may still be started.
     startable: usize,
+    /// Number of threads without a job.
+    idle: usize,
     is_closed: bool,
+}
+
+struct Group<J> {
+    jobs: VecDeque<J>,
+    running: usize,
 }
 
 /// A thread that waits for jobs. It continues when the last sender is dropped.
@@ -83,7 +89,7 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> SharedJobs<'_, G, J> {
 impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
     fn new(threads: usize) -> Self {
         let (groups, waiting) = (BTreeMap::new(), HashMap::new());
-        let state = State { groups, waiting, startable: threads, is_closed: false };
+        let state = State { groups, waiting, startable: threads, idle: 0, is_closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -95,11 +101,13 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
             let threads = state.waiting.entry(job.clone()).or_default();
             threads.push(waiting.clone());
             if threads.len() == 1 {
-                state.groups.entry(group).or_default().0.push_back(job);
+                state.groups.entry(group).or_default().jobs.push_back(job);
                 added += 1;
             }
         }
-        let started = added.min(state.startable);
+        // A woken thread is treated as idle until it takes a job, so include all queued jobs.
+        let queued: usize = state.groups.values().map(|group| group.jobs.len()).sum();
+        let started = queued.saturating_sub(state.idle).min(state.startable);
         state.startable -= started;
         for _ in 0..added {
             self.changed.notify_one();
@@ -117,13 +125,18 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
     /// The next job; `None` when the queue is closed.
     fn next(&self) -> Option<Running<'_, G, J>> {
         let mut state = lock(&self.state);
-        while !state.is_closed {
+        state.idle += 1;
+        let running = loop {
+            if state.is_closed {
+                break None;
+            }
             if let Some((group, job)) = state.take() {
-                return Some(Running { queue: self, group, job, has_succeeded: AtomicBool::new(true) });
+                break Some(Running { queue: self, group, job, has_succeeded: AtomicBool::new(true) });
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        None
+        };
+        state.idle -= 1;
+        running
     }
 }
 
@@ -131,12 +144,12 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
     /// Takes the first job that is still needed from the group with the fewest running jobs.
     fn take(&mut self) -> Option<(G, J)> {
         loop {
-            let groups = self.groups.iter_mut().filter(|(_, (jobs, _))| !jobs.is_empty());
-            let (name, (jobs, running)) = groups.min_by_key(|(_, (_, running))| *running)?;
-            let job = jobs.pop_front()?;
+            let groups = self.groups.iter_mut().filter(|(_, group)| !group.jobs.is_empty());
+            let (name, group) = groups.min_by_key(|(_, group)| group.running)?;
+            let job = group.jobs.pop_front()?;
             let is_needed = |waiting: &Waiting| !waiting.has_failed.load(Ordering::Relaxed);
             if self.waiting.get(&job).is_some_and(|threads| threads.iter().any(is_needed)) {
-                *running += 1;
+                group.running += 1;
                 return Some((name.clone(), job));
             }
             self.waiting.remove(&job);
@@ -155,8 +168,8 @@ struct Running<'a, G: Ord, J: Hash + Eq> {
 impl<G: Ord, J: Hash + Eq> Drop for Running<'_, G, J> {
     fn drop(&mut self) {
         let mut state = lock(&self.queue.state);
-        if let Some((_, running)) = state.groups.get_mut(&self.group) {
-            *running -= 1;
+        if let Some(group) = state.groups.get_mut(&self.group) {
+            group.running -= 1;
         }
         let threads = state.waiting.remove(&self.job).unwrap_or_default();
         if !*self.has_succeeded.get_mut() {
@@ -164,6 +177,12 @@ impl<G: Ord, J: Hash + Eq> Drop for Running<'_, G, J> {
                 waiting.has_failed.store(true, Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl<J> Default for Group<J> {
+    fn default() -> Self {
+        Self { jobs: VecDeque::new(), running: 0 }
     }
 }
 
