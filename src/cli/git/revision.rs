@@ -28,7 +28,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
         [one] if is_foreign_tag(top, name, one)? => {
-            let message = format!("{one} is a tag, and there is no branch of this name");
+            let message = format!("{one} is a tag, and no local branch has this name");
             let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
             let branch = remote_branches(top, name)?.into_iter().next();
             let branch =

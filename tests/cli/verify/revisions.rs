@@ -69,7 +69,7 @@ fn a_tag_is_not_the_base_without_any_branch() {
         gate.git(&["update-ref", &format!("refs/tags/{}", base.trim_end_matches("~0")), "HEAD"]);
         let (code, stderr) = verify(&gate, base);
         assert_eq!(code, Some(2), "{base}: {stderr}");
-        assert!(stderr.contains("is a tag, and there is no branch of this name"), "{base}: {stderr}");
+        assert!(stderr.contains("is a tag, and no local branch has this name"), "{base}: {stderr}");
     }
     survived("a pull request adds a tag or a branch with the name of the base", bases.len());
 }
