@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
+use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::provider::Hostname;
 use crate::system::{SafeUrl, token_variable};
@@ -48,7 +49,7 @@ pub enum RequestErrorKind {
     #[display("sent less than {} KiB per second", minimum_rate >> 10)]
     TooSlow { minimum_rate: u64 },
     /// Not all data in time.
-    #[display("was not downloaded within {} seconds", time_limit.as_secs())]
+    #[display("was not downloaded within {}", seconds(*time_limit))]
     TooLong { time_limit: Duration },
     /// No connection, or a broken connection; the text gives the reason.
     #[display("could not be reached: {_0}")]
@@ -72,7 +73,11 @@ const SENT: &str = " with the credentials that were sent";
 const NOT_SENT: &str = "; no credentials were sent";
 
 fn shown_limit(time_limit: Option<Duration>) -> String {
-    time_limit.map_or_else(|| "in time".to_owned(), |limit| format!("within {} seconds", limit.as_secs()))
+    time_limit.map_or_else(|| "in time".to_owned(), |limit| format!("within {}", seconds(limit)))
+}
+
+fn seconds(time: Duration) -> String {
+    count(usize::try_from(time.as_secs()).unwrap_or(usize::MAX), "second")
 }
 
 impl RequestErrorKind {

@@ -111,7 +111,7 @@ fn headers_that_drip_have_a_time_limit() {
         let lock = environment.command(["lock", "--modules"]).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
         let lock = lock.env("TF_PROVIDER_DOWNLOAD_RETRY", "0").env("TF_REGISTRY_CLIENT_TIMEOUT", "1");
         let output = lock.env("PROVLOCK_DOWNLOAD_TIMEOUT", "1").run();
-        output.assert_code(2).assert_stderr_has(&format!("http://{address}/a.zip did not answer within 1 seconds"));
+        output.assert_code(2).assert_stderr_has(&format!("http://{address}/a.zip did not answer within 1 second"));
     }
     survived("headers of a response that never end", drips.len());
 }
