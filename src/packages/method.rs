@@ -10,9 +10,9 @@ use super::oci::OciMirror;
 use super::offline::Offline;
 use super::progress::{Progress, ProgressSink};
 use super::registry::Registry;
-use crate::packages::archive::{HashCache, PackageId};
+use crate::packages::archive::{HashCache, HashesByPlatform, PackageId};
 use crate::packages::mirrors::{FilesystemMirror, NetworkMirror};
-use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
+use crate::provider::{Hash, Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
 
 /// The kinds of installation methods.
@@ -88,38 +88,38 @@ impl Method {
     /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let fetched = match &self.kind {
-            SourceKind::Registry(registry) => registry.package(fetch),
-            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch),
-            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch),
-            SourceKind::OciMirror(mirror) => mirror.fetch(fetch),
+            SourceKind::Registry(registry) => registry.package(fetch).map(|(fetched, reported)| {
+                self.remember_release(fetch.package, &reported);
+                fetched
+            }),
+            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
+            SourceKind::OciMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
             SourceKind::Offline(offline) => offline.package(fetch),
         };
         (fetch.progress)(fetch.package, Progress::Finished);
-        if let Ok(fetched) = &fetched {
-            self.remember(fetch.package, Some(fetched));
-        }
         fetched
     }
 
-    /// Remembers the platforms that a registry lists, or the `h1:` of a package from a mirror.
-    fn remember(&self, package: &PackageId, fetched: Option<&Fetched>) {
-        let (Some(cache), PackageId { address, version, platform }) = (&self.cache, package) else { return };
-        match &self.kind {
-            SourceKind::Registry(_) => {
-                let available = self.versions.get(address).and_then(Result::ok);
-                let release = available.as_ref().and_then(|available| available.versions.get(version));
-                if let Some(listed) = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty()) {
-                    cache.change_platforms(address, version, |known| known.listed = Some(listed.iter().collect()));
-                }
-            }
-            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => {
-                if let Some(fetched) = fetched {
-                    cache.change_platforms(address, version, |known| {
-                        known.copies.entry(platform.clone()).or_default().extend(fetched.all_h1());
-                    });
-                }
-            }
-            SourceKind::Offline(_) => {}
+    /// Stores the platforms that a registry lists, and the well-formed `h1:` that it reports for them.
+    fn remember_release(&self, PackageId { address, version, .. }: &PackageId, reported: &HashesByPlatform) {
+        let Some(cache) = &self.cache else { return };
+        let available = self.versions.get(address).and_then(Result::ok);
+        let release = available.as_ref().and_then(|available| available.versions.get(version));
+        let listed = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty());
+        let reported = reported.iter().filter(|(_, h1)| h1.iter().all(Hash::is_well_formed));
+        cache.change_platforms(address, version, |known| {
+            known.listed = listed.map(|listed| listed.iter().collect()).or(known.listed.take());
+            known.published.extend(reported.map(|(platform, h1)| (platform.clone(), h1.clone())));
+        });
+    }
+
+    /// Stores the `h1:` of a package from a mirror.
+    fn remember_copy(&self, Fetch { package, .. }: &Fetch<'_>, copy: &Fetched) {
+        if let Some(cache) = &self.cache {
+            cache.change_platforms(&package.address, &package.version, |known| {
+                known.copies.entry(package.platform.clone()).or_default().extend(copy.all_h1());
+            });
         }
     }
 
@@ -128,7 +128,7 @@ impl Method {
         match &self.kind {
             SourceKind::Registry(registry) => {
                 let published = registry.published(package)?;
-                self.remember(package, None);
+                self.remember_release(package, &published.h1);
                 Ok(Some(published))
             }
             SourceKind::Offline(offline) => Ok(offline.published(package)),

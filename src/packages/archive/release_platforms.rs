@@ -54,7 +54,8 @@ impl ReleasePlatforms {
         }
         let text = serde_json::to_string(&after).ok();
         if let Some(text) = text.filter(|text| text.len() as u64 <= LONGEST_FILE) {
-            storage::keep(path, &text);
+            // A cache that cannot be written must not stop the run.
+            let _ = storage::replace(path, text.as_bytes());
         }
     }
 }

@@ -74,8 +74,9 @@ impl Registry {
         self.protocol.versions(address)
     }
 
-    /// Fetches a package. If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
-    pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+    /// Fetches a package, and returns it with the `h1:` that the registry reports for the release. If its archive goes
+    /// to a file, it is downloaded, whatever is remembered or reported of it.
+    pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
         let package = fetch.package;
         if fetch.archive_file.is_some() {
             return self.fetch(&*self.protocol.metadata(package)?, fetch);
@@ -95,7 +96,7 @@ impl Registry {
     }
 
     /// A package that SHA256SUMS lists.
-    fn fetch(&self, metadata: &Metadata, fetch: &Fetch<'_>) -> Result<Fetched> {
+    fn fetch(&self, metadata: &Metadata, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
         let package = &metadata.package;
         let (signed, downloaded) = self.signed_and_downloaded(metadata, fetch)?;
         let signed = signed?;
@@ -109,8 +110,8 @@ impl Registry {
             cache.put_by_provider(package, &digest);
         }
         let hashes = listed(&digest);
-        let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
-        Ok(Fetched { downloaded: transferred, digest: Some(digest), ..fetched })
+        let (fetched, reported) = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
+        Ok((Fetched { downloaded: transferred, digest: Some(digest), ..fetched }, reported))
     }
 
     /// The signed sums of a package, and the package, which are fetched at the same time.
@@ -171,7 +172,7 @@ impl Registry {
 
     /// A package as the registry reports it, once the report matches the signed sums; none if it does not report an
     /// `h1:`.
-    fn reported(&self, metadata: &Metadata) -> Result<Option<Fetched>> {
+    fn reported(&self, metadata: &Metadata) -> Result<Option<(Fetched, HashesByPlatform)>> {
         let Metadata { package, response, .. } = metadata;
         let signed = self.releases.get(metadata)?;
         let zh = signed.confirm(metadata)?;
@@ -209,7 +210,7 @@ impl Registry {
     }
 
     /// A cached package, if the published release contains it.
-    fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<Fetched> {
+    fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<(Fetched, HashesByPlatform)> {
         let first = PackageId { platform: self.first_platform(package), ..package.clone() };
         let metadata = self.protocol.metadata(&first).ok()?;
         let signed = self.releases.get(&metadata).ok()?;
@@ -220,7 +221,8 @@ impl Registry {
         is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
     }
 
-    /// A package of a release, with the known hashes of the package itself.
+    /// A package of a release, with the known hashes of the package itself, and the `h1:` that the registry reports for
+    /// the release.
     fn fetched(
         &self,
         package: &PackageId,
@@ -228,9 +230,8 @@ impl Registry {
         reports: &Reports,
         h1: Hash,
         mut hashes: HashDispositions,
-    ) -> Fetched {
+    ) -> (Fetched, HashesByPlatform) {
         hashes.extend(signed.sums.dispositions());
-        self.remember_reported(package, reports, &signed.sums);
         let mut not_listed = None;
         if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(reports);
@@ -239,7 +240,8 @@ impl Registry {
         }
         let authentication = signed.authentication.clone();
         let warnings = signed.warnings(package).into_iter().chain(not_listed).collect();
-        Fetched { h1, digest: None, hashes, authentication, warnings, downloaded: 0 }
+        let zh = signed.sums.lines().map(|(_, zh)| zh.clone()).collect();
+        (Fetched { h1, digest: None, hashes, authentication, warnings, downloaded: 0 }, reported_h1(reports, &zh))
     }
 
     /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
@@ -263,23 +265,7 @@ impl Registry {
                 published.h1.insert(platform, hashes);
             }
         }
-        self.remember_reported(package, &reports, &signed.sums);
         Ok(published)
-    }
-
-    /// Stores the `h1:` that a registry reports for the packages in SHA256SUMS, without packages with a malformed
-    /// `h1:`.
-    fn remember_reported(&self, package: &PackageId, reports: &Reports, sums: &Sha256Sums) {
-        let Some(cache) = &self.downloader.cache else { return };
-        let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();
-        let of_platform = |(platform, report): (&String, &PackageReport)| {
-            let (_, h1) = listed_report(report, &sums)?;
-            h1.iter().all(Hash::is_well_formed).then_some((platform.parse().ok()?, h1))
-        };
-        let reported: HashesByPlatform = reports.iter().filter_map(of_platform).collect();
-        if !reported.is_empty() {
-            cache.change_platforms(&package.address, &package.version, |known| known.published.extend(reported));
-        }
     }
 
     /// The time of the last change of the SHA256SUMS of a package, if its server sends it.
@@ -303,6 +289,15 @@ impl Registry {
             drop(self.releases.get(&metadata));
         }
     }
+}
+
+/// The `h1:` that a registry reports for the packages in SHA256SUMS, which has these `zh:`.
+fn reported_h1(reports: &Reports, sums: &BTreeSet<Hash>) -> HashesByPlatform {
+    let of_platform = |(platform, report): (&String, &PackageReport)| {
+        let (_, h1) = listed_report(report, sums)?;
+        Some((platform.parse().ok()?, h1))
+    };
+    reports.iter().filter_map(of_platform).collect()
 }
 
 /// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
