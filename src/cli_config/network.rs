@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::CliConfig;
-use crate::system::{Environment, Secrets, files};
+use crate::system::{Environment, Secrets, files, variables};
 
 /// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
 pub(crate) const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
@@ -77,9 +77,8 @@ impl CliConfig {
     /// seconds) and `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads. `SSL_CERT_FILE` is used on
     /// every system.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
-        let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
-        let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
-        let timeout = seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let number = |name| environment.number::<u32>(name);
+        let timeout = environment.seconds("TF_REGISTRY_CLIENT_TIMEOUT");
         let default = NetSettings::default();
         let urls = self.hosts.values().flat_map(BTreeMap::values).filter_map(|url| Url::parse(url).ok());
         let plain = urls.filter(|url| url.scheme() == "http").filter_map(|url| Some(url.host_str()?.to_owned()));
@@ -89,12 +88,10 @@ impl CliConfig {
             retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
             download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),
             timeout: timeout.or(self.registry_timeout).unwrap_or(default.timeout),
-            download_timeout: number("PROVLOCK_DOWNLOAD_TIMEOUT")
-                .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
-            minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
+            download_timeout: environment.seconds(variables::DOWNLOAD_TIMEOUT).unwrap_or(default.download_timeout),
+            minimum_rate: number(variables::DOWNLOAD_MINIMUM_RATE)
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
-            // Undocumented: for tests of retries, in milliseconds.
-            back_off: number("PROVLOCK_RETRY_PAUSE")
+            back_off: number(variables::RETRY_PAUSE)
                 .map_or(default.back_off, |pause| Duration::from_millis(pause.into())),
             certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
             plain_http_hosts: plain.collect(),

@@ -25,7 +25,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::net::RequestCredentials;
 use crate::packages::oci::ModulePackage;
 use crate::provider::{Dialect, Hash, Version};
-use crate::system::storage;
+use crate::system::{storage, variables};
 
 /// Time for which a package is kept if its address may lead to a different one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -182,8 +182,7 @@ impl ModuleFetcher {
     /// Returns git with the user's settings. `directory` is empty or missing.
     pub(super) fn git<'a>(&'a self, directory: &'a Path) -> Git<'a> {
         let environment = self.connections.environment();
-        let seconds = environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
-        let time_limit = seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs);
+        let time_limit = environment.seconds(variables::GIT_TIMEOUT).unwrap_or(GIT_TIME_LIMIT);
         Git::new(Path::new("git"), environment.os_variable("GIT_SSH_COMMAND"), directory, time_limit)
     }
 

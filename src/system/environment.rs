@@ -3,19 +3,23 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::system::{Secrets, canonicalize};
+use crate::system::{Secrets, canonicalize, variables};
 
-/// Default time limit of a helper program.
+/// Default time limit of a credentials helper.
 const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// Maximum time limit: 136 years can be added to any time.
+const MOST_SECONDS: u64 = u32::MAX as u64;
 
 /// The prefixes of variables that OpenTofu, Terraform, Terragrunt and provlock read.
 const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 
 /// Variables with such a prefix whose value is a path, which may contain any bytes.
-const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "PROVLOCK_CACHE_DIR"];
+const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", variables::CACHE_DIR];
 
 /// The environment of a run. `Debug` shows only the names of the variables.
 #[derive(Clone, Default, derive_more::Debug)]
@@ -99,10 +103,21 @@ impl Environment {
         current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
     }
 
-    /// Time limit of a helper program: `PROVLOCK_HELPER_TIMEOUT` in seconds, or 30 seconds.
+    /// The number in a variable. As in OpenTofu, any other value is treated as unset.
+    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.variable(name)?.trim().parse().ok()
+    }
+
+    /// The positive number of seconds in a variable. Any other value is treated as unset.
+    pub(crate) fn seconds(&self, name: &str) -> Option<Duration> {
+        self.number::<u64>(name)
+            .filter(|seconds| *seconds > 0)
+            .map(|seconds| Duration::from_secs(seconds.min(MOST_SECONDS)))
+    }
+
+    /// Time limit of a credentials helper.
     pub(crate) fn helper_time_limit(&self) -> Duration {
-        let seconds = self.variable("PROVLOCK_HELPER_TIMEOUT").and_then(|value| value.trim().parse().ok());
-        seconds.filter(|seconds| *seconds > 0).map_or(HELPER_TIME_LIMIT, Duration::from_secs)
+        self.seconds(variables::HELPER_TIMEOUT).unwrap_or(HELPER_TIME_LIMIT)
     }
 }
 

@@ -20,6 +20,7 @@ mod stop;
 pub mod storage;
 mod temporary;
 mod token;
+pub mod variables;
 pub(crate) mod walk;
 
 pub use boundary::Boundary;

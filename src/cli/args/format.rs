@@ -32,7 +32,32 @@ pub(crate) enum OutputFormat {
     GithubSnapshot,
 }
 
+/// Escaping that makes a result safe for its reader: a terminal, a log, a browser or a parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escaping {
+    /// Secrets and control characters are replaced.
+    Text,
+    /// Control characters are replaced; the renderer has redacted the values, and its own words must stay.
+    Page,
+    /// Secrets are replaced; the renderer has escaped everything else in its commands.
+    Commands,
+    /// Control characters are escaped as JSON; the renderer has redacted the values.
+    Json,
+}
+
 impl OutputFormat {
+    /// Returns the escaping of output in this format.
+    pub(crate) fn escaping(self) -> Escaping {
+        match self {
+            Self::Text | Self::Markdown | Self::Unified | Self::Junit => Escaping::Text,
+            Self::Html => Escaping::Page,
+            Self::Github => Escaping::Commands,
+            Self::Json | Self::Sarif | Self::Gitlab | Self::Cyclonedx | Self::Spdx | Self::GithubSnapshot => {
+                Escaping::Json
+            }
+        }
+    }
+
     /// Reads one of the formats that a command has.
     pub(crate) fn one_of(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
         let values = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));

@@ -9,6 +9,7 @@ use provlock::provider::Dialect;
 use provlock::settings::{self, Settings};
 use provlock::system::Environment;
 use provlock::system::files::canonical_or_given;
+use provlock::system::variables;
 
 use super::candidates;
 
@@ -23,7 +24,7 @@ pub(crate) struct GlobalArgs {
     #[arg(skip)]
     pub(crate) started_in: PathBuf,
     /// Target tool: tofu or terraform [default: detected from the files]
-    #[arg(long, value_name = "DIALECT", global = true, env = "PROVLOCK_DIALECT", hide_env_values = true)]
+    #[arg(long, value_name = "DIALECT", global = true, env = variables::DIALECT, hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::dialects))]
     pub(crate) dialect: Option<Dialect>,
     /// Settings file, instead of searching for provlock.toml

@@ -11,7 +11,7 @@ mod variables;
 
 use clap::builder::{Resettable, Str};
 
-pub(crate) use format::{FormatArgs, OutputFormat};
+pub(crate) use format::{Escaping, FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity, settings_of};
 pub(crate) use roots::{RootArgs, TargetArgs};
 pub(crate) use selection::{AgeArgs, DateArgs, ModuleArgs, OfflineArgs, PlatformArgs, SelectionArgs};

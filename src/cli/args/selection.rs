@@ -12,7 +12,7 @@ use provlock::packages::DateServices;
 use provlock::project::{LockOptions, ModuleFetching, SessionOptions};
 use provlock::provider::ProviderSpec;
 use provlock::settings::{PlatformSelection, parse_duration};
-use provlock::system::Environment;
+use provlock::system::{Environment, variables};
 use url::Url;
 
 use super::{CacheArgs, candidates};
@@ -69,10 +69,10 @@ pub(crate) struct AgeArgs {
 #[derive(Args)]
 pub(crate) struct DateArgs {
     /// Where registry.opentofu.org tells when versions were published
-    #[arg(long, hide = true, env = "PROVLOCK_OPENTOFU_API", default_value = "https://api.opentofu.org/")]
+    #[arg(long, hide = true, env = variables::OPENTOFU_API, default_value = "https://api.opentofu.org/")]
     opentofu_api: Url,
     /// Where registry.terraform.io tells when versions were published
-    #[arg(long, hide = true, env = "PROVLOCK_TERRAFORM_API", default_value = "https://registry.terraform.io/")]
+    #[arg(long, hide = true, env = variables::TERRAFORM_API, default_value = "https://registry.terraform.io/")]
     terraform_api: Url,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct PlatformArgs {
         long = "platform",
         value_name = "OS_ARCH",
         value_delimiter = ',',
-        env = "PROVLOCK_PLATFORMS",
+        env = variables::PLATFORMS,
         hide_env_values = true,
         add = ArgValueCandidates::new(candidates::platforms)
     )]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::SessionOptions;
-use provlock::system::Environment;
+use provlock::system::{Environment, variables};
 
 use crate::cli::environment::cache_directory;
 
@@ -63,7 +63,7 @@ pub(crate) struct CacheArgs {
 #[command(next_help_heading = "Network")]
 pub(crate) struct CacheDirectory {
     /// Keep the cache of package hashes in DIR
-    #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "DIR", env = variables::CACHE_DIR, hide_env_values = true, hide_short_help = true)]
     #[arg(value_hint = ValueHint::DirPath)]
     cache_dir: Option<PathBuf>,
 }

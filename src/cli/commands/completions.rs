@@ -4,12 +4,10 @@ use anyhow::Context as _;
 use clap::{Args, Command};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
+use provlock::system::variables;
 
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
-
-/// With this variable set to the name of a shell, the program prints completions for it.
-const VARIABLE: &str = "PROVLOCK_COMPLETE";
 
 /// Print a completion script for a shell
 ///
@@ -32,7 +30,7 @@ pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcom
 pub(super) fn script(shell: Shell) -> anyhow::Result<Vec<u8>> {
     let (shells, mut script) = (Shells::builtins(), Vec::new());
     let completer = shells.completer(&shell.to_string()).with_context(|| format!("no completions for {shell}"))?;
-    completer.write_registration(VARIABLE, "provlock", "provlock", "provlock", &mut script)?;
+    completer.write_registration(variables::COMPLETE, "provlock", "provlock", "provlock", &mut script)?;
     if shell == Shell::Zsh {
         // Where zsh has loaded the script as the function of the same name, it is to complete at once.
         script.extend_from_slice(b"[[ $funcstack[1] != _provlock ]] || _clap_dynamic_completer_provlock\n");
@@ -42,5 +40,5 @@ pub(super) fn script(shell: Shell) -> anyhow::Result<Vec<u8>> {
 
 /// Answers a shell that asks for completions, and then ends the program.
 pub(super) fn answer(program: fn() -> Command) {
-    CompleteEnv::with_factory(program).var(VARIABLE).complete();
+    CompleteEnv::with_factory(program).var(variables::COMPLETE).complete();
 }

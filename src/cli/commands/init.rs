@@ -9,7 +9,7 @@ use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
 use provlock::settings::{self, FILE_NAME, PlatformSelection};
-use provlock::system::files;
+use provlock::system::{files, variables};
 use serde_json::json;
 
 use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
@@ -40,7 +40,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct InitArgs {
     /// Platforms such as `linux_amd64`, or `all` [default: the ones that every lock file covers, if several]
     #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', help_heading = "Selection")]
-    #[arg(env = "PROVLOCK_PLATFORMS", hide_env_values = true)]
+    #[arg(env = variables::PLATFORMS, hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::platforms))]
     platforms: Vec<PlatformSelection>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
-use super::args::{ColorChoice, GlobalArgs, OutputFormat, Verbosity};
+use super::args::{ColorChoice, Escaping, GlobalArgs, OutputFormat, Verbosity};
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
 use super::render::style::{TextStyle, count};
@@ -109,18 +109,14 @@ impl Ui {
         self.invocation.suggest(words, selection, self.global.dialect)
     }
 
-    /// A result without secrets, and without commands for the program that reads the log. In JSON the values contain no
-    /// secrets already; a word of the format itself must not be replaced.
+    /// Returns a result without secrets, and without commands for the program that reads the log.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
-        match format {
-            // The lines are commands of this program, with all other text in them escaped.
-            OutputFormat::Github => self.invocation.secrets.redact(text),
-            // The page contains no secrets; its own words and hashes must not be redacted.
-            OutputFormat::Html => harmless(text, false),
-            OutputFormat::Text | OutputFormat::Markdown | OutputFormat::Unified | OutputFormat::Junit => {
-                harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes())
-            }
-            _ => harmless_json(text),
+        let redacted = || self.invocation.secrets.redact(text);
+        match format.escaping() {
+            Escaping::Text => harmless(&redacted(), self.stdout_style.has_escapes()),
+            Escaping::Page => harmless(text, false),
+            Escaping::Commands => redacted(),
+            Escaping::Json => harmless_json(text),
         }
     }
 

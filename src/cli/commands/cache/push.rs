@@ -12,6 +12,7 @@ use provlock::project::ModuleFetching;
 use provlock::provider::{OciRepository, SharedCache, SigningKey};
 use provlock::settings::Settings;
 use provlock::system::Environment;
+use provlock::system::variables::CACHE_SIGNING_KEY;
 use serde_json::json;
 
 use crate::cli::args::{CacheDirectory, RootArgs};
@@ -21,8 +22,6 @@ use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
-/// The variable that contains the private key.
-const VARIABLE: &str = "PROVLOCK_CACHE_SIGNING_KEY";
 /// A key has 61 characters.
 const LONGEST_KEY: u64 = 4096;
 
@@ -121,18 +120,18 @@ fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
 
 /// The private key, which is redacted in all output from now on.
 fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
-    let (text, origin) = match (file, environment.variable(VARIABLE)) {
+    let (text, origin) = match (file, environment.variable(CACHE_SIGNING_KEY)) {
         (Some(file), _) => {
             let mut text = String::new();
             let read = File::open(file).and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
             read.with_context(|| format!("cannot read the private key in {}", file.display()))?;
             (text, file.display().to_string())
         }
-        (None, Some(value)) => (value.to_owned(), VARIABLE.to_owned()),
+        (None, Some(value)) => (value.to_owned(), CACHE_SIGNING_KEY.to_owned()),
         (None, None) => {
             let error = Diagnostic::error(Code::InvalidArgument, "there is no key to sign with");
             return Err(error
-                .help(format!("name its file with --signing-key FILE, or set {VARIABLE} to the key itself"))
+                .help(format!("name its file with --signing-key FILE, or set {CACHE_SIGNING_KEY} to the key itself"))
                 .into());
         }
     };
