@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::caller::{Calling, InstallPath};
 use super::file::CallSource;
-use super::missing::Reason;
+use super::missing::MissingReason;
 use super::options::Resolution;
 use super::origin::Origin;
 use super::requirement::{ModuleCall, UnknownCall};
@@ -145,7 +145,7 @@ impl Walk<'_> {
                     Ok(Some(module)) => module,
                     // The command that follows the lock file reports why.
                     Err(_) => {
-                        self.missing.add(calling, Reason::NotInstalled(call.source.to_string()));
+                        self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
                         return None;
                     }
                 }
@@ -155,7 +155,7 @@ impl Walk<'_> {
             Resolution::Only(request) => match self.fetched(call, request, true)? {
                 Ok(Some(module)) => module,
                 Ok(None) => {
-                    self.missing.add(calling, Reason::NotInstalled(call.source.to_string()));
+                    self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
                     return None;
                 }
                 Err(errors) => {
@@ -178,11 +178,11 @@ impl Walk<'_> {
         let request = call.request()?;
         let dialect = self.input.options.dialect;
         let source = calling.call.constant_source().map_or_else(|| call.source.to_string(), str::to_owned);
-        let mut reason = Reason::NotInstalled(source);
+        let mut reason = MissingReason::NotInstalled(source);
         if let Some(installed) = self.installed(calling).cloned() {
             let directory = join(self.input.root, &installed.dir);
             if !installed.meets(&call.source, &call.constraints, dialect) {
-                reason = Reason::Changed(installed.describe());
+                reason = MissingReason::Changed(installed.describe());
             } else if directory.is_dir() {
                 return Some((ModulePath::Directory(directory), None));
             }

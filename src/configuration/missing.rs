@@ -17,11 +17,11 @@ pub(super) struct MissingModules(Vec<Missing>);
 struct Missing {
     /// Path of the calls that lead to it.
     key: String,
-    reason: Reason,
+    reason: MissingReason,
     location: Location,
 }
 
-pub(super) enum Reason {
+pub(super) enum MissingReason {
     /// It is not installed, and was not fetched. Contains its source.
     NotInstalled(String),
     /// The call has changed since this was installed.
@@ -37,7 +37,7 @@ impl MissingModules {
         self.0.is_empty()
     }
 
-    pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: Reason) {
+    pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: MissingReason) {
         self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone() });
     }
 
@@ -45,9 +45,9 @@ impl MissingModules {
     /// for modules that git ignores. They are errors unless modules may be missing.
     pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
         let (submodules, others): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|missing| matches!(missing.reason, Reason::Submodule(_)));
+            self.0.iter().partition(|missing| matches!(missing.reason, MissingReason::Submodule(_)));
         let (ignored, others): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|missing| matches!(missing.reason, Reason::Ignored(_)));
+            others.into_iter().partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
         let program = dialect.name();
         let install = Help::text(format!("install {} with {program} get or {program} init", pronoun(&others)));
         let install = if allowed {
@@ -98,12 +98,14 @@ impl Missing {
     fn message(&self) -> String {
         let key = &self.key;
         match &self.reason {
-            Reason::NotInstalled(source) => format!("module \"{key}\" from {source:?} is not installed"),
-            Reason::Changed(installed) => format!("module \"{key}\" has changed since {installed} was installed"),
-            Reason::Submodule(path) => {
+            MissingReason::NotInstalled(source) => format!("module \"{key}\" from {source:?} is not installed"),
+            MissingReason::Changed(installed) => {
+                format!("module \"{key}\" has changed since {installed} was installed")
+            }
+            MissingReason::Submodule(path) => {
                 format!("module \"{key}\" is in the git submodule {}, which is not checked out", path.display())
             }
-            Reason::Ignored(path) => {
+            MissingReason::Ignored(path) => {
                 format!("module \"{key}\" is in {}, which does not exist and is ignored by git", path.display())
             }
         }

@@ -51,6 +51,6 @@ pub(crate) use reading::read_resolved;
 pub use requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 pub(crate) use requirement::{ModuleCall, StateKnowledge, UnknownCall, VariableCall};
 pub use requirers::Requirer;
-pub(crate) use root::{Inputs, ModulePath, RootFiles, RootModule};
+pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;
 pub use variables::{InputVariables, VariableFlag};

@@ -7,7 +7,7 @@ use super::called_packages::CalledPackages;
 use super::module_cache::ModuleCache;
 use super::options::{Options, Required, Resolver};
 use super::requirement::Requirements;
-use super::root::RootModule;
+use super::root::RootSource;
 use super::scope::UserValues;
 use super::walk::{Input, Walk};
 use crate::diagnostic::Result;
@@ -27,7 +27,7 @@ const MOST_PASSES: usize = 8;
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_resolved(RootModule::Directory(root, None), options, &ModuleCache::default(), None, &|_| ())
+    read_resolved(RootSource::Directory(root, None), options, &ModuleCache::default(), None, &|_| ())
 }
 
 /// [`read`] for any root module, with a cache of modules that several root modules call, and with modules that
@@ -36,7 +36,7 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 /// # Errors
 /// The errors of [`read`].
 pub(crate) fn read_resolved(
-    root: RootModule<'_>,
+    root: RootSource<'_>,
     options: &Options,
     cache: &ModuleCache,
     resolver: Option<&Resolver<'_>>,

@@ -9,7 +9,7 @@ use crate::modules::fetched::FetchedModule;
 use crate::modules::local;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RootModule<'a> {
+pub(crate) enum RootSource<'a> {
     /// The files of a directory, which is given as the user knows it, for example `.`, and without symbolic links if
     /// that path is known.
     Directory(&'a Path, Option<&'a Path>),
@@ -50,7 +50,7 @@ pub(crate) struct Inputs {
     pub uncertain: Option<&'static str>,
 }
 
-impl RootModule<'_> {
+impl RootSource<'_> {
     pub(super) fn inputs(&self) -> Option<&Inputs> {
         match self {
             Self::Directory(..) => None,

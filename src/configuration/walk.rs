@@ -15,7 +15,7 @@ use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
 use super::origin::Origin;
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
-use super::root::{ModulePath, RootFiles, RootModule};
+use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
@@ -109,10 +109,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a root module as far as the modules that it calls are here.
-    pub(super) fn read(mut self, root: RootModule<'_>) -> Pass {
+    pub(super) fn read(mut self, root: RootSource<'_>) -> Pass {
         match root {
-            RootModule::Directory(_, canonical) => self.read_directory(canonical),
-            RootModule::Files(files) => self.read_files(files),
+            RootSource::Directory(_, canonical) => self.read_directory(canonical),
+            RootSource::Files(files) => self.read_files(files),
         }
         let Options { dialect, allow_missing_modules, .. } = *self.input.options;
         let missing = self.missing.diagnostics(dialect, allow_missing_modules);

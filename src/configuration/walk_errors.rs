@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::called_packages::DATA_DIRECTORY;
 use super::caller::Visit;
-use super::missing::Reason;
+use super::missing::MissingReason;
 use super::origin::Origin;
 use super::requirement::UnknownCall;
 use super::root::ModulePath;
@@ -24,11 +24,11 @@ impl Walk<'_> {
             ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
                 let source = visit.calling.call.constant_source();
                 let source = source.map_or_else(|| directory.display().to_string(), str::to_owned);
-                self.add_missing(visit, Reason::NotInstalled(source));
+                self.add_missing(visit, MissingReason::NotInstalled(source));
             }
             _ if self.report_submodule(visit) => {}
             ModulePath::Directory(directory) if walk::is_ignored(directory) => {
-                self.add_missing(visit, Reason::Ignored(directory.clone()));
+                self.add_missing(visit, MissingReason::Ignored(directory.clone()));
             }
             _ => self.errors.push(visit.error("which does not exist")),
         }
@@ -37,12 +37,12 @@ impl Walk<'_> {
     /// Whether a directory is in a submodule that is not checked out, which is reported then.
     pub(super) fn report_submodule(&mut self, visit: &Visit<'_>) -> bool {
         let Some(submodule) = submodule::not_checked_out(&visit.path.shown()) else { return false };
-        self.add_missing(visit, Reason::Submodule(submodule));
+        self.add_missing(visit, MissingReason::Submodule(submodule));
         true
     }
 
     /// Adds a module of the repository that is missing.
-    fn add_missing(&mut self, visit: &Visit<'_>, reason: Reason) {
+    fn add_missing(&mut self, visit: &Visit<'_>, reason: MissingReason) {
         self.missing.add(&visit.calling, reason);
         let location = visit.entry.unwrap_or(&visit.calling.call.location).clone();
         let directory = Some(visit.path.shown());

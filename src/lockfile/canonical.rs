@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 
 use crate::provider::Dialect;
 
-use super::locked::{Locked, LocksOf};
+use super::entry_kind::{EntryKind, LocksOf};
 
 /// The header with its line breaks.
-pub(super) fn header<T: Locked>(dialect: Dialect) -> String {
+pub(super) fn header<T: EntryKind>(dialect: Dialect) -> String {
     T::header(dialect).into_iter().flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The text of a lock file with `locks`: for providers, the bytes that OpenTofu or Terraform would write.
-pub fn canonical_text<T: Locked>(locks: &LocksOf<T>, dialect: Dialect) -> String {
+pub fn canonical_text<T: EntryKind>(locks: &LocksOf<T>, dialect: Dialect) -> String {
     let mut text = header::<T>(dialect);
     for (address, locked) in locks {
         text.push('\n');
@@ -23,7 +23,7 @@ pub fn canonical_text<T: Locked>(locks: &LocksOf<T>, dialect: Dialect) -> String
 }
 
 /// Writes one entry in canonical form, with its final line break.
-pub(super) fn push_block<T: Locked>(text: &mut String, address: &T::Address, locked: &T) {
+pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, locked: &T) {
     text.extend([T::BLOCK, " "]);
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");

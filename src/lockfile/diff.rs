@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::provider::{Hash, HashesByScheme, Version};
 
-use super::locked::{Locked, LocksOf};
+use super::entry_kind::{EntryKind, LocksOf};
 use super::provider::LockedProvider;
 
 /// Difference between two sets of locks: every entry of either, in address order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockDiff<T: Locked = LockedProvider> {
+pub struct LockDiff<T: EntryKind = LockedProvider> {
     /// One for each address, unchanged ones included.
     pub entries: Vec<EntryDiff<T>>,
 }
@@ -23,7 +23,7 @@ pub type ProviderDiff = EntryDiff<LockedProvider>;
 
 /// The entries of one address before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryDiff<T: Locked> {
+pub struct EntryDiff<T: EntryKind> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
     /// Kind of change.
@@ -94,7 +94,7 @@ pub enum Step {
 }
 
 /// Compares two sets of locks.
-pub fn diff<T: Locked>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
+pub fn diff<T: EntryKind>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     let entries = std::iter::from_fn(|| {
         let address = [old.peek(), new.peek()].into_iter().flatten().map(|(address, _)| *address).min()?;
@@ -105,7 +105,7 @@ pub fn diff<T: Locked>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
     LockDiff { entries: entries.collect() }
 }
 
-impl<T: Locked> LockDiff<T> {
+impl<T: EntryKind> LockDiff<T> {
     /// `true` if all entries are unchanged.
     pub fn is_empty(&self) -> bool {
         self.changes().next().is_none()
@@ -117,7 +117,7 @@ impl<T: Locked> LockDiff<T> {
     }
 }
 
-impl<T: Locked> EntryDiff<T> {
+impl<T: EntryKind> EntryDiff<T> {
     fn new(address: &T::Address, old: Option<&Arc<T>>, new: Option<&Arc<T>>) -> Self {
         let change = match (old, new) {
             (None, _) => EntryChange::Added,
@@ -180,12 +180,12 @@ fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
     zh.len()
 }
 
-fn only_in<'a, T: Locked>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {
+fn only_in<'a, T: EntryKind>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {
     let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes().contains(hash));
     entry.into_iter().flat_map(T::hashes).filter(|hash| !is_elsewhere(hash)).collect()
 }
 
-fn known_hashes<T: Locked>(entry: &T) -> BTreeSet<&Hash> {
+fn known_hashes<T: EntryKind>(entry: &T) -> BTreeSet<&Hash> {
     entry.hashes().iter().filter(|hash| hash.is_known()).collect()
 }
 

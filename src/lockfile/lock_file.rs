@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
 use crate::provider::{Dialect, Hash};
 use crate::system::files;
 
-use super::locked::{Locked, LocksOf};
+use super::entry_kind::{EntryKind, LocksOf};
 use super::module::LockedModule;
 use super::provider::LockedProvider;
 use super::raw_entry::{AttributeLayout, PerAttribute};
@@ -45,7 +45,7 @@ pub type ModuleLockFile = LockFileOf<LockedModule>;
 
 /// A lock file that was read: its bytes, its entries and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockFileOf<T: Locked> {
+pub struct LockFileOf<T: EntryKind> {
     pub(super) file: Arc<SourceFile>,
     pub(super) bytes: Vec<u8>,
     pub(super) dialect: Dialect,
@@ -61,7 +61,7 @@ pub struct LockFileOf<T: Locked> {
 
 /// One entry, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry<T: Locked = LockedProvider> {
+pub struct Entry<T: EntryKind = LockedProvider> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
     /// The recorded values.
@@ -77,7 +77,7 @@ pub struct Entry<T: Locked = LockedProvider> {
 
 /// The result of [`parse`](super::parse()): all problems, and the lock file if they are warnings only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed<T: Locked = LockedProvider> {
+pub struct Parsed<T: EntryKind = LockedProvider> {
     /// The lock file, unless there is an error.
     pub lock_file: Option<LockFileOf<T>>,
     /// Errors and warnings, in file order.
@@ -104,7 +104,7 @@ pub(super) struct BlockLayout {
 }
 
 /// A line with a comment only.
-pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
+pub(crate) struct CommentLine<'a, T: EntryKind = LockedProvider> {
     /// The comment, with `#` or `//`.
     pub text: &'a str,
     /// Position of the comment.
@@ -113,7 +113,7 @@ pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
     pub entry: Option<&'a Entry<T>>,
 }
 
-impl<T: Locked> LockFileOf<T> {
+impl<T: EntryKind> LockFileOf<T> {
     /// The lock file of a path without a file. An edit of it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl<T: Locked> LockFileOf<T> {
     }
 }
 
-impl<T: Locked> Entry<T> {
+impl<T: EntryKind> Entry<T> {
     /// The value of an attribute, if that is there.
     fn place(&self, name: &str) -> Option<&Location> {
         let index = T::ATTRIBUTES.iter().position(|rule| rule.name == name)?;

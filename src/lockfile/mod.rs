@@ -4,14 +4,14 @@
 //! [`parse`] gives the [`Locks`] together with the places they were read from, [`ModuleLockFile::parse`] the
 //! [`ModuleLocks`]. [`LockFileOf::edit`] takes the locks that are wanted and gives the bytes of the file with only that
 //! changed. Both kinds of files have one parser, editor, difference and merge, which are generic over what an entry
-//! records ([`Locked`]). Types of the HCL parser stay inside this module. The format is that of OpenTofu's
+//! records ([`EntryKind`]). Types of the HCL parser stay inside this module. The format is that of OpenTofu's
 //! `internal/depsfile/locks_file.go`.
 
 mod canonical;
 mod diff;
 mod edit;
+mod entry_kind;
 mod lock_file;
-mod locked;
 pub mod merge;
 mod module;
 mod parse;
@@ -24,9 +24,9 @@ mod tests;
 pub use canonical::canonical_text;
 pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub(crate) use edit::CanonicalBlocks;
+pub use entry_kind::{AttributeRule, EntryKind, LocksOf};
 pub(crate) use lock_file::CommentLine;
 pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
-pub use locked::{AttributeRule, Locked, LocksOf};
 pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use parse::{parse, parse_as};

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Remedy};
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
 use super::diff::EntryDiff;
-use super::locked::{AttributeRule, ConflictReason, Locked, merge_value};
+use super::entry_kind::{AttributeRule, ConflictReason, EntryKind, merge_value};
 use super::provider::LOCK_FILE_NAME;
 use super::raw_entry::{PerAttribute, Problems, Text};
 
@@ -42,7 +42,7 @@ pub struct LockedModule {
     pub hashes: BTreeSet<Hash>,
 }
 
-impl Locked for LockedModule {
+impl EntryKind for LockedModule {
     /// The names of the calls that lead to the module, joined by dots, as in `modules.json`.
     type Address = String;
 

@@ -17,8 +17,8 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, Sour
 use crate::provider::{Dialect, Hash};
 use crate::system::files::{self, BYTE_ORDER_MARK};
 
+use super::entry_kind::EntryKind;
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
-use super::locked::Locked;
 use super::module::LockedModule;
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
 use super::recognise::recognise;
@@ -44,12 +44,12 @@ impl ModuleLockFile {
 }
 
 /// [`parse`] for any kind of entry.
-pub fn parse_as<T: Locked>(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed<T> {
+pub fn parse_as<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed<T> {
     parse_with(recognise::<T>, path, bytes, dialect)
 }
 
 /// Reads a lock file, with hcl-edit only if `recognise` does not recognise it.
-pub(super) fn parse_with<T: Locked>(
+pub(super) fn parse_with<T: EntryKind>(
     recognise: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
@@ -75,14 +75,14 @@ pub(super) fn parse_with<T: Locked>(
 }
 
 /// Collects the entries of a file and its problems.
-struct Reader<T: Locked> {
+struct Reader<T: EntryKind> {
     problems: Problems,
     dialect: Dialect,
     entries: Vec<Entry<T>>,
     blocks: Vec<TopLevelBlock>,
 }
 
-impl<T: Locked> Reader<T> {
+impl<T: EntryKind> Reader<T> {
     fn finish(mut self, bytes: &[u8]) -> Parsed<T> {
         self.report_duplicates();
         let Problems { file, mut diagnostics, .. } = self.problems;
@@ -350,7 +350,7 @@ fn template_text(template: &StringTemplate) -> Option<String> {
 }
 
 /// The name of an entry in a message.
-fn name_of<'a, T: Locked>(label: Option<&'a Text<'_>>) -> Cow<'a, str> {
+fn name_of<'a, T: EntryKind>(label: Option<&'a Text<'_>>) -> Cow<'a, str> {
     label.map_or_else(|| format!("the {}", T::BLOCK).into(), |label| T::label_name(&label.value))
 }
 

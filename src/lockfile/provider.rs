@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Remedy};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::parallel;
 
-use super::locked::{AttributeRule, ConflictReason, Locked, merge_sets};
+use super::entry_kind::{AttributeRule, ConflictReason, EntryKind, merge_sets};
 use super::raw_entry::{PerAttribute, Problems, Text};
 
 /// Name of the lock file of providers, in every root module.
@@ -39,7 +39,7 @@ impl LockedProvider {
     }
 }
 
-impl Locked for LockedProvider {
+impl EntryKind for LockedProvider {
     type Address = ProviderAddress;
 
     const FILE_NAME: &'static str = LOCK_FILE_NAME;

@@ -5,14 +5,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::locked::Locked;
+use super::entry_kind::EntryKind;
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text};
 
 /// The entries of a text in this form; `None` for any other text.
 ///
 /// Lines of comments and blank lines may stand between blocks. A string contains printable ASCII without `\`, `$` and
 /// `%`, so that its value is its text.
-pub(super) fn recognise<T: Locked>(text: &str) -> Option<Vec<RawEntry<'_>>> {
+pub(super) fn recognise<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
     let mut entries = Vec::new();
     loop {
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    fn entry<T: Locked>(&mut self) -> Option<RawEntry<'a>> {
+    fn entry<T: EntryKind>(&mut self) -> Option<RawEntry<'a>> {
         let start = self.position;
         self.take(T::BLOCK)?;
         let keyword = start..self.position;

@@ -7,14 +7,14 @@ use crate::diagnostic::Location;
 /// Numbers of directories by status. Each root module is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    numbers: BTreeMap<(Kind, RootStatus), usize>,
+    numbers: BTreeMap<(DirectoryKind, RootStatus), usize>,
     /// The lines of ignore files by which git ignores lock files that are missing.
-    ignore_rules: Vec<(Kind, Location)>,
+    ignore_rules: Vec<(DirectoryKind, Location)>,
 }
 
 /// Kind of directory that has, or should have, a lock file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum DirectoryKind {
     /// A root module.
     #[default]
     RootModule,
@@ -49,21 +49,21 @@ pub enum RootStatus {
     Failed,
 }
 
-impl Kind {
+impl DirectoryKind {
     /// All kinds, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::RootModule, Self::Unit, Self::OtherLockFile, Self::ChangedModule];
 }
 
 impl Coverage {
     /// Counts a directory. `rule` is the line by which git ignores its lock file.
-    pub(super) fn add(&mut self, kind: Kind, status: RootStatus, rule: Option<&Location>) {
+    pub(super) fn add(&mut self, kind: DirectoryKind, status: RootStatus, rule: Option<&Location>) {
         *self.numbers.entry((kind, status)).or_default() += 1;
         let rule = rule.filter(|_| status == RootStatus::Ignored).map(|rule| (kind, rule.clone()));
         self.ignore_rules.extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
     }
 
     /// Notes that git ignores the lock file of a directory that was counted as without one.
-    pub(super) fn note_ignored(&mut self, kind: Kind, rule: &Location) {
+    pub(super) fn note_ignored(&mut self, kind: DirectoryKind, rule: &Location) {
         if let Some(number) = self.numbers.get_mut(&(kind, RootStatus::NotLocked)).filter(|number| **number > 0) {
             *number -= 1;
             self.add(kind, RootStatus::Ignored, Some(rule));
@@ -71,17 +71,17 @@ impl Coverage {
     }
 
     /// Number of directories of a kind with a status.
-    pub fn number(&self, kind: Kind, status: RootStatus) -> usize {
+    pub fn number(&self, kind: DirectoryKind, status: RootStatus) -> usize {
         self.numbers.get(&(kind, status)).copied().unwrap_or_default()
     }
 
     /// Number of directories of a kind.
-    pub fn total(&self, kind: Kind) -> usize {
+    pub fn total(&self, kind: DirectoryKind) -> usize {
         self.numbers.iter().filter(|((of, _), _)| *of == kind).map(|(_, number)| number).sum()
     }
 
     /// The lines of ignore files by which git ignores the missing lock files of a kind, each once.
-    pub fn ignore_rules(&self, kind: Kind) -> impl Iterator<Item = &Location> {
+    pub fn ignore_rules(&self, kind: DirectoryKind) -> impl Iterator<Item = &Location> {
         self.ignore_rules.iter().filter(move |(of, _)| *of == kind).map(|(_, rule)| rule)
     }
 

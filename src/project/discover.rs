@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::change::Change;
-use super::coverage::{Kind, RootStatus};
+use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
+use super::reviewed_change::ReviewedChange;
 use super::roots::{FoundRoot, OtherDirectories, joined};
 use super::session::Session;
-use super::unit::Unit;
+use super::unit::TerragruntUnit;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -43,7 +43,7 @@ pub(super) struct SearchResult {
 }
 
 /// Directories that were skipped although they might be root modules, by reason. Absolute, without symlinks.
-pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
+pub(super) type PassedOver = BTreeMap<PathBuf, (DirectoryKind, RootStatus)>;
 
 /// A directory that was read.
 struct SearchedDirectory {
@@ -116,7 +116,7 @@ impl RootSearch<'_, '_> {
         let reached: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), own_callees(one))).collect();
         let mut found = SearchResult::default();
         for SearchedDirectory { directory, root, is_unit, now, is_possible, .. } in read {
-            let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
+            let kind = if is_unit { DirectoryKind::Unit } else { DirectoryKind::RootModule };
             match now.sign {
                 _ if former.contains(&directory) && filter.takes(&directory) => {
                     let former_root = (!is_unit).then(|| root.path.clone());
@@ -149,9 +149,10 @@ impl RootSearch<'_, '_> {
         let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
         let shown = joined(self.start, below);
         let dialect = self.dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
-        let kind = if listing.is_unit { Kind::Unit } else { Kind::RootModule };
-        let unit = if listing.is_unit { Unit::open(&directory, &directory, &session.environment) } else { None };
-        let lock_directory = unit.as_ref().and_then(Unit::lock_directory).map(|(_, directory)| directory);
+        let kind = if listing.is_unit { DirectoryKind::Unit } else { DirectoryKind::RootModule };
+        let unit =
+            if listing.is_unit { TerragruntUnit::open(&directory, &directory, &session.environment) } else { None };
+        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory).map(|(_, directory)| directory);
         let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
         let is_included = filter.includes(&directory);
         let sign_of = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
@@ -172,10 +173,10 @@ impl RootSearch<'_, '_> {
         let is_possible = is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
         let calls = calls_to_others(&module).collect();
         let change = session.options.change.as_ref();
-        let source = unit.as_ref().and_then(Unit::source_location);
+        let source = unit.as_ref().and_then(TerragruntUnit::source_location);
         let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
         let is_unit = unit.is_some();
-        let now = Evidence { sign, calls, runs: unit.and_then(Unit::into_local_module) };
+        let now = Evidence { sign, calls, runs: unit.and_then(TerragruntUnit::into_local_module) };
         let before = change.and_then(|change| {
             let module = change.module_before(&directory, dialect.unwrap_or_default())?;
             let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));
@@ -192,7 +193,7 @@ impl RootSearch<'_, '_> {
 
 /// Returns the directories below `start` that were root modules at the base revision. They remain root modules,
 /// whatever calls or units the change adds.
-fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
+fn former_roots(change: &ReviewedChange, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
     let known: HashSet<_> = now.iter().map(|one| &one.directory).collect();
     let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
     let removed = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));

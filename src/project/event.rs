@@ -52,7 +52,7 @@ pub struct Report<T> {
 
 /// A root module that was locked.
 #[non_exhaustive]
-pub struct Locked {
+pub struct LockedRootModule {
     /// The root module.
     pub prepared: Prepared,
     /// The new content of the lock file, with the result of each provider.
@@ -75,7 +75,7 @@ pub struct Locked {
 #[non_exhaustive]
 pub enum RootOutcome {
     /// It was locked.
-    Locked(Box<Locked>),
+    Locked(Box<LockedRootModule>),
     /// An upgrade was planned that is not carried out.
     Planned(Box<Prepared>, UpgradePlan),
 }

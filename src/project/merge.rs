@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::options::LockOptions;
-use super::plan::{HashCounts, LockOutcome};
+use super::plan::{LockOutcome, UnconfirmedHashes};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
@@ -72,7 +72,7 @@ impl Session<'_> {
         let outcome = if prepared.only.is_empty() {
             warnings.extend(prepared.requirements.warnings.iter().cloned());
             let locks = prepared.lock_file.locks().clone();
-            LockOutcome { locks, providers: Vec::new(), warnings, counts: HashCounts::default() }
+            LockOutcome { locks, providers: Vec::new(), warnings, counts: UnconfirmedHashes::default() }
         } else {
             let locked = self.resolve(&prepared, &left, options);
             let outcome = locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;

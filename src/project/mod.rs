@@ -5,10 +5,9 @@
 //! a root module that fails does not stop the others.
 
 mod bill_of_materials;
-mod change;
 mod coverage;
 mod covers;
-mod dialect;
+mod dialect_detection;
 mod discover;
 mod event;
 mod filter;
@@ -27,10 +26,11 @@ mod pipeline;
 pub mod plan;
 mod prepare;
 mod prepared;
-mod repository;
+mod reviewed_change;
 mod rewrites;
 mod root_module;
 mod roots;
+mod searched_repository;
 mod selection;
 mod session;
 mod similar_names;
@@ -41,9 +41,8 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 pub use bill_of_materials::{Material, Materials, Requiring};
-pub use change::Change;
-pub use coverage::{Coverage, Kind, RootStatus};
-pub use event::{Event, Locked, Observer, Report, RootOutcome};
+pub use coverage::{Coverage, DirectoryKind, RootStatus};
+pub use event::{Event, LockedRootModule, Observer, Report, RootOutcome};
 pub use get::{GetOptions, InstalledModules};
 pub use inventory::{Inventory, LockedVersions};
 pub use merge::Resolved;
@@ -52,6 +51,7 @@ pub use moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 pub use options::{LockOptions, UpgradeOptions};
 pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;
+pub use reviewed_change::ReviewedChange;
 pub use root_module::{DialectReason, RootModule};
 pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use super::module_edit::{self, Edited, EditedCall, RequestedModule, WrittenSource};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::options::UpgradeOptions;
-use super::plan::{Reason, RejectedVersion, SkippedVersions};
+use super::plan::{RejectedVersion, SkipReason, SkippedVersions};
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements};
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Severity, UpgradeRemedy};
-use crate::lockfile::{Locked as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
+use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry};
 use crate::packages::{DemandedAge, ReleaseInfo};
@@ -208,7 +208,7 @@ impl<'a> ModuleChoices<'a> {
         label: &str,
         EditedCall { edit, wanted }: EditedCall,
         Choices { current, newest, asked: (location, text), .. }: Choices,
-        skipped: Option<Reason>,
+        skipped: Option<SkipReason>,
     ) -> RequestedModule {
         // Several calls of a module may need the same edit.
         let edit = edit.filter(|edit| !self.plan.edits.contains(edit));

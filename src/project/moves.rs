@@ -1,6 +1,6 @@
 //! Moves: versions that the providers and modules of a root module move to, and reasons that hold them back.
 
-use super::plan::{HashCounts, Reason};
+use super::plan::{SkipReason, UnconfirmedHashes};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::packages::ReleaseInfo;
@@ -21,7 +21,7 @@ pub struct UpgradePlan {
     pub warnings: Vec<Diagnostic>,
     /// Numbers of hashes of unchanged entries that differ from the published release, or may do so, if they were
     /// compared.
-    pub counts: HashCounts,
+    pub counts: UnconfirmedHashes,
 }
 
 /// A provider or a module that was looked at, with its versions.
@@ -40,7 +40,7 @@ pub struct Move {
     /// Constraints that do not allow the newest version, unless the user named a version.
     pub held_back_by: Vec<HoldingConstraint>,
     /// Reason for which newer versions that the constraints allow were skipped, if any were.
-    pub skipped: Option<Reason>,
+    pub skipped: Option<SkipReason>,
     /// Dates and links of its releases, if its version changes and they were requested.
     pub releases: ReleaseInfo,
 }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::change::Change;
-use super::coverage::Kind;
+use super::coverage::DirectoryKind;
 use super::event::Event;
 use super::module_locks;
+use super::reviewed_change::ReviewedChange;
 use super::root_module::{DialectReason, OtherReading, RootModule};
 use super::roots::{FoundRoot, Roots, kind_of};
 use super::session::Session;
-use super::unit::Unit;
+use super::unit::TerragruntUnit;
 use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -75,9 +75,9 @@ impl Session<'_> {
         let canonical = found.canonical.clone().map_or_else(|| self.canonical(path), Ok)?;
         let limit = &self.modules.boundary;
         let outside = limit.excludes(&canonical).then_some(path.as_path());
-        let may_be_unit = *kind != Kind::RootModule && outside.is_none();
-        let unit = if may_be_unit { Unit::open(path, &canonical, &self.environment) } else { None };
-        let lock_directory = unit.as_ref().and_then(Unit::lock_directory);
+        let may_be_unit = *kind != DirectoryKind::RootModule && outside.is_none();
+        let unit = if may_be_unit { TerragruntUnit::open(path, &canonical, &self.environment) } else { None };
+        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory);
         let (shown, lock_directory) = lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
         let lock_path = super::join(&shown, Path::new(LOCK_FILE_NAME));
         let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
@@ -94,7 +94,7 @@ impl Session<'_> {
             module_lock_bytes = if has_modules { lockfile::read(&module_lock_path)? } else { None };
             settings = self.settings_at(path, &canonical)?;
         }
-        let hides_files = |change: &Change, unit: &Unit| {
+        let hides_files = |change: &ReviewedChange, unit: &TerragruntUnit| {
             change.makes_unit(&canonical)
                 && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
         };
@@ -102,7 +102,7 @@ impl Session<'_> {
             self.options.change.as_ref().zip(unit.as_ref()).is_some_and(|(change, unit)| hides_files(change, unit));
         let hidden = may_hide_files.then(|| path.clone());
         let sharing = found.sharing.iter();
-        let sharing = sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment));
+        let sharing = sharing.filter_map(|(path, canonical)| TerragruntUnit::open(path, canonical, &self.environment));
         let mut root = RootModule {
             former_roots: hidden.into_iter().chain(found.former_root.clone()).collect(),
             found: found.clone(),
@@ -131,7 +131,7 @@ impl Session<'_> {
         let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
         let before = named.is_none().then(|| self.dialect_before(lock_directory)).flatten();
         let of_lock_file = || Some((lockfile::detect_dialect(lock_bytes.as_deref()?)?, DialectReason::LockFile));
-        let is_new = |change: &Change| change.is_new(canonical) && change.is_new(lock_directory);
+        let is_new = |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
         let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
         let known = named.or(before.filter(|_| !is_new)).or_else(of_lock_file).or(before);
         let (dialect, dialect_reason) = match known {

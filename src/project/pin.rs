@@ -14,7 +14,7 @@ use super::session::Session;
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::{Locked as _, LockedModule, ModuleLocks};
+use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks};
 use crate::modules::{ModuleSource, Releases, RemoteSource, Revision, locked, registry};
 use crate::provider::Dialect;
 use crate::system::files::Replacement;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::event::{Event, Locked, Report, RootOutcome};
+use super::event::{Event, LockedRootModule, Report, RootOutcome};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions};
@@ -355,7 +355,7 @@ impl Pipeline<'_, '_> {
     }
 
     /// Edits the lock files.
-    fn edit(&self, prepared: Prepared, outcome: LockOutcome, plan: Option<UpgradePlan>) -> Result<Locked> {
+    fn edit(&self, prepared: Prepared, outcome: LockOutcome, plan: Option<UpgradePlan>) -> Result<LockedRootModule> {
         let _permit = self.editing.take(1);
         let Prepared { root, lock_file, module_lock_file, module_locks, requirements, .. } = &prepared;
         let old = root.lock_bytes.as_deref();
@@ -370,16 +370,16 @@ impl Pipeline<'_, '_> {
             module_changes = lockfile::diff(file.locks(), module_locks).entries;
         }
         let (changed, written) = (bytes.is_some() || modules.is_some(), !self.options.dry_run);
-        Ok(Locked { prepared, outcome, bytes, modules, module_changes, changed, written, plan })
+        Ok(LockedRootModule { prepared, outcome, bytes, modules, module_changes, changed, written, plan })
     }
 
     /// Writes the lock files that change, together with the constraints that change. Returns a warning about a
     /// read-only file.
-    fn write(&self, locked: &Locked, rewrites: &Rewrites) -> Result<Option<Diagnostic>> {
+    fn write(&self, locked: &LockedRootModule, rewrites: &Rewrites) -> Result<Option<Diagnostic>> {
         if self.options.dry_run {
             return Ok(None);
         }
-        let Locked { prepared: Prepared { root, .. }, bytes, modules, plan, .. } = locked;
+        let LockedRootModule { prepared: Prepared { root, .. }, bytes, modules, plan, .. } = locked;
         let lock_file = (&root.lock_path, &root.lock_bytes, bytes);
         let files = [lock_file, (&root.module_lock_path, &root.module_lock_bytes, modules)].into_iter();
         let replacements: Vec<_> = files

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::roots::FoundRoot;
-use super::unit::Unit;
+use super::unit::TerragruntUnit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result, Severity};
-use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
+use crate::lockfile::{self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
@@ -83,7 +83,7 @@ pub struct RootModule {
     /// `.terraform` or the value of `TF_DATA_DIR`; relative to the root module, or absolute.
     pub(super) data_directory: PathBuf,
     /// The Terragrunt unit in the directory, if there is one, and other units with the same lock file.
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<TerragruntUnit>,
     /// Directories that are also read without Terragrunt, as before the change under review.
     pub(super) former_roots: Vec<PathBuf>,
 }
@@ -181,13 +181,13 @@ impl RootModule {
                 all = all.and(unit.requirements(&options, modules, resolver, required)?);
             }
             for root in self.former_roots(modules) {
-                let root = configuration::RootModule::Directory(root, None);
+                let root = configuration::RootSource::Directory(root, None);
                 all = all.and(configuration::read_resolved(root, &options, modules, resolver, required)?);
             }
             let state = State::unknown("Terragrunt decides where the state is");
             return Ok(all.with_state(state, self.path(), dialect));
         }
-        let root = configuration::RootModule::Directory(self.path(), Some(&self.canonical));
+        let root = configuration::RootSource::Directory(self.path(), Some(&self.canonical));
         let requirements = configuration::read_resolved(root, &options, modules, resolver, required)?;
         let module = modules.canonical_module(&self.canonical, self.path(), dialect);
         let state = State::read(self.path(), module.backend.as_ref(), &modules.boundary);
@@ -233,12 +233,12 @@ impl RootModule {
     /// Returns the directory with a lock file that Terragrunt would use instead of this one, if it exists, until it is
     /// deleted or Terragrunt runs with `--source-update`.
     pub fn stale_cache(&self) -> Option<PathBuf> {
-        self.units.first().and_then(Unit::stale_cache)
+        self.units.first().and_then(TerragruntUnit::stale_cache)
     }
 }
 
 /// A lock file with its warnings, or the errors in it.
-fn usable<T: Locked>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
+fn usable<T: EntryKind>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
     match lock_file {
         Some(lock_file) => Ok((lock_file, diagnostics)),
         None => Err(diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect()),

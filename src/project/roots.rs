@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::coverage::{Coverage, Kind};
+use super::coverage::{Coverage, DirectoryKind};
 use crate::configuration::terragrunt;
 use crate::diagnostic::{Diagnostic, Diagnostics, Merged};
 
@@ -55,7 +55,7 @@ pub(super) struct FoundRoot {
     pub(super) sharing: Vec<(PathBuf, PathBuf)>,
     /// Directory that was a root module without Terragrunt at the base revision.
     pub(super) former_root: Option<PathBuf>,
-    pub(super) kind: Kind,
+    pub(super) kind: DirectoryKind,
     /// Whether the user selected exactly this directory, rather than one above it or a file in it.
     pub(super) is_explicit: bool,
     /// Number of root modules in the list.
@@ -116,7 +116,7 @@ impl Roots {
 
     /// Number of Terragrunt units.
     pub fn units(&self) -> usize {
-        self.list.iter().filter(|root| root.kind == Kind::Unit).count()
+        self.list.iter().filter(|root| root.kind == DirectoryKind::Unit).count()
     }
 
     /// Directories, as the user knows them.
@@ -151,7 +151,7 @@ impl Roots {
 }
 
 impl FoundRoot {
-    pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>, kind: Kind) -> Self {
+    pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>, kind: DirectoryKind) -> Self {
         Self { path, canonical, kind, list_length: 1, ..Self::default() }
     }
 
@@ -172,7 +172,7 @@ impl FoundRoot {
     /// Whether only the policy applies to the directory, which is not a root module: it has a lock file, or the change
     /// under review touches its configuration.
     pub(super) fn is_policy_only(&self) -> bool {
-        matches!(self.kind, Kind::OtherLockFile | Kind::ChangedModule)
+        matches!(self.kind, DirectoryKind::OtherLockFile | DirectoryKind::ChangedModule)
     }
 
     /// Completes errors with the root module, for remedies and, if there may be several, for messages.
@@ -193,8 +193,8 @@ impl FoundRoot {
 }
 
 /// Returns the kind of a root module by the files in its directory.
-pub(super) fn kind_of(directory: &Path) -> Kind {
-    if terragrunt::is_unit(directory) { Kind::Unit } else { Kind::RootModule }
+pub(super) fn kind_of(directory: &Path) -> DirectoryKind {
+    if terragrunt::is_unit(directory) { DirectoryKind::Unit } else { DirectoryKind::RootModule }
 }
 
 /// Returns a directory without a redundant `.` in front.

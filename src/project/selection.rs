@@ -6,15 +6,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::change::Change;
-use super::coverage::{Kind, RootStatus};
+use super::coverage::{DirectoryKind, RootStatus};
 use super::discover::{PassedOver, RootSearch, SearchResult, is_among_modules, is_root};
 use super::filter::Filter;
+use super::reviewed_change::ReviewedChange;
 use super::root_module::RootModule;
 use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_of, normal};
 use super::session::Session;
 use super::similar_names::path_meant;
-use super::unit::Unit;
+use super::unit::TerragruntUnit;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -104,8 +104,9 @@ impl Session<'_> {
     fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
         let kind = kind_of(canonical.as_ref().unwrap_or(&path));
-        let unit = canonical.as_ref().and_then(|canonical| Unit::open(canonical, canonical, &self.environment));
-        let lock_directory = unit.as_ref().and_then(Unit::lock_directory).map(|(_, directory)| directory);
+        let unit =
+            canonical.as_ref().and_then(|canonical| TerragruntUnit::open(canonical, canonical, &self.environment));
+        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory).map(|(_, directory)| directory);
         FoundRoot { lock_directory, ..FoundRoot::new(path, canonical, kind) }
     }
 
@@ -124,7 +125,7 @@ impl Session<'_> {
 
     /// Adds the directories to which only the policy applies: those with lock files that are not of root modules, and
     /// those in which the change touches a configuration that no root module reads.
-    fn add_checked_directories(&self, found: &mut SearchResult, change: &Change, search: &RootSearch<'_, '_>) {
+    fn add_checked_directories(&self, found: &mut SearchResult, change: &ReviewedChange, search: &RootSearch<'_, '_>) {
         let RootSearch { start, canonical, filter, dialect, .. } = *search;
         let below = |directory: &Path| directory.strip_prefix(canonical).unwrap_or(directory).to_owned();
         let add =
@@ -132,14 +133,14 @@ impl Session<'_> {
         let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
         let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
         let locked = change.locked_directories(canonical, filter).filter(|directory| !known.contains(directory));
-        let mut added: Vec<_> = locked.map(|directory| add(directory, Kind::OtherLockFile)).collect();
+        let mut added: Vec<_> = locked.map(|directory| add(directory, DirectoryKind::OtherLockFile)).collect();
         let touched = change.touched_directories().into_iter().filter(|directory| directory.starts_with(canonical));
         let touched = touched.filter(|directory| {
             let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
             let (shown, dialect) = (joined(start, &below(directory)), dialect.unwrap_or_default());
             !found.read.contains(*directory) && self.has_content(directory, &shown, dialect, is_selected)
         });
-        added.extend(touched.map(|directory| add(directory, Kind::ChangedModule)));
+        added.extend(touched.map(|directory| add(directory, DirectoryKind::ChangedModule)));
         found.roots.extend(added);
     }
 
@@ -150,12 +151,12 @@ impl Session<'_> {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
-        let is_unit = || Unit::open(shown, directory, &self.environment).is_some();
+        let is_unit = || TerragruntUnit::open(shown, directory, &self.environment).is_some();
         if module.diagnostics.is_empty() { !module.is_empty() || is_unit() } else { is_selected }
     }
 
     /// The lock files that the change removes from the selected root modules.
-    pub(super) fn removed<'a>(&self, selection: &Selection, change: &'a Change) -> Result<BTreeSet<&'a Path>> {
+    pub(super) fn removed<'a>(&self, selection: &Selection, change: &'a ReviewedChange) -> Result<BTreeSet<&'a Path>> {
         let mut removed = BTreeSet::new();
         for path in selection.paths() {
             if selection.recursive && path.is_dir() {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
-use super::change::Change;
 use super::event::{Event, Observer};
 use super::plan::Listings;
-use super::repository::Repositories;
+use super::reviewed_change::ReviewedChange;
 use super::roots::Roots;
+use super::searched_repository::SearchedRepositories;
 use crate::configuration::{InputVariables, ModuleCache};
 use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
@@ -40,7 +40,7 @@ pub struct SessionOptions {
     /// Boundary of reading: no file outside of it is read.
     pub boundary: Boundary,
     /// The change under review.
-    pub change: Option<Change>,
+    pub change: Option<ReviewedChange>,
 }
 
 /// Source of modules that are not installed.
@@ -64,7 +64,7 @@ pub struct Session<'a> {
     pub(super) modules: ModuleCache,
     /// Known packages; `None` without a cache.
     pub(super) hash_cache: Option<HashCache>,
-    pub(super) repositories: Repositories,
+    pub(super) repositories: SearchedRepositories,
     /// Sources by dialect and shared cache.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
     /// Start of the run. Ages of releases are relative to it.
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             environment,
             hash_cache: connections.cache(),
             connections,
-            repositories: Repositories::default(),
+            repositories: SearchedRepositories::default(),
             sources: OnceMap::default(),
             started: Timestamp::now(),
             observers: Mutex::default(),

@@ -10,7 +10,7 @@ use super::roots::{FoundRoot, Roots};
 use super::session::Session;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::lockfile::{LOCK_FILE_NAME, Locked as _, LockedModule};
+use crate::lockfile::{EntryKind as _, LOCK_FILE_NAME, LockedModule};
 use crate::packages::Source;
 use crate::provider::{Dialect, ProviderSpec};
 use crate::system::{canonicalize, lock, parallel};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
     self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution, Resolver, RootFiles,
-    RootModule, UnknownCall,
+    RootSource, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
@@ -17,13 +17,13 @@ use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{Environment, repository};
 
-pub(super) struct Unit {
+pub(super) struct TerragruntUnit {
     root: PathBuf,
     repository: Repository,
     read: terragrunt::Unit,
 }
 
-impl Unit {
+impl TerragruntUnit {
     /// Opens the unit in a directory, given as the user knows it and as an absolute path without symbolic links; `None`
     /// without a `terragrunt.hcl`, or if it is only included by units below.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
@@ -119,7 +119,7 @@ impl Unit {
         } else {
             not_fetched
         };
-        let read = configuration::read_resolved(RootModule::Files(&files), options, modules, resolver, required);
+        let read = configuration::read_resolved(RootSource::Files(&files), options, modules, resolver, required);
         // A replaced package is an error, not a missing module.
         let is_replaced = missing.iter().any(|error| error.code == Code::ModuleReplaced);
         if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
@@ -283,12 +283,12 @@ fn fetch(
 
 /// Returns the remote source of the unit in a directory, if it is a plain string.
 pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Option<String> {
-    Some(Unit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
+    Some(TerragruntUnit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
 }
 
 /// Returns the remote source of the unit in a directory.
 pub(super) fn remote_source(directory: &Path, environment: &Environment) -> Option<String> {
-    match Unit::open(directory, directory, environment)?.read.source {
+    match TerragruntUnit::open(directory, directory, environment)?.read.source {
         Ok(UnitSource::Remote(source)) => Some(source),
         _ => None,
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use provlock::lockfile::{Locked, LockedModule, LockedProvider, Locks, LocksOf, canonical_text};
+use provlock::lockfile::{EntryKind, LockedModule, LockedProvider, Locks, LocksOf, canonical_text};
 use provlock::provider::{ConstraintList, Dialect, Hash, ProviderAddress, Version};
 
 use super::rng::Rng;
 
 /// A kind of entry that can be made by chance.
-pub trait Sample: Locked {
+pub trait Sample: EntryKind {
     fn address(rng: &mut Rng) -> Self::Address;
 
     /// Addresses that come first, between others, and last.

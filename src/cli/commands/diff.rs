@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::{
-    self, EntryDiff, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf, MODULE_LOCK_FILE_NAME,
+    self, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule, LockedProvider, LocksOf,
+    MODULE_LOCK_FILE_NAME,
 };
 use provlock::provider::Dialect;
 use provlock::system::repository;
@@ -153,7 +154,7 @@ fn compare(pair: &Pair, ui: &Ui, warnings: &mut Vec<Diagnostic>) -> diagnostic::
     Ok(text::FileDiff { path: pair.path.clone(), dialect, subject, rows })
 }
 
-fn entries<T: Locked>(
+fn entries<T: EntryKind>(
     pair: &Pair,
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
@@ -162,7 +163,11 @@ fn entries<T: Locked>(
     Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
-fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<LocksOf<T>> {
+fn locks<T: EntryKind>(
+    side: &Side,
+    dialect: Dialect,
+    warnings: &mut Vec<Diagnostic>,
+) -> diagnostic::Result<LocksOf<T>> {
     let Some(bytes) = &side.bytes else { return Ok(LocksOf::<T>::new()) };
     let parsed = lockfile::parse_as::<T>(&side.name, bytes, dialect);
     let (errors, others): (Vec<_>, Vec<_>) =
@@ -434,6 +439,6 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn summary<T: Locked>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
+fn summary<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
     lockfile::parse_as::<T>(path, bytes, dialect).lock_file.map(|lock_file| text::summary::<T>(lock_file.locks()))
 }

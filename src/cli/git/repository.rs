@@ -14,7 +14,7 @@ use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::Tracking;
-use provlock::project::{Change, Tracked, VersionControl};
+use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
@@ -134,10 +134,10 @@ impl Repository {
 
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if git does not know
     /// the commit.
-    pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
-        let is_read = |path: &Path| Change::reads(file_name(path));
+    pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
+        let is_read = |path: &Path| ReviewedChange::reads(file_name(path));
         let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
-        let is_listed = |path: &Path| is_read(path) || is_data(path) || Change::is_case_variant(path);
+        let is_listed = |path: &Path| is_read(path) || is_data(path) || ReviewedChange::is_case_variant(path);
         let compare = || -> Result<_> {
             let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
             let commit = &found.name;
@@ -156,7 +156,7 @@ impl Repository {
             staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
         let is_variant = |(path, entry): &(&OsString, &Entry)| {
             let path = Path::new(path);
-            Change::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
+            ReviewedChange::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
         };
         let variants = now.iter().filter(is_variant).map(|(path, _)| self.top.join(path)).collect();
         let submodules = staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
@@ -181,7 +181,7 @@ impl Repository {
         let before = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
         let before = before.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
         let (before, unchanged) = self.contents(before)?;
-        let change = Change {
+        let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
             commit: commit.clone(),
@@ -201,7 +201,7 @@ impl Repository {
     /// empty directory. Git does not write them, so neither filters nor hooks run.
     pub(crate) fn write_commit(&self, commit: &str, to: &Path) -> Result<()> {
         let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
-        let is_read = |name: &OsStr| name.to_str().is_some_and(|name| Change::reads(name) || has_data(name));
+        let is_read = |name: &OsStr| name.to_str().is_some_and(|name| ReviewedChange::reads(name) || has_data(name));
         let links = links_in(&self.top, commit)?;
         let of_links = |name: &OsStr| is_read(name) || links.iter().any(|link| link.file_name() == Some(name));
         let blobs = files_in(&self.top, commit, false, &[], of_links)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
 use provlock::diagnostic::{Diagnostic, RootModules};
-use provlock::project::{Kind, Roots, Selection};
+use provlock::project::{DirectoryKind, Roots, Selection};
 
 use super::coverage::noun;
 use super::style::group_by;
@@ -28,7 +28,11 @@ impl<'a> Many<'a> {
 
     /// The word for the root modules: units if all of them are Terragrunt units.
     pub(crate) fn noun(self) -> &'static str {
-        if self.units > 0 && self.units == self.number { noun(Kind::Unit) } else { noun(Kind::RootModule) }
+        if self.units > 0 && self.units == self.number {
+            noun(DirectoryKind::Unit)
+        } else {
+            noun(DirectoryKind::RootModule)
+        }
     }
 
     /// Selects just these root modules. For commands that cannot name all of them, no path is given.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::Location;
 use provlock::diagnostic::words::few;
-use provlock::project::{Coverage, Kind, OtherDirectories, RootStatus, Roots, Selection};
+use provlock::project::{Coverage, DirectoryKind, OtherDirectories, RootStatus, Roots, Selection};
 
 use super::foreign::printable;
 use super::help::Invocation;
@@ -12,12 +12,12 @@ use super::style::{count, enumerate};
 
 /// A line for each kind of root module: `282 Terragrunt units: 4 OK, 278 without a lock file`.
 pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
-    Kind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
+    DirectoryKind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
 }
 
 /// Whether there is only one kind and all are OK, so that one line is enough.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
-    let mut kinds = Kind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
+    let mut kinds = DirectoryKind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
     let is_fine = |kind| coverage.number(kind, RootStatus::Ok) == coverage.total(kind);
     kinds.next().is_none_or(is_fine) && kinds.next().is_none()
 }
@@ -26,7 +26,7 @@ pub(crate) fn is_plain(coverage: &Coverage) -> bool {
 pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     let statuses =
         [(RootStatus::NotLocked, "without a lock file"), (RootStatus::Excluded, "excluded by provlock.toml")];
-    let parts = Kind::ALL.into_iter().flat_map(|kind| {
+    let parts = DirectoryKind::ALL.into_iter().flat_map(|kind| {
         statuses.map(|(status, words)| match coverage.number(kind, status) {
             0 => None,
             number => Some(format!("{} {words}", count(number, noun(kind)))),
@@ -37,16 +37,16 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
 }
 
 /// Returns the noun for a kind.
-pub(super) fn noun(kind: Kind) -> &'static str {
+pub(super) fn noun(kind: DirectoryKind) -> &'static str {
     match kind {
-        Kind::RootModule => "root module",
-        Kind::Unit => "Terragrunt unit",
-        Kind::OtherLockFile => "other lock file",
-        Kind::ChangedModule => "changed module",
+        DirectoryKind::RootModule => "root module",
+        DirectoryKind::Unit => "Terragrunt unit",
+        DirectoryKind::OtherLockFile => "other lock file",
+        DirectoryKind::ChangedModule => "changed module",
     }
 }
 
-fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
+fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let total = coverage.total(kind);
     let number = |status| coverage.number(kind, status);
     let (nouns, unlocked) = (count(total, noun(kind)), number(RootStatus::NotLocked) + number(RootStatus::Ignored));
@@ -80,7 +80,7 @@ fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
 }
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
-fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
+fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String {
     let place = |rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0);
     let places = few(coverage.ignore_rules(kind).map(place));
     match coverage.number(kind, RootStatus::Ignored) {

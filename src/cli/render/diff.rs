@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
-use provlock::lockfile::{Direction, EntryChange, Locked, LocksOf};
+use provlock::lockfile::{Direction, EntryChange, EntryKind, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
@@ -89,7 +89,7 @@ fn changes(row: &Row) -> impl Iterator<Item = String> {
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
 /// over the hashes.
-pub(crate) fn summary<T: Locked>(locks: &LocksOf<T>) -> String {
+pub(crate) fn summary<T: EntryKind>(locks: &LocksOf<T>) -> String {
     let mut text = String::new();
     for (address, entry) in locks {
         let hashes = match HashCounts::of(entry.hashes()).to_string() {

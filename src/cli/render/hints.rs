@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use provlock::diagnostic::words::few;
 use provlock::lockfile::EntryChange;
 use provlock::project::plan::ProviderReport;
-use provlock::project::{DialectReason, Locked, RootModule};
+use provlock::project::{DialectReason, LockedRootModule, RootModule};
 use provlock::provider::{Dialect, Platform};
 use provlock::settings::PlatformSelection;
 
@@ -33,7 +33,7 @@ pub(crate) enum Hint {
 }
 
 /// Returns the hints of `lock` and `upgrade` about a root module.
-pub(crate) fn hints(locked: &Locked, is_offline: bool) -> Vec<Hint> {
+pub(crate) fn hints(locked: &LockedRootModule, is_offline: bool) -> Vec<Hint> {
     let RootModule { dialect, dialect_reason, lock_bytes, .. } = &locked.prepared.root;
     let is_new = |report: &ProviderReport| {
         matches!(report.difference.change, EntryChange::Added | EntryChange::Changed) && !report.packages.is_empty()
@@ -47,7 +47,7 @@ pub(crate) fn hints(locked: &Locked, is_offline: bool) -> Vec<Hint> {
 }
 
 /// Returns the hints of `lock` alone about a root module.
-pub(crate) fn lock_hints(locked: &Locked, is_check: bool) -> impl Iterator<Item = Hint> {
+pub(crate) fn lock_hints(locked: &LockedRootModule, is_check: bool) -> impl Iterator<Item = Hint> {
     let providers = &locked.outcome.providers;
     let is_for_one =
         |report: &ProviderReport| report.difference.change != EntryChange::Unchanged && h1_count(report) == 1;
@@ -61,7 +61,7 @@ pub(crate) fn lock_hints(locked: &Locked, is_check: bool) -> impl Iterator<Item 
 
 /// Returns the platforms that `--check` did not compare, as far as they are known: platforms of the settings, or any
 /// other platform if none was requested.
-fn not_compared(locked: &Locked) -> Option<Hint> {
+fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
     let (settings, compared) = (&locked.prepared.root.settings.platforms, &locked.prepared.platforms);
     if !locked.prepared.platforms_are_named {
         return Some(Hint::LookedAtOnly(names(compared)));

@@ -8,7 +8,7 @@ use provlock::diagnostic::words::{MOST_NAMED, few};
 use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule, LockedProvider};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
-use provlock::project::{Locked, Move, UpgradePlan};
+use provlock::project::{LockedRootModule, Move, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
 use super::row::{HashCounts, Row, symbol};
@@ -61,7 +61,12 @@ const CHANGES: [(EntryChange, &str); 4] = [
 impl LockedText {
     /// Text about a root module. Unchanged entries have rows, and one of many a summary, if `style` is verbose. `known`
     /// contains the rows of other root modules.
-    pub(crate) fn new(locked: &Locked, style: TextStyle, is_one_of_many: bool, known: &mut KnownRows) -> Self {
+    pub(crate) fn new(
+        locked: &LockedRootModule,
+        style: TextStyle,
+        is_one_of_many: bool,
+        known: &mut KnownRows,
+    ) -> Self {
         let providers = &locked.outcome.providers;
         let shown = providers
             .iter()
@@ -84,7 +89,7 @@ impl LockedText {
 
 impl KnownRows {
     /// Returns the row of a provider.
-    fn provider(&mut self, locked: &Locked, report: &ProviderReport, in_full: bool) -> Arc<EntryRow> {
+    fn provider(&mut self, locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> Arc<EntryRow> {
         let dialect = locked.prepared.root.dialect;
         let includes_state = locked.prepared.requirements.includes_state();
         let address = &report.difference.address;
@@ -202,14 +207,14 @@ pub(crate) fn h1_count(report: &ProviderReport) -> usize {
 }
 
 /// Returns the platform of this machine if no platforms were requested and an entry covers only others.
-pub(crate) fn not_covered<'a>(locked: &Locked, report: &'a ProviderReport) -> Option<&'a Platform> {
+pub(crate) fn not_covered<'a>(locked: &LockedRootModule, report: &'a ProviderReport) -> Option<&'a Platform> {
     let entry = report.difference.new.as_deref().filter(|_| !locked.prepared.platforms_are_named)?;
     let is_missing = |package: &Fetched| !entry.hashes.contains(&package.h1);
     let mut packages = report.packages.iter().filter(|(_, package)| h1_count(report) > 0 && is_missing(package));
     packages.next().map(|(platform, _)| platform)
 }
 
-fn provider_row(locked: &Locked, report: &ProviderReport, in_full: bool) -> EntryRow {
+fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> EntryRow {
     let row = Row::new(&report.difference, locked.prepared.root.dialect);
     let shown = |found: &Authentication| match report.difference.change {
         _ if in_full => found.in_full(),
@@ -250,7 +255,7 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
     EntryRow { symbol: symbol(row.action), cells: [row.name, versions, String::new(), changes] }
 }
 
-fn summary(locked: &Locked) -> String {
+fn summary(locked: &LockedRootModule) -> String {
     let providers = &locked.outcome.providers;
     let what = providers_and_platforms(locked);
     if !locked.changed {
@@ -273,7 +278,7 @@ fn summary(locked: &Locked) -> String {
 }
 
 /// `2 providers for darwin_arm64, checked for linux_amd64 only`
-fn providers_and_platforms(locked: &Locked) -> String {
+fn providers_and_platforms(locked: &LockedRootModule) -> String {
     let providers = &locked.outcome.providers;
     let required = || providers.iter().filter(|report| report.required);
     let covered = |report: &'_ ProviderReport| {
@@ -298,7 +303,7 @@ fn providers_and_platforms(locked: &Locked) -> String {
 }
 
 /// `2 entries are not required, and tofu init -lockfile=readonly fails because of them`
-fn stale(locked: &Locked) -> Option<String> {
+fn stale(locked: &LockedRootModule) -> Option<String> {
     let number = locked.outcome.providers.iter().filter(|report| is_stale(report)).count();
     let unless = if locked.prepared.requirements.includes_state() { "" } else { ", unless a state needs them" };
     let fails = format!("{} init -lockfile=readonly fails{unless}", locked.prepared.root.dialect);
@@ -306,7 +311,7 @@ fn stale(locked: &Locked) -> Option<String> {
 }
 
 /// `2 modules (1 added, 1 changed)`, if any changed.
-fn changed_modules(locked: &Locked) -> Option<String> {
+fn changed_modules(locked: &LockedRootModule) -> Option<String> {
     let changes = &locked.module_changes;
     let number = |kind| changes.iter().filter(|change| change.change == kind).count();
     let parts = CHANGES.into_iter().filter(|(change, _)| *change != EntryChange::Unchanged);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use provlock::lockfile::{EntryChange, EntryDiff, Locked, LockedModule, ProviderDiff, VersionMove};
+use provlock::lockfile::{EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove};
 use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
@@ -93,7 +93,7 @@ impl Row {
         }
     }
 
-    fn of<T: Locked>(entry: &EntryDiff<T>, dialect: Dialect) -> Self {
+    fn of<T: EntryKind>(entry: &EntryDiff<T>, dialect: Dialect) -> Self {
         Self {
             name: T::name(&entry.address, dialect),
             address: entry.address.to_string(),
@@ -154,13 +154,13 @@ pub(crate) fn symbol(action: EntryChange) -> Symbol {
 }
 
 impl<T> Change<T> {
-    fn of<E: Locked>(entry: &EntryDiff<E>, value: impl Fn(&E) -> Option<T>) -> Self {
+    fn of<E: EntryKind>(entry: &EntryDiff<E>, value: impl Fn(&E) -> Option<T>) -> Self {
         Self { old: entry.old.as_deref().and_then(&value), new: entry.new.as_deref().and_then(&value) }
     }
 }
 
 impl HashChange {
-    fn new<T: Locked>(entry: &EntryDiff<T>) -> Self {
+    fn new<T: EntryKind>(entry: &EntryDiff<T>) -> Self {
         let (added, removed) = (entry.hashes_added(), entry.hashes_removed());
         let texts = |hashes: &BTreeSet<&Hash>| hashes.iter().map(|hash| hash.as_str().to_owned()).collect();
         Self {
@@ -198,7 +198,7 @@ impl std::fmt::Display for HashCounts {
     }
 }
 
-fn hashes_replaced<T: Locked>(entry: &EntryDiff<T>) -> Option<String> {
+fn hashes_replaced<T: EntryKind>(entry: &EntryDiff<T>) -> Option<String> {
     if entry.hashes_replaced() {
         return Some("hashes replaced under the same version".to_owned());
     }

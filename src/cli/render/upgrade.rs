@@ -5,8 +5,8 @@ use std::path::Path;
 
 use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::diagnostic::Location;
-use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
-use provlock::project::plan::Reason;
+use provlock::lockfile::{EntryKind as _, LockedModule, VersionMove};
+use provlock::project::plan::SkipReason;
 use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan};
 use provlock::provider::{ProviderAddress, Version};
 
@@ -183,10 +183,10 @@ impl Row {
             return None;
         }
         match self.planned.skipped {
-            Some(Reason::TooYoung) => Some("its age"),
-            Some(Reason::AgeNotKnown) => Some("an unknown publication date"),
-            Some(Reason::NotAllowed) => Some("the policy"),
-            Some(Reason::Incomplete) => Some("packages that are not in the cache"),
+            Some(SkipReason::TooYoung) => Some("its age"),
+            Some(SkipReason::AgeNotKnown) => Some("an unknown publication date"),
+            Some(SkipReason::NotAllowed) => Some("the policy"),
+            Some(SkipReason::Incomplete) => Some("packages that are not in the cache"),
             None => {
                 let is_prerelease = self.planned.newest.version.as_ref().is_some_and(Version::is_prerelease);
                 is_prerelease.then_some("a prerelease must be named exactly")

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::project::{Change, SessionOptions, policy_changed, what_changed};
+use provlock::project::{ReviewedChange, SessionOptions, policy_changed, what_changed};
 use provlock::settings::{self, Settings};
 use provlock::system::Environment;
 
@@ -46,7 +46,7 @@ pub(crate) fn set_base(
 fn settings_before(
     path: &Path,
     before: Option<Vec<u8>>,
-    change: &mut Change,
+    change: &mut ReviewedChange,
     environment: &Environment,
 ) -> Result<Settings> {
     let now = settings::read(path);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
-use provlock::project::plan::HashCounts;
-use provlock::project::{Locked, Report, RootModule, RootOutcome, Roots, Selection};
+use provlock::project::plan::UnconfirmedHashes;
+use provlock::project::{LockedRootModule, Report, RootModule, RootOutcome, Roots, Selection};
 
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
@@ -32,7 +32,7 @@ pub(crate) struct RootResult {
     pub(crate) path: PathBuf,
     pub(crate) warnings: Vec<Diagnostic>,
     /// Numbers of recorded hashes that differ from the published release, or may do so.
-    counts: HashCounts,
+    counts: UnconfirmedHashes,
     pub(crate) hints: Vec<Hint>,
     /// `None` if an upgrade was only planned.
     pub(crate) locked: Option<LockedText>,
@@ -106,7 +106,7 @@ pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
 }
 
 /// Returns the lock files of a root module that change.
-fn changes(locked: &Locked) -> Vec<FileChange> {
+fn changes(locked: &LockedRootModule) -> Vec<FileChange> {
     let RootModule { lock_path, lock_bytes, module_lock_path, module_lock_bytes, .. } = &locked.prepared.root;
     let change = |path: &Path, old: &Option<Vec<u8>>, new: &Vec<u8>| FileChange {
         path: path.to_owned(),
@@ -226,9 +226,9 @@ impl<'a> Results<'a> {
         let ui = self.ui;
         let hints: BTreeSet<_> = self.done.iter().flat_map(|root| &root.hints).cloned().collect();
         ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
-        let mut counts = HashCounts::default();
+        let mut counts = UnconfirmedHashes::default();
         self.done.iter().for_each(|root| counts += root.counts);
-        let HashCounts { unpublished, uncompared } = counts;
+        let UnconfirmedHashes { unpublished, uncompared } = counts;
         if unpublished > 0 {
             let hashes = count(unpublished, "recorded hash");
             ui.status(&format!("Never published: {hashes}; lock --check and verify --online fail because of that"));

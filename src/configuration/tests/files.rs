@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::configuration::root::Inputs;
-use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_resolved};
+use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootSource, read_resolved};
 use crate::diagnostic::SourceFile;
 
 /// The location of the block that generates the file `generated.tf`.
@@ -22,7 +22,7 @@ fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
 }
 
 fn read_root(root: &RootFiles) -> Result<Requirements> {
-    read_resolved(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None, &|_| ())
+    read_resolved(RootSource::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None, &|_| ())
 }
 
 fn required(name: &str, version: &str) -> String {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{assert_providers, at, errors, options, read_files, short, texts};
-use crate::configuration::{ModuleCache, Options, RootModule, read, read_resolved};
+use crate::configuration::{ModuleCache, Options, RootSource, read, read_resolved};
 use crate::diagnostic::{Code, Severity};
 use crate::provider::Dialect;
 
@@ -263,7 +263,7 @@ fn modules_are_shared_through_a_cache() {
             let root = directory.path().join(name);
             let cache = &cache;
             scope.spawn(move || {
-                read_resolved(RootModule::Directory(&root, None), &options(Dialect::Tofu), cache, None, &|_| ())
+                read_resolved(RootSource::Directory(&root, None), &options(Dialect::Tofu), cache, None, &|_| ())
                     .unwrap()
             })
         };

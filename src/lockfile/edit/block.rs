@@ -6,14 +6,14 @@ use std::ops::Range;
 use crate::hcl::trivia::{self, Kind, Token, tokens};
 use crate::lockfile::Entry;
 use crate::lockfile::canonical::push_block;
-use crate::lockfile::locked::Locked;
+use crate::lockfile::entry_kind::EntryKind;
 use crate::provider::Hash;
 
 /// A part of a block. In canonical form each has a line of its own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part<'a> {
     Header,
-    /// Index of the attribute in [`Locked::ATTRIBUTES`].
+    /// Index of the attribute in [`EntryKind::ATTRIBUTES`].
     Attribute(usize),
     /// Text of an attribute that this version of provlock does not know.
     UnknownAttribute(&'a str),
@@ -33,7 +33,7 @@ struct PartComments<'a> {
 /// Returns the block of an entry that is to record `new`, in canonical form.
 ///
 /// A comment stays above or beside its part. Comments of a removed part go above the next part that remains.
-pub(super) fn rewritten<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
+pub(super) fn rewritten<T: EntryKind>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
     let mut canonical = String::new();
     push_block(&mut canonical, &entry.address, new);
     let lines = lines(text, entry, new, &canonical);
@@ -65,7 +65,7 @@ pub(super) fn rewritten<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_b
 }
 
 /// The lines of the new block with the part that each is. Unknown attributes follow the known ones.
-fn lines<'a, T: Locked>(text: &'a str, entry: &Entry<T>, new: &'a T, canonical: &str) -> Vec<(Part<'a>, String)> {
+fn lines<'a, T: EntryKind>(text: &'a str, entry: &Entry<T>, new: &'a T, canonical: &str) -> Vec<(Part<'a>, String)> {
     let attributes = new.attributes();
     let attributes = attributes.iter().enumerate().filter(|(_, value)| value.is_some());
     let mut parts: Vec<_> = attributes.map(|(index, _)| Part::Attribute(index)).collect();
@@ -85,7 +85,7 @@ fn lines<'a, T: Locked>(text: &'a str, entry: &Entry<T>, new: &'a T, canonical: 
 }
 
 /// The parts of the old block in their order, each with its place.
-fn parts<'a, T: Locked>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>, Range<usize>)> {
+fn parts<'a, T: EntryKind>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>, Range<usize>)> {
     let layout = &entry.layout;
     let end = layout.span.end;
     let mut parts = vec![(Part::Header, layout.span.start..layout.label_end), (Part::End, end - 1..end)];

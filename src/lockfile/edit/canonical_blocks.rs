@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::lockfile::canonical::{header, push_block};
-use crate::lockfile::locked::{Locked, LocksOf};
+use crate::lockfile::entry_kind::{EntryKind, LocksOf};
 use crate::lockfile::parse::parse_as;
 use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
@@ -14,11 +14,11 @@ use crate::system::OnceMap;
 const MOST_KEPT: usize = 1_000;
 
 /// The blocks of entries that lock files share, by the address of the entry in memory.
-pub(crate) struct CanonicalBlocks<T: Locked = LockedProvider> {
+pub(crate) struct CanonicalBlocks<T: EntryKind = LockedProvider> {
     blocks: OnceMap<usize, Arc<Block<T>>>,
 }
 
-struct Block<T: Locked> {
+struct Block<T: EntryKind> {
     address: T::Address,
     /// Kept, so that no other entry gets its place.
     locked: Arc<T>,
@@ -27,13 +27,13 @@ struct Block<T: Locked> {
     is_checked: bool,
 }
 
-impl<T: Locked> Default for CanonicalBlocks<T> {
+impl<T: EntryKind> Default for CanonicalBlocks<T> {
     fn default() -> Self {
         Self { blocks: OnceMap::default() }
     }
 }
 
-impl<T: Locked> CanonicalBlocks<T> {
+impl<T: EntryKind> CanonicalBlocks<T> {
     /// Returns the same as [`canonical_text`](crate::lockfile::canonical_text), unless a block did not record its entry
     /// when it was parsed again.
     pub(super) fn checked_text(&self, locks: &LocksOf<T>, dialect: Dialect) -> Option<String> {
@@ -58,7 +58,7 @@ impl<T: Locked> CanonicalBlocks<T> {
     }
 }
 
-impl<T: Locked> Block<T> {
+impl<T: EntryKind> Block<T> {
     fn new(address: &T::Address, locked: &Arc<T>) -> Self {
         let mut text = String::new();
         push_block(&mut text, address, &**locked);
@@ -69,7 +69,7 @@ impl<T: Locked> Block<T> {
 }
 
 /// Parses bytes that were just written, and returns `true` if they record exactly these locks.
-pub(super) fn says<T: Locked>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
+pub(super) fn says<T: EntryKind>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
     // Each address has its host, so defaults do not matter; in this dialect a namespace may contain underscores.
     parse_as::<T>(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
 }

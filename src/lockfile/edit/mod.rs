@@ -9,15 +9,15 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
 use crate::lockfile::canonical::{canonical_text, push_block};
+use crate::lockfile::entry_kind::{EntryKind, LocksOf};
 use crate::lockfile::lock_file::TopLevelBlock;
-use crate::lockfile::locked::{Locked, LocksOf};
 use crate::lockfile::{LockFileOf, SIZE_LIMIT};
 use crate::system::files::BYTE_ORDER_MARK;
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
 
-impl<T: Locked> LockFileOf<T> {
+impl<T: EntryKind> LockFileOf<T> {
     /// Returns the bytes of the file when it records `new`. Entries that do not change, comments, blank lines between
     /// blocks, the order of blocks, line breaks, a byte order mark and a missing final line break stay. An entry that
     /// changes gets canonical form and keeps its comments.
@@ -88,7 +88,7 @@ pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
 }
 
 /// A lock file cut at its top-level blocks; the pieces in their order are its text.
-struct FileLayout<'a, T: Locked> {
+struct FileLayout<'a, T: EntryKind> {
     line_break: &'static str,
     sections: Vec<Section<'a, T>>,
     /// The text after the last block.
@@ -96,7 +96,7 @@ struct FileLayout<'a, T: Locked> {
 }
 
 /// A top-level block with the text above it.
-struct Section<'a, T: Locked> {
+struct Section<'a, T: EntryKind> {
     /// The entry's address; `None` for a block that is ignored.
     address: Option<&'a T::Address>,
     /// Comments that stand alone, such as the header, and blank lines above them.
@@ -107,7 +107,7 @@ struct Section<'a, T: Locked> {
     block: Option<String>,
 }
 
-impl<'a, T: Locked> FileLayout<'a, T> {
+impl<'a, T: EntryKind> FileLayout<'a, T> {
     /// Cuts the text of a lock file. Entries that `new` lacks are removed with the comments directly above them.
     fn read(lock_file: &'a LockFileOf<T>, new: &LocksOf<T>, text: &str, line_break: &'static str) -> Self {
         let mut start = 0;
@@ -186,7 +186,7 @@ impl<'a, T: Locked> FileLayout<'a, T> {
 /// The start of the comments directly above a block at `block`, without a blank line between.
 ///
 /// `start` is after the line of the previous block. The two lines of the file's header belong to no block.
-fn attached_start<T: Locked>(text: &str, start: usize, block: usize) -> usize {
+fn attached_start<T: EntryKind>(text: &str, start: usize, block: usize) -> usize {
     let mut attached = start;
     let mut line_is_blank = true;
     for token in tokens(text, start..block) {

@@ -10,8 +10,8 @@ use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
 use crate::lockfile::edit::self_check_failed;
+use crate::lockfile::entry_kind::EntryKind;
 use crate::lockfile::lock_file::LockFileOf;
-use crate::lockfile::locked::Locked;
 use crate::lockfile::parse::{MARKER_SIZE, parse_as};
 
 /// Format of conflict markers.
@@ -117,7 +117,7 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
 ///
 /// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. It shows the
 /// ancestor's entry where [`split_conflicts`] needs it to give the same conflicts again.
-pub fn with_markers<T: Locked>(
+pub fn with_markers<T: EntryKind>(
     ours: &LockFileOf<T>,
     theirs: &LockFileOf<T>,
     merged: &Merged<T>,
@@ -174,7 +174,7 @@ fn blank_line_above(text: &str, position: usize) -> Range<usize> {
 }
 
 /// The common ancestor's entry, if the conflict has to show it. Two versions are a conflict without it.
-fn ancestor<T: Locked>(conflict: &Conflict<T>) -> String {
+fn ancestor<T: EntryKind>(conflict: &Conflict<T>) -> String {
     let mut text = String::new();
     if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {
         push_block(&mut text, &conflict.address, &**base);
@@ -199,7 +199,7 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
 }
 
 /// The whole lines that each entry takes, with their line breaks.
-fn blocks<T: Locked>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
+fn blocks<T: EntryKind>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
     let text = &lock_file.file.text;
     let lines = |span: &Range<usize>| {
         let start = text[..span.start].rfind('\n').map_or(0, |line_break| line_break + 1);

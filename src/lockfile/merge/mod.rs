@@ -8,17 +8,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::lockfile::locked::{Locked, LocksOf, merge_sets};
+use crate::lockfile::entry_kind::{EntryKind, LocksOf, merge_sets};
 use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 
 pub use super::parse::MARKER_SIZE;
-pub use crate::lockfile::locked::ConflictReason;
+pub use crate::lockfile::entry_kind::ConflictReason;
 pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged<T: Locked = LockedProvider> {
+pub struct Merged<T: EntryKind = LockedProvider> {
     /// The merged entries, without entries in `conflicts`, so that locking these again starts from nothing.
     pub locks: LocksOf<T>,
     /// The entries that the user has to decide on, in address order.
@@ -27,7 +27,7 @@ pub struct Merged<T: Locked = LockedProvider> {
 
 /// An entry that the two sides changed in ways that exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict<T: Locked = LockedProvider> {
+pub struct Conflict<T: EntryKind = LockedProvider> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
     /// Reason why the sides exclude each other.
@@ -46,7 +46,7 @@ pub struct Conflict<T: Locked = LockedProvider> {
 /// providers, constraint terms are united, except terms and hashes of the base that one side removed. Everything else
 /// is a conflict. That includes a side that moved to another version while the other side only added hashes, which
 /// would be lost.
-pub fn merge<T: Locked>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
+pub fn merge<T: EntryKind>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
     let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let mut merged = Merged { locks: LocksOf::<T>::new(), conflicts: Vec::new() };
     for address in addresses {
@@ -65,7 +65,7 @@ pub fn merge<T: Locked>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T
     merged
 }
 
-fn merge_entry<T: Locked>(
+fn merge_entry<T: EntryKind>(
     base: Option<&Arc<T>>,
     ours: Option<&Arc<T>>,
     theirs: Option<&Arc<T>>,
@@ -96,7 +96,7 @@ fn merge_entry<T: Locked>(
     Ok(Some(merged.into()))
 }
 
-impl<T: Locked> Conflict<T> {
+impl<T: EntryKind> Conflict<T> {
     /// The conflict as a diagnostic, which names a provider by the rules of `dialect`.
     pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
         let name = T::name(&self.address, dialect);

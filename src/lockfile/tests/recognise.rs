@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::parse::parse_with;
 use super::super::recognise::recognise;
-use super::super::{Locked, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as};
+use super::super::{EntryKind, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as};
 use super::{HEADER, address, locked};
 use crate::lockfile::Locks;
 use crate::provider::{Dialect, Version};
@@ -19,7 +19,7 @@ fn is_recognised(bytes: &[u8]) -> bool {
 }
 
 /// Whether the bytes are recognised, after making sure that both ways of reading them give the same.
-pub(super) fn is_recognised_as<T: Locked>(bytes: &[u8]) -> bool {
+pub(super) fn is_recognised_as<T: EntryKind>(bytes: &[u8]) -> bool {
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let quick = parse_as::<T>(Path::new(PATH), bytes, dialect);
         let thorough = parse_with::<T>(|_| None, Path::new(PATH), bytes, dialect);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::releases::Releases;
+use super::releases::LockedReleases;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageId;
 use crate::packages::packed_name;
@@ -19,7 +19,7 @@ pub(super) struct MirrorDirectory<'a> {
     canonical: Option<PathBuf>,
     /// Lock against other runs; `None` in a dry run.
     lock: Option<DirectoryLock>,
-    pub(super) releases: &'a Releases,
+    pub(super) releases: &'a LockedReleases,
     pub(super) is_dry_run: bool,
     /// Whether versions that no lock file names are removed.
     pub(super) prunes: bool,
@@ -27,7 +27,7 @@ pub(super) struct MirrorDirectory<'a> {
 
 impl<'a> MirrorDirectory<'a> {
     /// Creates the directory unless this is a dry run, and waits until no other run fills it.
-    pub(super) fn open(path: &Path, releases: &'a Releases, is_dry_run: bool, prunes: bool) -> Result<Self> {
+    pub(super) fn open(path: &Path, releases: &'a LockedReleases, is_dry_run: bool, prunes: bool) -> Result<Self> {
         let lock = if is_dry_run {
             None
         } else {

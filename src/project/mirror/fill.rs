@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tempfile::NamedTempFile;
 
 use super::mirrored::{MirrorAction, Mirrored, MirroredPackage};
-use super::releases::{Record, Release, Releases, Versions};
+use super::releases::{LockedReleases, Record, Release, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::{ArchiveFile, Fetch, SourceError};
@@ -19,7 +19,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 const PROVIDERS: usize = 4;
 
 /// The place of one provider in a mirror.
-pub(super) trait Place: Sync {
+pub(super) trait ProviderStore: Sync {
     /// Result of storing a package, which publishing needs.
     type Pushed: Send;
 
@@ -30,7 +30,7 @@ pub(super) trait Place: Sync {
     fn path(&self, package: &PackageId) -> PathBuf;
 
     /// Looks for the archive of a package.
-    fn find(&self, package: &PackageId) -> Result<Found>;
+    fn find(&self, package: &PackageId) -> Result<FoundPackage>;
 
     /// Creates the file that a package is downloaded into.
     fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile>;
@@ -49,7 +49,7 @@ pub(super) trait Place: Sync {
 }
 
 /// Content of a mirror under the name of a package.
-pub(super) enum Found {
+pub(super) enum FoundPackage {
     Nothing,
     Archive(FoundArchive),
     /// A file that cannot be the package.
@@ -108,9 +108,9 @@ pub(super) fn is_package(
 
 /// Puts the packages that lock files name into a mirror, each once, provider by provider. `open` returns the place of a
 /// provider.
-pub(super) fn fill<P: Place>(
+pub(super) fn fill<P: ProviderStore>(
     session: &Session<'_>,
-    releases: &Releases,
+    releases: &LockedReleases,
     is_dry_run: bool,
     mirrored: &mut Mirrored,
     open: impl Fn(&ProviderAddress, &Versions) -> Result<P> + Sync,
@@ -139,14 +139,14 @@ struct RequestedPackage<'a> {
     release: &'a Release,
 }
 
-impl<P: Place> Filling<'_, '_, P> {
+impl<P: ProviderStore> Filling<'_, '_, P> {
     fn fill<'a>(self, address: &ProviderAddress, versions: &'a Versions) -> Mirrored {
         let mut mirrored = Mirrored::default();
         let wanted = self.wanted(address, versions, &mut mirrored);
         let find = |wanted: RequestedPackage<'a>| (self.place.find(&wanted.package), wanted);
         let found = parallel::map(wanted, P::SIDE_BY_SIDE, find);
         let repeated = repeated(&found);
-        let put = |(found, wanted): (Result<Found>, RequestedPackage<'_>)| {
+        let put = |(found, wanted): (Result<FoundPackage>, RequestedPackage<'_>)| {
             let stored = found.and_then(|found| self.put(&found, &wanted, &repeated));
             (wanted.package, stored)
         };
@@ -201,15 +201,15 @@ impl<P: Place> Filling<'_, '_, P> {
     /// The package is not authentic, or no lock file records it.
     fn put(
         &self,
-        found: &Found,
+        found: &FoundPackage,
         wanted: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored<P::Pushed>> {
         let (RequestedPackage { package, release }, session, path) =
             (wanted, self.session, self.place.path(&wanted.package));
-        let action = if matches!(found, Found::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
+        let action = if matches!(found, FoundPackage::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
         let mut stored = Stored::new(package.clone(), release.dialect, path.clone(), action);
-        if let Found::Archive(archive) = found
+        if let FoundPackage::Archive(archive) = found
             && let Some((digest, errors)) = self.accepted(archive, wanted, repeated)?
         {
             (stored.package.action, stored.package.size) = (MirrorAction::Kept, Some(archive.size));
@@ -228,7 +228,7 @@ impl<P: Place> Filling<'_, '_, P> {
         let digest = fetched.digest.ok_or_else(not_hashed)?;
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
-            Found::Archive(archive) if archive.zh == digest.zh => stored.package.action = MirrorAction::Kept,
+            FoundPackage::Archive(archive) if archive.zh == digest.zh => stored.package.action = MirrorAction::Kept,
             _ => stored.pushed = Some(self.place.put(package, file, &digest)?),
         }
         stored.package.size = Some(digest.size);
@@ -283,10 +283,10 @@ fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 }
 
 /// Returns the archives that have the names of several platforms of a version.
-fn repeated(found: &[(Result<Found>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
+fn repeated(found: &[(Result<FoundPackage>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
     let mut numbers = BTreeMap::<_, usize>::new();
     for (found, RequestedPackage { package, release }) in found {
-        if let Ok(Found::Archive(FoundArchive { zh, digest: Some(digest), .. })) = found
+        if let Ok(FoundPackage::Archive(FoundArchive { zh, digest: Some(digest), .. })) = found
             && release.records(&package.platform, digest)
         {
             *numbers.entry((package.version.clone(), zh.clone())).or_default() += 1;

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
-use super::fill::{Found, FoundArchive, Place, Stored, is_package};
+use super::fill::{FoundArchive, FoundPackage, ProviderStore, Stored, is_package};
 use super::mirrored::{Mirrored, RemovedFile};
 use super::releases::{Release, Versions};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -67,8 +67,8 @@ impl<'a> Folder<'a> {
         let is_beside = document.content.names(&package.platform, &file_name(package));
         let PackageId { address, version, platform } = package;
         match self.find(package)? {
-            Found::Nothing if is_beside => return Ok(None),
-            Found::Archive(FoundArchive { zh, digest: Some(digest), .. }) if is_beside => {
+            FoundPackage::Nothing if is_beside => return Ok(None),
+            FoundPackage::Archive(FoundArchive { zh, digest: Some(digest), .. }) if is_beside => {
                 let release = self.mirror.releases.get(address, version);
                 let mut all = verified.values().flat_map(BTreeMap::values);
                 let mut records = release.into_iter().flat_map(Release::with_hashes);
@@ -106,7 +106,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-impl Place for Folder<'_> {
+impl ProviderStore for Folder<'_> {
     type Pushed = ();
 
     const SIDE_BY_SIDE: usize = 16;
@@ -116,18 +116,18 @@ impl Place for Folder<'_> {
     }
 
     /// A symbolic link is not followed: it is treated as a file that is not the package.
-    fn find(&self, package: &PackageId) -> Result<Found> {
+    fn find(&self, package: &PackageId) -> Result<FoundPackage> {
         let path = self.path(package);
-        let Ok(metadata) = fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
+        let Ok(metadata) = fs::symlink_metadata(&path) else { return Ok(FoundPackage::Nothing) };
         let hash = || {
             let mut file = files::open(&path).ok()?;
             hash_zip_file(&mut file, &package.address.name, &Limits::default()).ok()
         };
         Ok(match metadata.is_file().then(hash).flatten() {
             Some(digest) => {
-                Found::Archive(FoundArchive { zh: digest.zh.clone(), size: digest.size, digest: Some(digest) })
+                FoundPackage::Archive(FoundArchive { zh: digest.zh.clone(), size: digest.size, digest: Some(digest) })
             }
-            None => Found::Other,
+            None => FoundPackage::Other,
         })
     }
 

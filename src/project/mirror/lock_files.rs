@@ -6,8 +6,8 @@ use super::directory::MirrorDirectory;
 use super::fill::fill;
 use super::folder::{Folder, prune};
 use super::mirrored::{MirrorTarget, Mirrored};
-use super::releases::{Record, Releases};
-use super::repositories::Repositories;
+use super::releases::{LockedReleases, Record};
+use super::repositories::MirrorRepositories;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
@@ -78,7 +78,8 @@ impl Session<'_> {
                     let message = format!("cannot create a temporary directory for packages: {error}");
                     Diagnostic::error(Code::Io, message)
                 })?;
-                let repositories = Repositories::new(template, &releases, &registries, &directory, options.dry_run);
+                let repositories =
+                    MirrorRepositories::new(template, &releases, &registries, &directory, options.dry_run);
                 fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
                     repositories.open(address, versions)
                 });
@@ -94,8 +95,8 @@ impl Session<'_> {
 }
 
 /// Reads the lock files of all root modules. Their warnings and errors are in the result.
-fn read_all(session: &Session<'_>, roots: &Roots, options: &MirrorOptions) -> (Releases, Mirrored) {
-    let (mut releases, mut mirrored) = (Releases::default(), Mirrored::default());
+fn read_all(session: &Session<'_>, roots: &Roots, options: &MirrorOptions) -> (LockedReleases, Mirrored) {
+    let (mut releases, mut mirrored) = (LockedReleases::default(), Mirrored::default());
     for some in roots.list.chunks(READ_TOGETHER) {
         let read = |root| (root, read(session, root, options));
         for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {

@@ -11,7 +11,7 @@ use crate::settings::{PlatformSelection, Policy};
 
 /// The releases in lock files. Equal records are kept once.
 #[derive(Default)]
-pub(super) struct Releases(BTreeMap<ProviderAddress, Versions>);
+pub(super) struct LockedReleases(BTreeMap<ProviderAddress, Versions>);
 
 /// Releases of one provider.
 pub(super) type Versions = BTreeMap<Version, Release>;
@@ -39,7 +39,7 @@ pub(super) struct Record {
     pub(super) place: Location,
 }
 
-impl Releases {
+impl LockedReleases {
     /// Adds a record of a release.
     pub(super) fn add(&mut self, address: ProviderAddress, version: Version, record: Record) {
         let versions = self.0.entry(address).or_default();

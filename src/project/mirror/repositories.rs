@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
-use super::fill::{Found, FoundArchive, Place, Stored};
+use super::fill::{FoundArchive, FoundPackage, ProviderStore, Stored};
 use super::mirrored::MirrorAction;
-use super::releases::{Releases, Versions};
+use super::releases::{LockedReleases, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::RepositoryTemplate;
 use crate::packages::archive::{PackageDigest, PackageId};
@@ -17,7 +17,7 @@ use crate::provider::{OciRepository, ProviderAddress, Version};
 use crate::system::{TemporaryDirectory, parallel};
 
 /// The repositories of all providers.
-pub(super) struct Repositories<'a> {
+pub(super) struct MirrorRepositories<'a> {
     registries: &'a OciRegistries,
     of_providers: BTreeMap<&'a ProviderAddress, Result<OciRepository>>,
     /// Contains packages between download and upload.
@@ -26,16 +26,16 @@ pub(super) struct Repositories<'a> {
 }
 
 /// The repository of one provider.
-pub(super) struct Repository<'a> {
+pub(super) struct MirrorRepository<'a> {
     tags: BTreeMap<Version, Result<ProviderTag<'a>>>,
     directory: &'a TemporaryDirectory,
 }
 
-impl<'a> Repositories<'a> {
+impl<'a> MirrorRepositories<'a> {
     /// The repositories. Each provider must have a repository of its own.
     pub(super) fn new(
         template: &RepositoryTemplate,
-        releases: &'a Releases,
+        releases: &'a LockedReleases,
         registries: &'a OciRegistries,
         directory: &'a TemporaryDirectory,
         is_dry_run: bool,
@@ -57,24 +57,24 @@ impl<'a> Repositories<'a> {
     }
 
     /// Reads the tags of versions.
-    pub(super) fn open(&self, address: &ProviderAddress, versions: &Versions) -> Result<Repository<'_>> {
+    pub(super) fn open(&self, address: &ProviderAddress, versions: &Versions) -> Result<MirrorRepository<'_>> {
         let repository = self.of_providers[address].clone()?;
         let read = |version: &Version| {
             let tag = ProviderTag::read(self.registries, repository.clone(), version, self.is_dry_run);
             (version.clone(), tag)
         };
-        let tags = parallel::map(versions.keys().collect(), Repository::SIDE_BY_SIDE, read);
-        Ok(Repository { tags: tags.into_iter().collect(), directory: self.directory })
+        let tags = parallel::map(versions.keys().collect(), MirrorRepository::SIDE_BY_SIDE, read);
+        Ok(MirrorRepository { tags: tags.into_iter().collect(), directory: self.directory })
     }
 }
 
-impl Repository<'_> {
+impl MirrorRepository<'_> {
     fn tag(&self, package: &PackageId) -> Result<&ProviderTag<'_>> {
         self.tags[&package.version].as_ref().map_err(Clone::clone)
     }
 }
 
-impl Place for Repository<'_> {
+impl ProviderStore for MirrorRepository<'_> {
     type Pushed = PushedPackage;
 
     /// Each package is a temporary file in the meantime.
@@ -84,12 +84,12 @@ impl Place for Repository<'_> {
         self.tag(package).map(|tag| tag.to_string().into()).unwrap_or_default()
     }
 
-    fn find(&self, package: &PackageId) -> Result<Found> {
+    fn find(&self, package: &PackageId) -> Result<FoundPackage> {
         let tag = self.tag(package)?;
         Ok(match tag.archive(&package.platform)? {
-            Some((zh, size)) => Found::Archive(FoundArchive { zh, size, digest: None }),
-            None if tag.lists(&package.platform) => Found::Other,
-            None => Found::Nothing,
+            Some((zh, size)) => FoundPackage::Archive(FoundArchive { zh, size, digest: None }),
+            None if tag.lists(&package.platform) => FoundPackage::Other,
+            None => FoundPackage::Nothing,
         })
     }
 

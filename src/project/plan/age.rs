@@ -13,7 +13,7 @@ const MOST_ASKED_ABOUT: usize = 30;
 
 /// Kind of reason for which versions are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum SkipReason {
     /// They are too young.
     TooYoung,
     /// Their publication dates are not known.
@@ -28,7 +28,7 @@ pub enum Reason {
 #[derive(derive_more::Display)]
 #[display("{version} is not chosen: {why}")]
 pub(crate) struct RejectedVersion {
-    pub(crate) reason: Reason,
+    pub(crate) reason: SkipReason,
     pub(crate) version: String,
     /// The reason in words.
     pub(crate) why: String,
@@ -46,7 +46,7 @@ impl RejectedVersion {
         published: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<Self> {
         let NotOldEnough { is_date_known, why } = age.rejects(published)?;
-        let reason = if is_date_known { Reason::TooYoung } else { Reason::AgeNotKnown };
+        let reason = if is_date_known { SkipReason::TooYoung } else { SkipReason::AgeNotKnown };
         Some(Self { reason, version: version.to_string(), why })
     }
 }
@@ -54,20 +54,20 @@ impl RejectedVersion {
 impl SkippedVersions {
     /// Whether the age of one more version may be looked up.
     pub(crate) fn may_ask_more(&self) -> bool {
-        let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
+        let is_asked_about = |reason| matches!(reason, SkipReason::TooYoung | SkipReason::AgeNotKnown);
         self.0.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
     }
 
     /// Adds a version. Of versions that the policy forbids, only the newest is kept.
     pub(crate) fn push(&mut self, rejected: RejectedVersion) {
-        let is_forbidden = |one: &RejectedVersion| one.reason == Reason::NotAllowed;
+        let is_forbidden = |one: &RejectedVersion| one.reason == SkipReason::NotAllowed;
         if !is_forbidden(&rejected) || !self.0.iter().any(is_forbidden) {
             self.0.push(rejected);
         }
     }
 
     /// Reason for the newest skipped version.
-    pub(crate) fn reason(&self) -> Option<Reason> {
+    pub(crate) fn reason(&self) -> Option<SkipReason> {
         self.0.first().map(|rejected| rejected.reason)
     }
 
@@ -75,17 +75,17 @@ impl SkippedVersions {
     pub(crate) fn warning(&self, name: &str) -> Option<Diagnostic> {
         let (first, others) = self.0.split_first()?;
         let code = match first.reason {
-            Reason::TooYoung | Reason::AgeNotKnown => Code::TooYoung,
-            Reason::Incomplete => Code::PlatformNotKnown,
-            Reason::NotAllowed => Code::VersionNotAllowed,
+            SkipReason::TooYoung | SkipReason::AgeNotKnown => Code::TooYoung,
+            SkipReason::Incomplete => Code::PlatformNotKnown,
+            SkipReason::NotAllowed => Code::VersionNotAllowed,
         };
         let warning = Diagnostic::warning(code, format!("{name} {first}"));
         let warning = match first.reason {
             _ if !self.may_ask_more() => {
                 warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
             }
-            Reason::TooYoung | Reason::AgeNotKnown | Reason::NotAllowed => warning,
-            Reason::Incomplete => warning.help(Help::run_online()),
+            SkipReason::TooYoung | SkipReason::AgeNotKnown | SkipReason::NotAllowed => warning,
+            SkipReason::Incomplete => warning.help(Help::run_online()),
         };
         Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
     }
@@ -93,9 +93,9 @@ impl SkippedVersions {
     /// Returns the error if all versions that the constraints allow were skipped.
     pub(crate) fn error(&self, name: &str) -> Option<Diagnostic> {
         let help = match self.reason()? {
-            Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
-            Reason::Incomplete => Help::run_online(),
-            Reason::NotAllowed => {
+            SkipReason::TooYoung | SkipReason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
+            SkipReason::Incomplete => Help::run_online(),
+            SkipReason::NotAllowed => {
                 Help::text("allow a different version in required_providers, or use a different provider")
             }
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::age::{Reason, RejectedVersion};
+use super::age::{RejectedVersion, SkipReason};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy};
@@ -98,7 +98,7 @@ impl Candidate<'_> {
     /// Returns the reason of the policy against a version.
     pub(super) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
         let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
-        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.to_string(), why: error.message })
+        Some(RejectedVersion { reason: SkipReason::NotAllowed, version: version.to_string(), why: error.message })
     }
 
     /// The version that is sure to be selected if it is still offered.

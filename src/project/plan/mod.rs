@@ -12,9 +12,9 @@ pub(super) mod release_lookup;
 mod request;
 mod select;
 
-pub use age::Reason;
+pub use age::SkipReason;
 pub use outcome::{LockOutcome, ProviderReport};
-pub use recorded_entries::HashCounts;
+pub use recorded_entries::UnconfirmedHashes;
 
 pub(crate) use age::{Listings, RejectedVersion, SkippedVersions};
 pub(crate) use outcome::record_entries;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::candidate::Candidate;
 use super::packages::ProviderPlan;
 use super::record::record;
-use super::recorded_entries::{HashCounts, RecordedEntry};
+use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
@@ -26,7 +26,7 @@ pub struct LockOutcome {
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
     /// Numbers of recorded hashes that differ from the published release, or may do so.
-    pub counts: HashCounts,
+    pub counts: UnconfirmedHashes,
 }
 
 /// Result of one provider.
@@ -120,7 +120,7 @@ fn joined(
         warnings.extend(prune(&mut locks, requirements, request.prepared.root.dialect));
     }
     warnings.dedup();
-    let mut counts = HashCounts::default();
+    let mut counts = UnconfirmedHashes::default();
     for (_, entry) in &entries {
         counts += entry.counts;
     }

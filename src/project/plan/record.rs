@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::candidate::Candidate;
 use super::kept_platforms;
 use super::packages::ProviderPlan;
-use super::recorded_entries::{HashCounts, RecordedEntry};
+use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
 use super::release_lookup::{Confirmation, accept};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
@@ -37,7 +37,7 @@ pub(super) fn record(
     let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
     let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let provider = Arc::new(LockedProvider { version: (*version).clone(), constraints, hashes });
-    let (counts, old_entry) = (HashCounts::default(), candidate.locked.cloned());
+    let (counts, old_entry) = (UnconfirmedHashes::default(), candidate.locked.cloned());
     let mut entry =
         RecordedEntry { provider, warning: None, counts, covered: None, packages, rules: *rules, old: old_entry };
     let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());

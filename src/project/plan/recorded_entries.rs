@@ -15,7 +15,7 @@ const KEPT: usize = 8;
 
 /// Numbers of recorded hashes that differ from the published release, or may do so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HashCounts {
+pub struct UnconfirmedHashes {
     /// Number of hashes that belong to no published package.
     pub unpublished: usize,
     /// Number of hashes that could not be compared with the published release.
@@ -26,7 +26,7 @@ pub struct HashCounts {
 pub(crate) struct RecordedEntry {
     pub(super) provider: Arc<LockedProvider>,
     pub(super) warning: Option<Diagnostic>,
-    pub(super) counts: HashCounts,
+    pub(super) counts: UnconfirmedHashes,
     /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
     pub(super) covered: Option<BTreeSet<Platform>>,
     /// The packages that were looked at.
@@ -80,7 +80,7 @@ impl RecordedEntries {
     }
 }
 
-impl std::ops::AddAssign for HashCounts {
+impl std::ops::AddAssign for UnconfirmedHashes {
     fn add_assign(&mut self, other: Self) {
         self.unpublished += other.unpublished;
         self.uncompared += other.uncompared;

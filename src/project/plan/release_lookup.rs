@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::recorded_entries::HashCounts;
+use super::recorded_entries::UnconfirmedHashes;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::{Fetched, Packages, ProgressSink, Published, Source, SourceError};
@@ -198,8 +198,8 @@ impl ReleaseLookup<'_> {
 }
 
 impl Compared {
-    pub(super) fn counts(&self) -> HashCounts {
-        HashCounts { unpublished: self.unpublished.len(), uncompared: self.unknown }
+    pub(super) fn counts(&self) -> UnconfirmedHashes {
+        UnconfirmedHashes { unpublished: self.unpublished.len(), uncompared: self.unknown }
     }
 
     /// The warning about hashes that belong to no published package.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::iter;
 
-use super::age::{Listings, Reason, RejectedVersion, SkippedVersions};
+use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions};
 use super::candidate::{Candidate, Wanted};
 use super::questions::RequestedData;
-use super::recorded_entries::HashCounts;
+use super::recorded_entries::UnconfirmedHashes;
 use super::request::{LockRequest, OldEntries};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
@@ -40,12 +40,12 @@ pub(crate) struct SelectedProvider {
     /// The rewritten constraints, if they had to be.
     pub(crate) rewrite: Option<Rewrite>,
     /// Reason for which newer versions that the constraints allow were skipped, if any were.
-    skipped: Option<Reason>,
+    skipped: Option<SkipReason>,
     pub(crate) warnings: Vec<Diagnostic>,
     /// Its move, in an upgrade.
     planned: Option<Move>,
     /// Numbers of its recorded hashes, if they were compared because the entry does not change.
-    counts: HashCounts,
+    counts: UnconfirmedHashes,
     /// Whether they were compared, and OpenTofu and Terraform compare none of them.
     lacks_hashes: bool,
 }
@@ -134,7 +134,7 @@ impl SelectedVersions {
 impl SelectedProvider {
     fn new(address: &ProviderAddress, version: &Version) -> Self {
         let (address, version) = (address.clone(), version.clone());
-        let (warnings, counts) = (Vec::new(), HashCounts::default());
+        let (warnings, counts) = (Vec::new(), UnconfirmedHashes::default());
         Self { address, version, rewrite: None, skipped: None, warnings, planned: None, counts, lacks_hashes: false }
     }
 
@@ -257,7 +257,7 @@ impl Search<'_> {
         let is_partial = request.is_offline && request.upgrade.is_some();
         let incomplete = if is_partial { self.incomplete(version, &request.prepared.platforms) } else { None };
         if let Some(why) = incomplete {
-            return Some(RejectedVersion { reason: Reason::Incomplete, version: version.to_string(), why });
+            return Some(RejectedVersion { reason: SkipReason::Incomplete, version: version.to_string(), why });
         }
         let Listings { dates, .. } = request.listings?;
         let published = || dates.published(candidate.address, version, request.source);

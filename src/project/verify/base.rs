@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 use crate::configuration::terragrunt::{self, remote};
 use crate::configuration::{Module, ModuleCache};
 use crate::lockfile::{
-    LOCK_FILE_NAME, Locked, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
+    EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
     named_providers, parse_as,
 };
 use crate::modules::locked::{self, publisher, publisher_of_source};
-use crate::project::change::Change;
+use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::RootModule;
 use crate::project::unit::{literal_source, remote_source};
 use crate::provider::{Dialect, ProviderAddress};
@@ -28,7 +28,7 @@ pub(super) struct Base<'a> {
 }
 
 /// A lock file at the base revision. It is parsed once, when it is first needed.
-pub(super) struct BaseLockFile<'a, T: Locked> {
+pub(super) struct BaseLockFile<'a, T: EntryKind> {
     /// The path of the lock file, as the user knows it.
     pub(super) path: PathBuf,
     /// The content; empty if there was no file.
@@ -40,7 +40,7 @@ pub(super) struct BaseLockFile<'a, T: Locked> {
 /// Providers, and publishers of modules, at the base revision: hosts, with the namespace of a registry or the owner of
 /// repositories. Facts outside of lock files are collected when they are first needed.
 pub(super) struct BaseFacts<'a> {
-    pub(super) change: &'a Change,
+    pub(super) change: &'a ReviewedChange,
     environment: &'a Environment,
     modules: &'a ModuleCache,
     /// Providers in lock files.
@@ -58,8 +58,8 @@ impl<'a> Base<'a> {
     }
 }
 
-impl<'a, T: Locked> BaseLockFile<'a, T> {
-    fn new(change: &'a Change, root: &RootModule) -> Self {
+impl<'a, T: EntryKind> BaseLockFile<'a, T> {
+    fn new(change: &'a ReviewedChange, root: &RootModule) -> Self {
         let bytes = change.file_before(&root.lock_directory.join(T::FILE_NAME)).unwrap_or_default();
         let path = root.lock_path.with_file_name(T::FILE_NAME);
         Self { path, bytes, dialect: root.dialect, parsed: OnceLock::new() }
@@ -71,7 +71,7 @@ impl<'a, T: Locked> BaseLockFile<'a, T> {
 }
 
 impl<'a> BaseFacts<'a> {
-    pub(super) fn of(change: &'a Change, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
+    pub(super) fn of(change: &'a ReviewedChange, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
         let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
         let files: Vec<_> = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(of_file).collect();
         let locked = files.iter().flat_map(|file| file.locks().values());
@@ -137,12 +137,12 @@ impl<'a> BaseFacts<'a> {
 }
 
 /// Whether the change alters a file of Terragrunt's in the directory of a unit or in one above.
-fn alters_unit(change: &Change, directory: &Path) -> bool {
+fn alters_unit(change: &ReviewedChange, directory: &Path) -> bool {
     change.changed(is_of_terragrunt).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
 }
 
 /// Whether the change alters a Terragrunt file other than a unit's own, which units anywhere may read.
-fn alters_shared(change: &Change) -> bool {
+fn alters_shared(change: &ReviewedChange) -> bool {
     let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
     change.changed(is_of_terragrunt).any(is_shared)
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{Expected, FileState, Root, Tracking, VerifiedRoot, finding};
+use super::root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
-use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
 /// A lock file that is missing, untracked or ignored.
-pub(super) fn state(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     match root.tracked.lock_file {
         _ if root.state == FileState::Missing => {
             report.not_shared = missing(root);
@@ -23,8 +23,8 @@ pub(super) fn state(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// The missing lock file of a configuration that requires providers, and requirements that are not known.
-fn missing(root: &Root<'_>) -> Vec<Diagnostic> {
-    if root.expected != Expected::Always {
+fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    if root.expected != LockFileNeed::Always {
         return Vec::new();
     }
     let Requirements { providers, warnings, is_incomplete, .. } = root.requirements();
@@ -42,7 +42,7 @@ fn missing(root: &Root<'_>) -> Vec<Diagnostic> {
 }
 
 /// A lock file of modules that git does not track.
-pub(super) fn untracked_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn untracked_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let path = &root.module.module_lock_path;
     let has_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
     match root.tracked.module_lock_file {
@@ -53,7 +53,7 @@ pub(super) fn untracked_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Malformed, unknown and unsorted hashes of providers.
-pub(super) fn provider_hashes(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn provider_hashes(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     report.findings.extend(hashes(root.entries(), root.module.dialect));
 }
 
@@ -73,7 +73,7 @@ fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
 }
 
 /// Faults of hashes that are visible in the file.
-pub(super) fn hashes<T: Locked>(entries: &[Entry<T>], dialect: Dialect) -> Vec<Diagnostic> {
+pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for entry in entries {
         for (hash, location) in &entry.hashes {
@@ -94,7 +94,7 @@ pub(super) fn hashes<T: Locked>(entries: &[Entry<T>], dialect: Dialect) -> Vec<D
 }
 
 /// The first hash of an entry that is unsorted or duplicated.
-fn order<T: Locked>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
+fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
     if entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
         return None;
     }

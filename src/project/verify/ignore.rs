@@ -6,7 +6,7 @@ use memchr::memmem;
 use super::base::BaseLockFile;
 use super::root::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lockfile::{CommentLine, LockFileOf, Locked};
+use crate::lockfile::{CommentLine, EntryKind, LockFileOf};
 use crate::provider::Dialect;
 
 /// Prefix of a comment for provlock.
@@ -14,7 +14,7 @@ const MARK: &str = "provlock:";
 const USAGE: &str = "write # provlock: ignore[CODE] REASON directly above an entry";
 
 /// A kind of finding about an entry that a comment suppresses.
-struct Ignore<T: Locked> {
+struct Ignore<T: EntryKind> {
     code: Code,
     address: T::Address,
     location: Location,
@@ -23,7 +23,7 @@ struct Ignore<T: Locked> {
 /// Removes the findings that comments in a lock file suppress; `about` returns the entry of a finding. In a change
 /// under review, a comment applies only if it was there before, about the same entry. Returns the findings about
 /// comments, with their entries.
-pub(super) fn apply<T: Locked>(
+pub(super) fn apply<T: EntryKind>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,
     dialect: Dialect,
@@ -58,7 +58,7 @@ pub(super) fn apply<T: Locked>(
 }
 
 /// Reads the comments of a lock file. Returns also findings about comments that ignore nothing.
-fn read<T: Locked>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnostic>) {
+fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnostic>) {
     let (mut ignores, mut wrong) = (Vec::new(), Vec::new());
     if memmem::find(lock_file.file().text.as_bytes(), MARK.as_bytes()).is_none() {
         return (ignores, wrong);
@@ -82,7 +82,7 @@ fn read<T: Locked>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnostic
     (ignores, wrong)
 }
 
-impl<T: Locked> Ignore<T> {
+impl<T: EntryKind> Ignore<T> {
     fn unused(&self, dialect: Dialect) -> Diagnostic {
         let (code, name) = (self.code, T::name(&self.address, dialect));
         let message = format!("this comment ignores {code}, but {name} has no such finding");

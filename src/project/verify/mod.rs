@@ -7,20 +7,21 @@
 //! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
 //! answer that; else it is reported as not known.
 
-mod all;
 mod base;
-mod change;
-mod configuration;
 mod file;
 mod ignore;
-mod modules;
+mod installed_modules;
+mod locked_modules;
 mod new_findings;
 mod online;
 mod overrides;
 mod platforms;
 pub(super) mod policy;
+mod requirements;
 mod root;
+mod root_change;
 mod several_roots;
+mod verify_roots;
 mod whole_change;
 
 use std::sync::Arc;
@@ -30,10 +31,10 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 pub use root::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
 pub use whole_change::{policy_changed, what_changed};
 
-use root::{FileState, Root};
+use root::{AuditedRoot, FileState};
 
 /// Adds the findings of one check to the report of a root module.
-type Audit = fn(&Root<'_>, &mut VerifiedRoot);
+type Audit = fn(&AuditedRoot<'_>, &mut VerifiedRoot);
 
 /// All audits, in the order in which their findings are reported. The lock file is empty if it is missing or cannot be
 /// read.
@@ -42,16 +43,16 @@ const AUDITS: &[Audit] = &[
     policy::tracked_data,
     policy::unpinned_modules,
     file::untracked_modules,
-    change::added_modules,
-    modules::check,
-    change::check_modules,
+    root_change::added_modules,
+    locked_modules::check,
+    root_change::check_modules,
     file::state,
-    change::dialect,
+    root_change::dialect,
     policy::addresses,
-    change::added_providers,
+    root_change::added_providers,
     file::provider_hashes,
-    configuration::check,
-    change::check,
+    requirements::check,
+    root_change::check,
     policy::check_ages,
     platforms::installed,
     policy::registry_data,
@@ -60,10 +61,10 @@ const AUDITS: &[Audit] = &[
 ];
 
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.
-const CHANGE_AUDITS: &[Audit] = &[change::unit_added, change::made_unknown];
+const CHANGE_AUDITS: &[Audit] = &[root_change::unit_added, root_change::made_unknown];
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
-fn verify(root: &Root<'_>, report: &mut VerifiedRoot) {
+fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let is_readable = root.state != FileState::Unreadable;
     report.entries = root.entries().len();
     if is_readable {
@@ -85,7 +86,7 @@ fn verify(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Names the provider in each finding about an entry.
-fn name_providers(root: &Root<'_>, findings: &mut [Diagnostic]) {
+fn name_providers(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
     for finding in findings.iter_mut().filter(|finding| finding.providers.is_empty()) {
         let location = finding.labels.first().map(|label| &label.location);
         let location = location.filter(|location| Arc::ptr_eq(&location.file, root.lock_file.file()));
@@ -95,7 +96,7 @@ fn name_providers(root: &Root<'_>, findings: &mut [Diagnostic]) {
 }
 
 /// Removes the findings that comments in the lock files ignore, and adds findings about comments.
-fn apply_comments(root: &Root<'_>, report: &mut VerifiedRoot) {
+fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let (dialect, base) = (root.module.dialect, root.base.as_ref());
     let is_complete = report.errors.is_empty() && report.mirrors.is_empty();
     let looked_for = Code::FINDINGS.iter().copied().filter(|code| root.looks_for(*code, is_complete));
@@ -123,7 +124,7 @@ fn apply_comments(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Sorts findings: those without a location, those in the lock file, those in other files.
-fn sort(root: &Root<'_>, findings: &mut [Diagnostic]) {
+fn sort(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
     findings.sort_by_cached_key(|finding| {
         let location = finding.labels.first().map(|label| &label.location);
         location

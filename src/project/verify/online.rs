@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::first_hash;
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
-use super::root::{Online, Root, VerifiedRoot, finding};
+use super::root::{AuditedRoot, Online, VerifiedRoot, finding};
+use super::root_change::first_hash;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy};
 use crate::lockfile::Entry;
@@ -20,7 +20,7 @@ use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Looks up every entry, in parallel.
-pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
     let before = root.lock_file_before();
     let check = |entry| {
@@ -63,7 +63,7 @@ struct EntryResult<'a> {
 }
 
 struct EntryCheck<'a> {
-    root: &'a Root<'a>,
+    root: &'a AuditedRoot<'a>,
     online: Online<'a>,
     entry: &'a Entry,
     result: EntryResult<'a>,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::root::{Root, VerifiedRoot, finding};
+use super::root::{AuditedRoot, VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
@@ -25,7 +25,7 @@ pub(super) struct ComparedEntry<'a> {
 }
 
 /// Findings about the required platforms, as far as the cache knows the packages.
-pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.online.is_some() || root.is_policy_only() {
         return;
     }
@@ -44,7 +44,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Compares an entry with the required platforms. The message about too few hashes contains no provider, so that one
 /// finding covers all entries of a file, and all root modules.
-pub(super) fn compare<'a>(root: &Root<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
+pub(super) fn compare<'a>(root: &AuditedRoot<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
     let required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
@@ -76,7 +76,7 @@ pub(super) fn compare<'a>(root: &Root<'_>, entry: &'a Entry, known: &ReleasePlat
 /// Adds the findings about all entries. `mirror` is the source that was asked, if one was. Unknown platforms are a
 /// finding if the user requested platforms, or if there cannot be many; otherwise they are only part of the summary.
 pub(super) fn add_compared(
-    root: &Root<'_>,
+    root: &AuditedRoot<'_>,
     compared: Vec<ComparedEntry<'_>>,
     mirror: Option<&str>,
     report: &mut VerifiedRoot,
@@ -115,7 +115,7 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
 }
 
 /// The finding for a platform without an `h1:`.
-pub(super) fn missing(root: &Root<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
+pub(super) fn missing(root: &AuditedRoot<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
     let message = format!("no h1 of {} for {platform} is recorded", root.release(entry));
     let error = finding(Code::PlatformMissing, message, &entry.block, "");
     error.help(root.lock_remedy())
@@ -123,7 +123,7 @@ pub(super) fn missing(root: &Root<'_>, entry: &Entry, platform: &Platform) -> Di
 
 /// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be read. An entry
 /// without an `h1:` cannot be compared with unpacked packages.
-pub(super) fn installed(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{FileState, Named, Root, VerifiedRoot, finding};
+use super::root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
@@ -21,7 +21,7 @@ const BUNDLED: &str = "terraform.d/plugins";
 
 /// Packages beside the configuration, which OpenTofu and Terraform install instead of the registry's. They ignore the
 /// flat layout of Terraform 0.12.
-pub(super) fn bundled_plugins(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn bundled_plugins(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directory = root.module.path().join(BUNDLED);
     let providers = FilesystemMirror::new(&directory).providers(root.module.dialect);
     if providers.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn bundled_plugins(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
-pub(super) fn tracked_data(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn tracked_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(first) = root.tracked.data_files.first() else { return };
     let first = &root.module.lock_path.with_file_name(first);
     let files = match root.tracked.data_files.len() {
@@ -51,7 +51,7 @@ pub(super) fn tracked_data(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Module calls that are not pinned, if the policy demands it.
-pub(super) fn unpinned_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn unpinned_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.module.settings.policy.pins_modules() {
         return;
     }
@@ -83,11 +83,11 @@ fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
 }
 
 /// Addresses and versions that the policy does not allow, and addresses that look like well-known ones.
-pub(super) fn addresses(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn addresses(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     report.findings.extend(root.named().flat_map(|named| check_address(root, named)));
 }
 
-fn check_address(root: &Root<'_>, named: Named<'_>) -> Vec<Diagnostic> {
+fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     let (policy, dialect, address) = (&root.module.settings.policy, root.module.dialect, named.address);
     let mut errors = policy.against_address(address, dialect);
     let constraints = named.requirement.map(|requirement| &requirement.constraints);
@@ -125,14 +125,14 @@ pub(in crate::project) fn looks_like_another(
 }
 
 /// Signatures of an entry's release that the policy does not accept.
-pub(super) fn check_signature(root: &Root<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
+pub(super) fn check_signature(root: &AuditedRoot<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
     let RootModule { settings, dialect, .. } = root.module;
     let errors = settings.policy.against_signature(&entry.address, *dialect, &root.release(entry), found);
     errors.into_iter().map(|error| Named::entry(entry).place(error)).collect()
 }
 
 /// Checks the age of every version that the change brings.
-pub(super) fn check_ages(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_ages(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(demanded) = root.min_age else { return };
     let check = |entry| check_age(root, entry, demanded);
     report.findings.extend(parallel::map(new_versions(root), WAITING_REQUESTS, check).into_iter().flatten());
@@ -140,7 +140,7 @@ pub(super) fn check_ages(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Entries with a version that the lock file of the base does not have. If that file cannot be read, all versions are
 /// new.
-fn new_versions<'a>(root: &'a Root<'_>) -> Vec<&'a Entry> {
+fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
     let RootModule { settings, dialect, .. } = root.module;
     let before = root.lock_file_before();
     let is_new = |entry: &&Entry| {
@@ -152,7 +152,7 @@ fn new_versions<'a>(root: &'a Root<'_>) -> Vec<&'a Entry> {
     if has_changes { root.entries().iter().filter(is_new).collect() } else { Vec::new() }
 }
 
-fn check_age(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
+fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
     let release = root.release(entry);
     let place = |message| finding(Code::VersionTooYoung, message, entry.version(), "");
     let Some((listings, source)) = root.online.and_then(|online| Some((online.listings?, online.source))) else {
@@ -166,7 +166,7 @@ fn check_age(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Di
 }
 
 /// Asks about every provider if the policy depends on it, else about those whose dates are needed anyway.
-pub(super) fn registry_data(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn registry_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some((online, listings)) = root.online.and_then(|online| Some((online, online.listings?))) else { return };
     if root.state != FileState::Readable {
         return;

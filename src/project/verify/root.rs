@@ -10,13 +10,13 @@ use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs, Se
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, Source};
-use crate::project::coverage::{Kind, RootStatus};
+use crate::project::coverage::{DirectoryKind, RootStatus};
 use crate::project::plan::Listings;
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Authentication, Dialect, Platform, ProviderAddress};
 use crate::settings::{Levels, PlatformSelection, RootLevels};
 
-pub(super) struct Root<'a> {
+pub(super) struct AuditedRoot<'a> {
     pub(super) module: &'a RootModule,
     pub(super) options: &'a VerifyOptions<'a>,
     /// The lock file; empty if there is none or if it cannot be read.
@@ -36,7 +36,7 @@ pub(super) struct Root<'a> {
     /// Providers that `init` takes from a directory and does not lock, with these directories.
     pub(super) dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     pub(super) tracked: Tracked,
-    pub(super) expected: Expected,
+    pub(super) expected: LockFileNeed,
     /// The base revision, if a change is under review.
     pub(super) base: Option<Base<'a>>,
     /// Minimum age of versions that the change brings.
@@ -55,7 +55,7 @@ pub(super) enum FileState {
 
 /// Whether the root module must have a lock file if it requires a provider.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum LockFileNeed {
     /// OpenTofu or Terraform, in the version that the configuration demands, has no lock files.
     Never,
     /// The state is not shared, so the file may be omitted on purpose.
@@ -104,7 +104,7 @@ impl<'a> Named<'a> {
     }
 }
 
-impl Root<'_> {
+impl AuditedRoot<'_> {
     /// Requirements that the lock file must meet.
     pub(super) fn requirements(&self) -> &Requirements {
         self.to_meet.as_ref().unwrap_or(&self.declared)
@@ -174,7 +174,7 @@ impl Root<'_> {
     /// Whether the configuration requires, or may require, a provider that must be locked.
     pub(super) fn needs_lock_file(&self) -> bool {
         let Requirements { providers, is_incomplete, .. } = self.requirements();
-        self.expected != Expected::Never && !self.is_policy_only() && (!providers.is_empty() || *is_incomplete)
+        self.expected != LockFileNeed::Never && !self.is_policy_only() && (!providers.is_empty() || *is_incomplete)
     }
 
     /// The command that records hashes for the requested platforms, or for all.
@@ -216,7 +216,7 @@ pub struct VerifiedRoot {
     /// The lock file's path, as the user knows it. There may be no such file.
     pub lock_path: PathBuf,
     /// Kind of directory.
-    pub kind: Kind,
+    pub kind: DirectoryKind,
     /// Whether there is a lock file.
     pub has_lock_file: bool,
     /// Whether the configuration requires a provider, or may require one.

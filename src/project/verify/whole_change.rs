@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::change::unknown;
 use super::root::VerifyOptions;
+use super::root_change::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::change::Change;
+use crate::project::reviewed_change::ReviewedChange;
 use crate::project::roots::{Roots, Selection, normal};
 use crate::project::session::Session;
 use crate::settings::{self, RootLevels, on_disk};
@@ -42,7 +42,7 @@ impl Session<'_> {
 
 /// One finding for each lock file that the change removes from a directory that stays, and one for each directory that
 /// it removes.
-fn removals(change: &Change, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
+fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
     let (mut findings, mut directories) = (Vec::new(), BTreeMap::<&Path, Vec<&Path>>::new());
     for path in removed {
         match path.parent().and_then(|directory| change.removed_directory(directory)) {
@@ -56,7 +56,7 @@ fn removals(change: &Change, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
 }
 
 /// Finding about a removed lock file whose directory still has a configuration.
-pub(super) fn removed_lock_file(change: &Change, path: &Path) -> Diagnostic {
+pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnostic {
     let shown = change.shown(path);
     let message = if path.exists() {
         format!("git no longer has the lock file {}", shown.display())
@@ -85,7 +85,10 @@ fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
 }
 
 /// Findings about edited settings files in the directories that `applies` selects.
-fn edited_settings<'a>(change: &'a Change, applies: impl Fn(&Path) -> bool) -> impl Iterator<Item = Diagnostic> {
+fn edited_settings<'a>(
+    change: &'a ReviewedChange,
+    applies: impl Fn(&Path) -> bool,
+) -> impl Iterator<Item = Diagnostic> {
     let before = change.before_named(settings::FILE_NAME).map(|(path, _)| path);
     let paths: BTreeSet<&'a Path> = before.chain(change.now_named(settings::FILE_NAME)).collect();
     let paths = paths.into_iter().filter(move |path| path.parent().is_some_and(&applies));
@@ -96,7 +99,7 @@ fn edited_settings<'a>(change: &'a Change, applies: impl Fn(&Path) -> bool) -> i
 }
 
 /// Findings about links in the paths of root modules, selected ones and root modules of the base.
-fn links(change: &Change, selection: &Selection) -> Vec<Diagnostic> {
+fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
     let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
     let before = always.into_iter().flat_map(|name| change.before_named(name)).filter_map(|(path, _)| path.parent());
     let starts: Vec<_> = selection.paths().iter().filter_map(|path| canonicalize(path).ok()).collect();
@@ -106,7 +109,7 @@ fn links(change: &Change, selection: &Selection) -> Vec<Diagnostic> {
     links.iter().map(|link| link_added(change, link)).collect()
 }
 
-fn link_added(change: &Change, link: &Path) -> Diagnostic {
+fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     let (shown, target) = (change.shown(link), fs::read_link(link).unwrap_or_default());
     let message = format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
     let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(shown), "");
@@ -115,7 +118,7 @@ fn link_added(change: &Change, link: &Path) -> Diagnostic {
 }
 
 /// The finding about new files whose paths differ only in case from the path of a file that is read.
-fn case_variants(change: &Change) -> Option<Diagnostic> {
+fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let variants = change.all_case_variants();
     let shown = || variants.iter().map(|path| change.shown(path));
     let verb = if variants.len() == 1 { "differs" } else { "differ" };
@@ -125,7 +128,7 @@ fn case_variants(change: &Change) -> Option<Diagnostic> {
     Some(finding.note(note).help("rename or remove it"))
 }
 
-impl Change {
+impl ReviewedChange {
     /// The finding about a path that the caller specifies, if the change makes a link of it or of a directory above.
     pub fn link_added(&self, path: &Path) -> Option<Diagnostic> {
         self.added_link(path).map(|link| link_added(self, &link))

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
 use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides};
-use provlock::lockfile::{self, EntryDiff, LockFile, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf};
+use provlock::lockfile::{self, EntryDiff, EntryKind, LockFile, LockFileOf, LockedModule, LockedProvider, LocksOf};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
@@ -73,7 +73,7 @@ type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
 type Resolver<'a, T> = &'a dyn Fn((&Path, Dialect), LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
 
 /// Both sides, and the target of the result.
-struct Merge<'a, T: Locked> {
+struct Merge<'a, T: EntryKind> {
     dialect: Dialect,
     base: LocksOf<T>,
     ours: LockFileOf<T>,
@@ -235,7 +235,7 @@ fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
 
-fn merge_three<T: Locked>(
+fn merge_three<T: EntryKind>(
     files: [&PathBuf; 3],
     arguments: &MergeArgs,
     relock: Resolver<'_, T>,
@@ -270,7 +270,7 @@ fn merge_three<T: Locked>(
 
 /// A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever versions
 /// they contain: git, for example, merges the line of the version alone.
-fn mixed_releases<T: Locked>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
+fn mixed_releases<T: EntryKind>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff::<T>(ours, theirs);
     let mixed = difference.entries.iter().filter(|entry| entry.zh_replaced().is_some());
     let warning = |entry: &EntryDiff<T>| {
@@ -294,7 +294,7 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
     Report { warnings, had_conflict: true, outcome, ..Report::default() }
 }
 
-fn repair<T: Locked>(
+fn repair<T: EntryKind>(
     file: &Path,
     bytes: Vec<u8>,
     arguments: &MergeArgs,
@@ -330,7 +330,7 @@ fn repair<T: Locked>(
 }
 
 /// Without a common ancestor, it is unknown whether one side added an entry or the other removed it.
-fn one_sided<T: Locked>(
+fn one_sided<T: EntryKind>(
     base: &LocksOf<T>,
     ours: &LockFileOf<T>,
     theirs: &LockFileOf<T>,
@@ -349,7 +349,7 @@ fn one_sided<T: Locked>(
     one_sided.map(warning).collect()
 }
 
-impl<T: Locked> Merge<'_, T> {
+impl<T: EntryKind> Merge<'_, T> {
     /// Merges, writes and reports the result.
     fn finish(mut self, is_requested: bool) -> Result<Report> {
         self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
@@ -398,7 +398,7 @@ impl<T: Locked> Merge<'_, T> {
 }
 
 /// Returns the command that removes entries that nothing requires.
-fn prune<T: Locked>() -> Remedy {
+fn prune<T: EntryKind>() -> Remedy {
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Remedy::LockModules
     } else {
@@ -407,7 +407,7 @@ fn prune<T: Locked>() -> Remedy {
 }
 
 /// Returns the next step if conflicts remain in a file.
-fn help<T: Locked>(file: &Path) -> Help {
+fn help<T: EntryKind>(file: &Path) -> Help {
     let choose = format!("choose a side of each conflict in {}, ", file.display());
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Help::text(choose + "then run: ").and(prune::<T>())
@@ -417,7 +417,7 @@ fn help<T: Locked>(file: &Path) -> Help {
 }
 
 /// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`, for each conflict that was resolved.
-fn chosen_releases<T: Locked>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
+fn chosen_releases<T: EntryKind>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
     let release =
         |entry: &Option<Arc<T>>| entry.as_ref().map_or("no entry".into(), |entry| entry.release().into_owned());
     let is_left = |conflict: &&Conflict<T>| !merged.conflicts.iter().any(|left| left.address == conflict.address);
@@ -447,7 +447,7 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
 }
 
 /// Reads a side. The parser's help is for an existing file, but a side may have none.
-fn lock_file<T: Locked>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
+fn lock_file<T: EntryKind>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
     let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
     let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     parsed.lock_file.ok_or_else(|| errors.map(|error| Diagnostic { help: None, ..error }).collect())

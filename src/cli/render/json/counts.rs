@@ -1,6 +1,6 @@
 //! Numbers of root modules that a run checked and did not check, as JSON.
 
-use provlock::project::{Coverage, Kind, RootStatus};
+use provlock::project::{Coverage, DirectoryKind, RootStatus};
 use serde::Serialize;
 
 /// Numbers of findings by result, each root module counted once.
@@ -42,7 +42,7 @@ struct CountsOfKind {
 
 impl From<&Coverage> for Counts {
     fn from(coverage: &Coverage) -> Self {
-        let [root_modules, units, other_lock_files, changed_modules] = Kind::ALL.map(|kind| {
+        let [root_modules, units, other_lock_files, changed_modules] = DirectoryKind::ALL.map(|kind| {
             let number = |status| coverage.number(kind, status);
             CountsOfKind {
                 with_errors: number(RootStatus::Errors),

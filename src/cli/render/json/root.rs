@@ -7,10 +7,10 @@ use std::path::Path;
 use provlock::configuration::rewrite;
 use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
-use provlock::project::plan::{ProviderReport, Reason};
+use provlock::project::plan::{ProviderReport, SkipReason};
 use provlock::project::{
-    self, HoldingConstraint, InstalledModules, Locked, Move, PinnedModules, Prepared, RootModule, Subject, Suppressed,
-    UpgradePlan,
+    self, HoldingConstraint, InstalledModules, LockedRootModule, Move, PinnedModules, Prepared, RootModule, Subject,
+    Suppressed, UpgradePlan,
 };
 use provlock::provider::{self, Dialect};
 use serde::Serialize;
@@ -278,8 +278,10 @@ struct ConstraintEdit {
 }
 
 impl LockedRoot {
-    pub(crate) fn new(locked: &Locked) -> Self {
-        let Locked { prepared: Prepared { root, .. }, outcome, module_changes, changed, written, plan, .. } = locked;
+    pub(crate) fn new(locked: &LockedRootModule) -> Self {
+        let LockedRootModule {
+            prepared: Prepared { root, .. }, outcome, module_changes, changed, written, plan, ..
+        } = locked;
         let providers = outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect();
         let modules = module_changes.iter().map(|change| Row::of_module(change).into()).collect();
         Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan.as_ref()) }
@@ -460,7 +462,7 @@ fn change(planned: &Move) -> Option<VersionMove> {
 }
 
 fn is_too_young(planned: &Move) -> bool {
-    matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown))
+    matches!(planned.skipped, Some(SkipReason::TooYoung | SkipReason::AgeNotKnown))
 }
 
 impl From<&HoldingConstraint> for HoldingBack {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use provlock::project::Kind;
+use provlock::project::DirectoryKind;
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn what_is_well_is_said_in_a_line() {
     let many = "OK: 5 providers of 2 root modules locked as required, for all platforms\nAll hashes are published";
     let all = || Some(PlatformSelection::All);
     assert_eq!(well(&[root(all(), 3), root(all(), 2)], true), many);
-    let other = VerifiedRoot { kind: Kind::OtherLockFile, ..root(all(), 2) };
+    let other = VerifiedRoot { kind: DirectoryKind::OtherLockFile, ..root(all(), 2) };
     let text = well(&[root(all(), 3), other], true);
     assert!(text.starts_with("OK: 5 providers locked as required, for all"), "the next lines count kinds: {text}");
     assert!(well(&[root(all(), 3), root(two(), 2)], true).contains("required, each for its platforms\n"));

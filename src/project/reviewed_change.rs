@@ -24,14 +24,14 @@ const VALUES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 const DATA_DIRECTORIES: [&str; 2] = [".terraform", "terraform.d"];
 
 /// Files at the base revision and in the working tree. All paths are absolute and without symlinks.
-pub struct Change {
+pub struct ReviewedChange {
     /// The top of the repository.
     pub top: PathBuf,
     /// The directory to which the paths of users are relative.
     pub current_directory: PathBuf,
     /// Object name of the base commit.
     pub commit: String,
-    /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
+    /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<OsString>,
     /// Directories in which such a file was added, changed or removed.
     pub touched: BTreeSet<PathBuf>,
@@ -44,13 +44,13 @@ pub struct Change {
     pub links: BTreeSet<PathBuf>,
     /// Submodules whose commit changed, and new and removed ones.
     pub submodules: BTreeSet<PathBuf>,
-    /// Paths that the base does not have and for which [`Change::is_case_variant`] is true.
+    /// Paths that the base does not have and for which [`ReviewedChange::is_case_variant`] is true.
     pub case_variants: BTreeSet<PathBuf>,
     /// Findings about files that the caller names instead of these or in addition.
     pub findings: Vec<Diagnostic>,
 }
 
-impl Change {
+impl ReviewedChange {
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
     pub fn reads(name: &str) -> bool {
         FIXED_NAMES.contains(&name) || is_part_of_configuration(name)
@@ -86,7 +86,7 @@ impl Change {
     }
 
     /// Contents at the base of the files whose names meet a condition, in the directories of
-    /// [`Change::configured_before`]. Unreadable files are skipped.
+    /// [`ReviewedChange::configured_before`]. Unreadable files are skipped.
     pub(super) fn texts_before<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> Vec<Cow<'a, [u8]>> {
         let read = |directory: &'a Path| -> Vec<Cow<'a, [u8]>> {
             if self.touched.contains(directory) {

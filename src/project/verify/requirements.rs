@@ -1,14 +1,14 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::root::{FileState, Root, VerifiedRoot, finding};
+use super::root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
-use crate::lockfile::{Entry, LockFile, Locked};
+use crate::lockfile::{Entry, EntryKind, LockFile};
 use crate::project::plan::candidate::{explained, namesake, with_source};
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
-pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.state != FileState::Readable {
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's
 /// `internal/getproviders/hash.go`.
-fn no_hashes(root: &Root<'_>, entry: &Entry) -> Option<Diagnostic> {
+fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     let hashes = &entry.locked.hashes;
     let what = if hashes.is_empty() { "no hash is" } else { "only hashes of unknown schemes are" };
     let message = format!("{what} recorded for {}, so any package would be accepted", root.release(entry));
@@ -47,7 +47,7 @@ fn no_hashes(root: &Root<'_>, entry: &Entry) -> Option<Diagnostic> {
     (!hashes.iter().any(Hash::is_known)).then_some(error)
 }
 
-fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
+fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
     let (version, recorded) = (&entry.locked.version, &entry.locked.constraints);
     let required = &requirement.constraints;
@@ -72,7 +72,7 @@ fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<
 }
 
 /// The finding about recorded constraints that differ from the constraints of `source`. The locked version meets both.
-pub(super) fn constraints_differ<T: Locked>(
+pub(super) fn constraints_differ<T: EntryKind>(
     code: Code,
     entry: &Entry<T>,
     name: &str,
@@ -89,7 +89,7 @@ pub(super) fn constraints_differ<T: Locked>(
 
 /// The finding about a version that the entry's recorded constraints exclude, if the configuration is not completely
 /// known. If the change removes these constraints, the base's apply.
-fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
+fn outside_recorded(root: &AuditedRoot<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
     if !root.requirements().is_incomplete {
         return None;
     }
@@ -108,7 +108,7 @@ fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -
 
 /// An entry that the configuration does not require. A state file that needs it is shown, but does not excuse it in a
 /// change under review, because the change may have brought the file.
-fn not_required(root: &Root<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
+fn not_required(root: &AuditedRoot<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
@@ -135,7 +135,7 @@ fn not_required(root: &Root<'_>, entry: &Entry, by_state: Option<&Requirement>) 
     (!root.requirements().is_incomplete).then_some(warning)
 }
 
-fn not_locked(root: &Root<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
+fn not_locked(root: &AuditedRoot<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", root.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
@@ -148,7 +148,7 @@ fn not_locked(root: &Root<'_>, address: &ProviderAddress, requirement: &Requirem
 }
 
 /// Whether an entry that nothing requires is probably meant by a required provider without a source.
-fn is_meant(root: &Root<'_>, entry: &Entry) -> bool {
+fn is_meant(root: &AuditedRoot<'_>, entry: &Entry) -> bool {
     let locked = root.lock_file.locks();
     let mut missing = root.requirements().providers.iter().filter(|(address, _)| !locked.contains_key(address));
     missing.any(|(address, requirement)| namesake(address, requirement, &root.lock_file) == Some(entry))

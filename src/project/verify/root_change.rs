@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 
 use super::base::{Base, BaseFacts, BaseLockFile};
-use super::root::{FileState, Root, VerifiedRoot, finding};
+use super::root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use crate::configuration::{ModuleCall, VariableCall};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{
-    self, Entry, EntryChange, EntryDiff, LockFileOf, Locked, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
+    self, Entry, EntryChange, EntryDiff, EntryKind, LockFileOf, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
 };
 use crate::modules::locked;
 use crate::project::root_module::{DialectReason, RootModule};
-use crate::project::unit::Unit;
+use crate::project::unit::TerragruntUnit;
 use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
 
 /// Compares the lock file with that of the base.
-pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { providers, .. }) = &root.base else { return };
     if root.state != FileState::Readable || root.module.lock_bytes.as_deref() == Some(providers.bytes) {
         return;
@@ -31,7 +31,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot be read.
-pub(super) fn check_changes<T: Locked>(
+pub(super) fn check_changes<T: EntryKind>(
     base: &BaseLockFile<'_, T>,
     lock_file: &LockFileOf<T>,
     report: &mut VerifiedRoot,
@@ -43,7 +43,7 @@ pub(super) fn check_changes<T: Locked>(
 }
 
 /// The warning that a lock file cannot be compared, because that of the base cannot be read.
-fn unreadable<T: Locked>(base: &BaseLockFile<'_, T>) -> Diagnostic {
+fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Diagnostic {
     let warning = Diagnostic::warning(Code::LockFileSyntax, "")
         .naming(&base.path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
         .at(Location::of_file(&base.path), "");
@@ -54,7 +54,7 @@ fn unreadable<T: Locked>(base: &BaseLockFile<'_, T>) -> Diagnostic {
 
 /// Hashes that the change replaces or adds although the release is the same. It points at the first new hash for which
 /// `is_meant` returns `true`.
-pub(super) fn hashes_replaced<T: Locked>(
+pub(super) fn hashes_replaced<T: EntryKind>(
     message: String,
     entry: &Entry<T>,
     change: &EntryDiff<T>,
@@ -66,7 +66,7 @@ pub(super) fn hashes_replaced<T: Locked>(
 }
 
 /// An entry that the change moves to an older version.
-pub(super) fn downgrade<T: Locked>(
+pub(super) fn downgrade<T: EntryKind>(
     name: &str,
     entry: &Entry<T>,
     change: &EntryDiff<T>,
@@ -78,12 +78,12 @@ pub(super) fn downgrade<T: Locked>(
 }
 
 /// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
-pub(super) fn first_hash<T: Locked>(entry: &Entry<T>, is_meant: impl Fn(&Hash) -> bool) -> &Location {
+pub(super) fn first_hash<T: EntryKind>(entry: &Entry<T>, is_meant: impl Fn(&Hash) -> bool) -> &Location {
     entry.hashes.iter().find(|(hash, _)| is_meant(hash)).map_or(&entry.block, |(_, location)| location)
 }
 
 /// A lock file for the tool of the other dialect, which loads other files and takes packages from elsewhere.
-pub(super) fn dialect(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let RootModule { dialect, dialect_reason, lock_path, lock_bytes, .. } = root.module;
     let is_chosen = matches!(dialect_reason, DialectReason::Named | DialectReason::Settings);
     let now = lock_bytes.as_deref().filter(|_| root.base.is_some() && !is_chosen);
@@ -98,7 +98,7 @@ pub(super) fn dialect(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
-pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directories = root.module.former_roots(root.packages);
     let Some(directory) = directories.first().map(|directory| directory.display()) else { return };
     let message =
@@ -109,10 +109,10 @@ pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Requirements that the change makes unknown. It is a warning where a unit of the base runs the same module, which
 /// could not be read there either.
-pub(super) fn made_unknown(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
     let new = root.declared.unknown.iter().filter(|unknown| facts.change.makes_unknown(unknown));
-    let sources: Vec<_> = root.module.units.iter().filter_map(Unit::literal_source).collect();
+    let sources: Vec<_> = root.module.units.iter().filter_map(TerragruntUnit::literal_source).collect();
     let is_of_base = |location: &&Location| {
         let mut of_unit = sources.iter().filter(|(_, source)| source == location);
         of_unit.any(|(source, _)| facts.unit_sources().contains(*source))
@@ -126,7 +126,7 @@ pub(super) fn made_unknown(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
 /// of this run was read, while other users may set a different value.
-fn depending_on_input(root: &Root<'_>, BaseFacts { change, .. }: &BaseFacts<'_>, report: &mut VerifiedRoot) {
+fn depending_on_input(root: &AuditedRoot<'_>, BaseFacts { change, .. }: &BaseFacts<'_>, report: &mut VerifiedRoot) {
     let RootModule { canonical, units, .. } = root.module;
     let is_touched = || canonical.ancestors().any(|directory| change.touched.contains(directory));
     let are_values_new = change.alters_values(canonical) || (!units.is_empty() && is_touched());
@@ -157,7 +157,7 @@ pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     (!locations.is_empty()).then(|| finding.help(help))
 }
 
-fn check_entry(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
+fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
     let (name, version) = (root.name(&change.address), &entry.locked.version);
     let mut findings = Vec::new();
     let which = match change.zh_replaced() {
@@ -193,7 +193,7 @@ fn check_entry(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Dia
 
 /// An entry that the change removes although the configuration may require its provider. If the configuration is known
 /// in full, or certainly requires the provider, other findings cover this.
-fn entry_removed(root: &Root<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
+fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let requirements = root.requirements();
     let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
     let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !root.is_policy_only() && !is_required)?;
@@ -204,7 +204,7 @@ fn entry_removed(root: &Root<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
 }
 
 /// Added hashes that no cached package confirms. With `--online` all hashes are compared with the registry instead.
-fn not_checked(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
+fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
     let (address, version) = (&entry.address, &entry.locked.version);
     let cached = root.cache.map(|cache| cache.packages_of(address, version)).unwrap_or_default();
     let is_confirmed = |hash: &Hash| cached.iter().any(|(_, digest)| digest.hashes().contains(&hash));
@@ -224,12 +224,12 @@ fn not_checked(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Option<
 }
 
 /// Whether `previous` is no longer locked and differs from `now` only in the host.
-fn moved(root: &Root<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
+fn moved(root: &AuditedRoot<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
     previous.namespace == now.namespace && previous.name == now.name && !root.lock_file.locks().contains_key(previous)
 }
 
 /// Providers that are locked, or required by a line that the change adds, and that no lock file of the base contains.
-pub(super) fn added_providers(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn added_providers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
     for named in root.named().filter(|named| !facts.providers.contains(named.address)) {
         // A provider that is not locked may have been required before.
@@ -243,7 +243,7 @@ pub(super) fn added_providers(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Findings about the host, the namespace and the name of a provider that the base does not lock.
 fn new_provider(
-    root: &Root<'_>,
+    root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
     address: &ProviderAddress,
 ) -> impl Iterator<Item = Diagnostic> + use<> {
@@ -267,7 +267,7 @@ fn new_provider(
 }
 
 /// Compares the lock file of modules with that of the base.
-pub(super) fn check_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let lock_file = root.modules.as_ref().and_then(|modules| modules.lock_file.as_ref());
     let Some((base, lock_file)) = root.base.as_ref().zip(lock_file) else { return };
     check_changes(&base.modules, lock_file, report, |entry, change| {
@@ -275,7 +275,11 @@ pub(super) fn check_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
     });
 }
 
-fn check_module(root: &Root<'_>, entry: &Entry<LockedModule>, change: &EntryDiff<LockedModule>) -> Vec<Diagnostic> {
+fn check_module(
+    root: &AuditedRoot<'_>,
+    entry: &Entry<LockedModule>,
+    change: &EntryDiff<LockedModule>,
+) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let mut findings = Vec::new();
     if let Some(old) = change.old.as_ref().filter(|_| change.package_replaced()) {
@@ -312,7 +316,7 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
 
 /// A module from a host or publisher from which the base neither locked nor called a module. Nothing is reported if no
 /// lock file of the base contains modules: [`added_modules`] checks the calls.
-fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
+fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
     let facts = root.base.as_ref()?.facts;
     let mut new = locked::publishers(&entry.locked);
     new.retain(|publisher| !facts.locked.contains(publisher));
@@ -327,7 +331,7 @@ fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnos
 
 /// Calls that the change adds or alters, from hosts or publishers from which the base called none. Nothing is reported
 /// if the base called none at all. Where the base locks modules, [`new_publisher`] checks the entries.
-pub(super) fn added_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
     if root.modules.is_some() && !facts.locked.is_empty() {
         return;

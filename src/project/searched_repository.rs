@@ -29,15 +29,15 @@ const BYTES_SEARCHED: usize = 128 << 20;
 
 /// The repositories of a run's root modules, each searched at most once; shared by threads.
 #[derive(Debug, Default)]
-pub struct Repositories {
-    repositories: OnceMap<PathBuf, Arc<Repository>>,
+pub struct SearchedRepositories {
+    repositories: OnceMap<PathBuf, Arc<SearchedRepository>>,
     /// The settings in them.
     pub(super) settings: SettingsAbove,
 }
 
 /// A repository, or the current directory outside of one.
 #[derive(Debug, Default)]
-pub(super) struct Repository {
+pub(super) struct SearchedRepository {
     /// Absolute path without symlinks.
     top: PathBuf,
     /// The paths of the tracked files, relative to the top.
@@ -48,17 +48,17 @@ pub(super) struct Repository {
     mentions_tofu: OnceMap<Option<String>, Option<bool>>,
 }
 
-impl Repositories {
+impl SearchedRepositories {
     /// Returns the repository around a directory, which is given without symlinks. Outside of a repository, the current
     /// directory is treated as one.
-    pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
+    pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<SearchedRepository> {
         let top = repository::top_or_current(directory, environment);
-        let repository = || Arc::new(Repository { top: top.clone(), ..Repository::default() });
+        let repository = || Arc::new(SearchedRepository { top: top.clone(), ..SearchedRepository::default() });
         self.repositories.get_or_compute(&top, repository)
     }
 }
 
-impl Repository {
+impl SearchedRepository {
     /// Its directory, absolute and without symlinks.
     pub(super) fn top(&self) -> &Path {
         &self.top

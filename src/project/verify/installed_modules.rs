@@ -10,7 +10,7 @@ use crate::lockfile::{Entry, LockedModule};
 use crate::modules::installed::Manifest;
 use crate::modules::installed_copy::{self, Comparison};
 use crate::modules::package_hash::{self, Listing};
-use crate::project::verify::root::{Root, VerifiedRoot};
+use crate::project::verify::root::{AuditedRoot, VerifiedRoot};
 use crate::provider::{Hash, HashesByScheme};
 use crate::system::files::{canonical_or_given, join};
 use crate::system::{boundary, parallel};
@@ -23,7 +23,7 @@ struct Copy<'a> {
 }
 
 /// Compares the installed copy of each call that matches its entry.
-pub(super) fn check(root: &Root<'_>, calls: &[(&ModuleCall, &Entry<LockedModule>)], report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, calls: &[(&ModuleCall, &Entry<LockedModule>)], report: &mut VerifiedRoot) {
     let top = join(root.module.path(), root.module.data_directory.join("modules"));
     if root.packages.boundary.is_outside(&top) {
         report.findings.push(boundary::refused(&top));
@@ -59,7 +59,7 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
 }
 
 /// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls without an entry.
-fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let absolute = |path: &Path| canonical_or_given(&join(root.module.path(), path));
     let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
@@ -96,7 +96,7 @@ fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diag
 }
 
 /// The finding for records in modules.json that belong to no call, unless some calls are not known.
-fn uncalled(root: &Root<'_>, manifest: &Manifest) -> Option<Diagnostic> {
+fn uncalled(root: &AuditedRoot<'_>, manifest: &Manifest) -> Option<Diagnostic> {
     let requirements = root.requirements();
     let called: BTreeSet<_> = requirements.calls.iter().map(|call| &call.key).collect();
     let is_uncalled = |key: &&String| !key.is_empty() && !called.contains(key) && !requirements.is_incomplete;
@@ -111,7 +111,7 @@ fn uncalled(root: &Root<'_>, manifest: &Manifest) -> Option<Diagnostic> {
 }
 
 /// Copies that differ from the locked packages.
-fn differing(root: &Root<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let cores = parallel::cores();
     let read = |copy: &Copy<'_>| match copy.directory.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => Err("is not a directory".to_owned()),
@@ -154,7 +154,12 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSe
 }
 
 /// Compares a copy that does not have the locked hash with a whole package that has it.
-fn compared(root: &Root<'_>, copy: &Copy<'_>, listing: &Listing, whole: Option<(&Path, &Listing)>) -> Comparison {
+fn compared(
+    root: &AuditedRoot<'_>,
+    copy: &Copy<'_>,
+    listing: &Listing,
+    whole: Option<(&Path, &Listing)>,
+) -> Comparison {
     let is_from_git = copy.entry.locked.package.starts_with("git::");
     if let Some(whole) = whole {
         return installed_copy::compare((&copy.directory, listing), whole, is_from_git);

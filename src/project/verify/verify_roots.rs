@@ -5,20 +5,20 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::base::{Base, BaseFacts};
-use super::root::{Expected, FileState, Online, Root, VerifiedRoot, VerifyOptions, VersionControl};
+use super::root::{AuditedRoot, FileState, LockFileNeed, Online, VerifiedRoot, VerifyOptions, VersionControl};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile};
 use crate::packages::DemandedAge;
-use crate::project::coverage::{Coverage, Kind, RootStatus};
+use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
 use crate::project::module_locks;
 use crate::project::root_module::{OtherReading, RootModule};
 use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
-use crate::project::unit::Unit;
+use crate::project::unit::TerragruntUnit;
 use crate::provider::Version;
 use crate::system::parallel;
 
@@ -136,7 +136,7 @@ impl Session<'_> {
                 (parsed.lock_file, if is_readable { FileState::Readable } else { FileState::Unreadable })
             }
         };
-        let root = Root {
+        let root = AuditedRoot {
             module,
             options,
             lock_file: lock_file.unwrap_or_else(|| LockFile::empty(lock_path, *dialect)),
@@ -149,7 +149,7 @@ impl Session<'_> {
             cache: self.hash_cache.as_ref(),
             dev_overrides: self.connections.dev_overrides(*dialect)?,
             tracked: options.version_control.map(tracked).unwrap_or_default(),
-            expected: if had_lock_file { Expected::Always } else { module.expected(&self.modules) },
+            expected: if had_lock_file { LockFileNeed::Always } else { module.expected(&self.modules) },
             base,
             min_age: settings.policy.min_age().map(|age| DemandedAge { age, now: self.started }),
             online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
@@ -171,7 +171,7 @@ impl Session<'_> {
         resolver: Option<&Resolver<'_>>,
     ) -> Result<(Requirements, Option<Requirements>)> {
         let unknown = || Requirements { is_incomplete: true, ..Requirements::default() };
-        if module.found.kind == Kind::OtherLockFile {
+        if module.found.kind == DirectoryKind::OtherLockFile {
             return Ok((unknown(), None));
         }
         let own = module.known_requirements(&self.modules, ignore_tests, resolver)?;
@@ -193,7 +193,7 @@ fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<Verifi
     if let Some(control) = options.version_control.filter(|_| !roots.unlocked_units.is_empty()) {
         let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
         for rule in control.ignore_rules(&units).into_iter().flatten() {
-            coverage.note_ignored(Kind::Unit, &rule);
+            coverage.note_ignored(DirectoryKind::Unit, &rule);
         }
     }
     for (root, result) in roots.list.iter().zip(results) {
@@ -211,7 +211,7 @@ fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<Verifi
 fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>]) {
     let is_meant = roots.selection.recursive && results.iter().flatten().any(|report| report.installed > 0);
     let is_empty = |root: &&mut VerifiedRoot| {
-        root.entries > 0 && root.installed == 0 && root.modules == 0 && root.kind == Kind::RootModule
+        root.entries > 0 && root.installed == 0 && root.modules == 0 && root.kind == DirectoryKind::RootModule
     };
     for (root, result) in roots.list.iter().zip(results).filter(|_| !is_meant) {
         if let Some(report) = result.as_mut().ok().filter(is_empty) {
@@ -226,14 +226,14 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
 impl RootModule {
     /// Whether a lock file is expected: the user selected the root module, or its state is shared, so that other users
     /// run `init`. Programs before 0.14 know no lock files.
-    fn expected(&self, modules: &ModuleCache) -> Expected {
+    fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
         let shares_state =
-            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(Unit::shares_state);
+            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(TerragruntUnit::shares_state);
         match self.found.is_explicit || shares_state {
-            _ if module.required_version.is_below(&Version::new(0, 14, 0)) => Expected::Never,
-            true => Expected::Always,
-            false => Expected::Perhaps,
+            _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
+            true => LockFileNeed::Always,
+            false => LockFileNeed::Perhaps,
         }
     }
 

@@ -1,16 +1,17 @@
 //! Findings about the lock file of modules, and about calls that it does not match.
 
-mod installed;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::configuration::constraints_differ;
 use super::file;
-use super::root::{Root, VerifiedRoot, finding};
+use super::installed_modules;
+use super::requirements::constraints_differ;
+use super::root::{AuditedRoot, VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
-use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS, module_name};
+use crate::lockfile::{
+    Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS, module_name,
+};
 use crate::modules::{ModuleSource, locked};
 use crate::provider::Hash;
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -19,7 +20,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
-pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(modules) = &root.modules else { return };
     report.findings.extend(modules.diagnostics.iter().cloned());
     let Some(lock_file) = &modules.lock_file else { return };
@@ -33,12 +34,12 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     }
     // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
-        installed::check(root, &calls, report);
+        installed_modules::check(root, &calls, report);
     }
 }
 
 /// Compares the calls of the configuration with the entries.
-fn compare_calls(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
+fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
     let calls: Vec<_> = root.requirements().package_calls().collect();
     if root.module.module_lock_bytes.is_none() {
         report.findings.extend(missing(root, &calls));
@@ -60,7 +61,7 @@ fn compare_calls(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Verif
 }
 
 /// The calls that match their entries.
-fn locked_calls<'a>(root: &'a Root<'_>, lock_file: &'a ModuleLockFile) -> Vec<LockedCall<'a>> {
+fn locked_calls<'a>(root: &'a AuditedRoot<'_>, lock_file: &'a ModuleLockFile) -> Vec<LockedCall<'a>> {
     let calls = root.requirements().package_calls();
     let locked = calls.filter_map(|call| Some((call, lock_file.entry(&call.key)?)));
     let is_matched = |(call, entry): &LockedCall<'_>| {
@@ -71,7 +72,7 @@ fn locked_calls<'a>(root: &'a Root<'_>, lock_file: &'a ModuleLockFile) -> Vec<Lo
 }
 
 /// Faults of an entry that do not depend on the configuration.
-fn faults(root: &Root<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
+fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let again = || Help::text("remove the entry, then run: ").and(Remedy::LockModules);
     let fault = locked::fault(&entry.locked, root.module.dialect).map(|why| {
@@ -87,7 +88,7 @@ fn faults(root: &Root<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
 }
 
 /// The missing lock file of modules.
-fn missing(root: &Root<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
+fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
     let first = calls.first()?;
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
@@ -123,7 +124,7 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
 
 /// Compares locked modules with their published packages. Fetches every package once for all calls that use it, several
 /// at a time.
-fn online(root: &Root<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
+fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
     let mut groups: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
     for &(call, entry) in calls {
         let package = package_of(&call.source);

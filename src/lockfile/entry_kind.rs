@@ -11,7 +11,7 @@ use crate::provider::{Dialect, Hash, Version};
 use super::raw_entry::{PerAttribute, Problems, Text};
 
 /// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
-pub type LocksOf<T> = BTreeMap<<T as Locked>::Address, Arc<T>>;
+pub type LocksOf<T> = BTreeMap<<T as EntryKind>::Address, Arc<T>>;
 
 /// An attribute that an entry may have.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub enum ConflictReason {
 }
 
 /// A kind of entry, with its content and its form in the file. There are two: a provider and a module.
-pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
+pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
     /// Address in the label of an entry.
     type Address: Clone + fmt::Debug + fmt::Display + Ord + Send + Sync;
 

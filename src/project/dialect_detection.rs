@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::repository::nearest_dialect;
 use super::root_module::DialectReason;
+use super::searched_repository::nearest_dialect;
 use super::session::Session;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
