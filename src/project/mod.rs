@@ -24,8 +24,8 @@ mod options;
 mod pin;
 mod pipeline;
 pub mod plan;
-mod prepare;
 mod prepared;
+mod read_to_lock;
 mod reviewed_change;
 mod rewrites;
 mod root_module;
@@ -34,7 +34,6 @@ mod searched_repository;
 mod selection;
 mod session;
 mod similar_names;
-mod survey;
 mod unit;
 pub mod verify;
 

@@ -1,8 +1,8 @@
 //! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::event::{Event, LockedRootModule, Report, RootOutcome};
 use super::moves::UpgradePlan;
@@ -13,17 +13,17 @@ use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
 use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
-use super::survey::{check_names, distinct_lock_files, no_such_call, offline_source};
 use crate::configuration::rewrite::ConstraintEdit;
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
-use crate::lockfile::{self, CanonicalBlocks};
+use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LOCK_FILE_NAME, LockedModule};
 use crate::packages::{ProgressSink, Source};
-use crate::provider::{Hostname, ProviderAddress};
+use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
 use crate::settings::Settings;
 use crate::system::files::{self, Replacement};
-use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
+use crate::system::{canonicalize, lock};
 
 /// Maximum number of root modules that are open at the same time. While some wait for answers, the requests of the
 /// others are sent.
@@ -396,4 +396,68 @@ impl Pipeline<'_, '_> {
     fn is_plan_only(&self) -> bool {
         self.upgrade.is_some_and(|options| options.plan_only)
     }
+}
+
+/// Checks that each named provider and module call is in one of several root modules, unless one cannot be read. Reads
+/// all of them.
+///
+/// # Errors
+/// A name that no root module has.
+fn check_names(
+    session: &Session<'_>,
+    roots: &Roots,
+    options: &LockOptions,
+    upgrade: Option<&UpgradeOptions>,
+) -> Result<()> {
+    let providers = &options.providers;
+    let calls: BTreeSet<_> = upgrade.into_iter().flat_map(|options| options.calls.keys()).collect();
+    if !roots.may_be_several() || (providers.is_empty() && calls.is_empty()) {
+        return Ok(());
+    }
+    let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
+    let read = |root: &FoundRoot| {
+        let prepared = session.read_to_lock(root, options, upgrade).ok();
+        prepared.map(|Prepared { root, requirements, .. }| {
+            let (providers, calls) = &mut *lock(&unknown);
+            providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
+            requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
+        })
+    };
+    let are_read = parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
+    let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let error = providers.first().map(|provider| no_such_provider(provider)).or_else(|| no_such_call(calls));
+    error.filter(|_| !are_read.contains(&None)).map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {
+    let message = format!("no root module requires {provider}, and there is no directory of that name");
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    error.help("correct its name, or require it in a configuration first")
+}
+
+/// The error for named calls that do not exist, if there are any.
+fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) -> Option<Diagnostic> {
+    let names: Vec<_> = missing.into_iter().map(|key| LockedModule::name(key, Dialect::default())).collect();
+    let message = format!("there is no call {} of a module that could be locked", few(&names));
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    (!names.is_empty()).then(|| error.help("a call in a called module has the names of both: module.network.endpoints"))
+}
+
+/// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.
+fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
+    let known = session.read_versions(roots).providers;
+    let versions = known.iter().flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));
+    Arc::new(session.connections.offline(versions))
+}
+
+/// Root modules with a lock file of their own, and those whose lock file is a link to that of another root module. The
+/// latter must be read after the former are written.
+fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
+    let target = |root: &FoundRoot| -> Option<PathBuf> {
+        let path = root.lock_directory.as_ref().or(root.canonical.as_ref())?.join(LOCK_FILE_NAME);
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })
+    };
+    let mut seen = HashSet::new();
+    roots.iter().cloned().partition(|root| target(root).is_none_or(|target| seen.insert(target)))
 }

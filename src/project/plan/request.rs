@@ -1,23 +1,25 @@
-//! Input of the planner: the providers of a root module, with the rules by which they are locked.
+//! Input of the planner: the providers of a root module, with the rules by which they are locked; and requests to a
+//! source, each of which is sent once even if several root modules need its answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::age::Listings;
 use super::candidate::{Candidate, Wanted};
-use super::questions::{Question, Questions, RequestedData};
 use super::recorded_entries::RecordedEntries;
 use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LockedProvider, Locks};
-use crate::packages::archive::HashCache;
+use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{ProgressSink, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::prepared::Prepared;
 use crate::project::similar_names;
 use crate::provider::{Dialect, Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
+use crate::system::shared_jobs::SharedJobs;
 
 /// A root module with the rules by which its providers are locked.
 #[derive(Clone, Copy)]
@@ -184,5 +186,56 @@ impl OldEntries {
             }
         }
         old
+    }
+}
+
+/// A question to a source, which keeps the answer.
+#[derive(Clone)]
+pub(crate) struct Question {
+    source: Arc<Source>,
+    subject: RequestedData,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum RequestedData {
+    /// The list of versions.
+    Versions(ProviderAddress),
+    /// The signed checksums of a version, if an earlier run has kept where they are.
+    Release(ProviderAddress, Version),
+    /// The metadata of a package.
+    Metadata(PackageId),
+    /// The package.
+    Package(PackageId),
+}
+
+/// Questions of all root modules of a run, by host.
+pub(crate) type Questions<'a> = SharedJobs<'a, Hostname, Question>;
+
+impl Question {
+    /// Asks the source. Returns `false` if a package is not available; errors are returned again when the answer is
+    /// used.
+    pub(crate) fn ask(&self, progress: ProgressSink<'_>) -> bool {
+        let source = &self.source;
+        match &self.subject {
+            RequestedData::Versions(address) => drop(source.versions(address)),
+            RequestedData::Release(address, version) => source.prepare_release(address, version),
+            RequestedData::Metadata(package) => source.prepare(package),
+            RequestedData::Package(package) => return source.package(package, progress).is_ok(),
+        }
+        true
+    }
+}
+
+impl PartialEq for Question {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source) && self.subject == other.subject
+    }
+}
+
+impl Eq for Question {}
+
+impl Hash for Question {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.subject.hash(state);
     }
 }

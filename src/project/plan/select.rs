@@ -5,9 +5,8 @@ use std::iter;
 
 use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions};
 use super::candidate::{Candidate, Wanted};
-use super::questions::RequestedData;
 use super::recorded_entries::UnconfirmedHashes;
-use super::request::{LockRequest, OldEntries};
+use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
