@@ -9,6 +9,7 @@ use super::mirrored::{MirrorAction, Mirrored, MirroredPackage};
 use super::releases::{LockedReleases, Record, Release, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::oci::PushedPackage;
 use crate::packages::{ArchiveFile, Fetch, SourceError};
 use crate::project::session::Session;
 use crate::provider::{Dialect, Hash, Platform, ProviderAddress, Version};
@@ -18,11 +19,8 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// Number of providers that are mirrored at the same time.
 const PROVIDERS: usize = 4;
 
-/// The place of one provider in a mirror.
+/// The part of a mirror that contains the packages of one provider.
 pub(super) trait ProviderStore: Sync {
-    /// Result of storing a package, which publishing needs.
-    type Pushed: Send;
-
     /// Number of packages that are found or stored at the same time.
     const SIDE_BY_SIDE: usize;
 
@@ -35,17 +33,12 @@ pub(super) trait ProviderStore: Sync {
     /// Creates the file that a package is downloaded into.
     fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile>;
 
-    /// Stores a verified package. Clients do not see it before it is published.
-    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Self::Pushed>;
+    /// Stores a verified package, and returns what publishing needs. Clients do not see it before it is published.
+    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Option<PushedPackage>>;
 
     /// Makes the stored packages visible to clients, and removes the others from the list. `failed` are packages that
     /// could not be stored, whose errors are reported.
-    fn publish(
-        self,
-        stored: &mut Vec<Stored<Self::Pushed>>,
-        failed: &BTreeSet<PackageId>,
-        session: &Session<'_>,
-    ) -> Diagnostics;
+    fn publish(self, stored: &mut Vec<Stored>, failed: &BTreeSet<PackageId>, session: &Session<'_>) -> Diagnostics;
 }
 
 /// Content of a mirror under the name of a package.
@@ -65,23 +58,16 @@ pub(super) struct FoundArchive {
 }
 
 /// A stored package.
-pub(super) struct Stored<P> {
+pub(super) struct Stored {
     pub(super) package: MirroredPackage,
     /// Its hashes, if they are known.
     pub(super) digest: Option<PackageDigest>,
-    /// Set if this run has stored it.
-    pub(super) pushed: Option<P>,
+    /// Set if this run has pushed it to a repository.
+    pub(super) pushed: Option<PushedPackage>,
     /// Hints for the user.
     pub(super) warnings: Vec<Diagnostic>,
     /// Reasons why some lock files do not accept the package, although another does.
     pub(super) errors: Vec<Diagnostic>,
-}
-
-impl<P> Stored<P> {
-    pub(super) fn new(package: PackageId, dialect: Dialect, path: PathBuf, action: MirrorAction) -> Self {
-        let package = MirroredPackage { package, dialect, path, action, size: None, authentication: None };
-        Self { package, digest: None, pushed: None, warnings: Vec::new(), errors: Vec::new() }
-    }
 }
 
 /// Whether an archive with this hash is the package, according to an earlier run that verified it or to SHA256SUMS;
@@ -106,7 +92,7 @@ pub(super) fn is_package(
     }
 }
 
-/// Puts the packages that lock files name into a mirror, each once, provider by provider. `open` returns the place of a
+/// Puts the packages that lock files name into a mirror, each once, provider by provider. `open` returns the store of a
 /// provider.
 pub(super) fn fill<P: ProviderStore>(
     session: &Session<'_>,
@@ -116,7 +102,7 @@ pub(super) fn fill<P: ProviderStore>(
     open: impl Fn(&ProviderAddress, &Versions) -> Result<P> + Sync,
 ) {
     let fill = |(address, versions)| match open(address, versions) {
-        Ok(place) => Filling { session, place, is_dry_run }.fill(address, versions),
+        Ok(store) => Filling { session, store, is_dry_run }.fill(address, versions),
         Err(errors) => Mirrored { errors: errors.into_iter().collect(), ..Mirrored::default() },
     };
     for one in parallel::map(releases.by_provider().collect(), PROVIDERS, fill) {
@@ -129,7 +115,7 @@ pub(super) fn fill<P: ProviderStore>(
 /// The packages of one provider, on their way into a mirror.
 struct Filling<'a, 's, P> {
     session: &'a Session<'s>,
-    place: P,
+    store: P,
     is_dry_run: bool,
 }
 
@@ -143,7 +129,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     fn fill<'a>(self, address: &ProviderAddress, versions: &'a Versions) -> Mirrored {
         let mut mirrored = Mirrored::default();
         let wanted = self.wanted(address, versions, &mut mirrored);
-        let find = |wanted: RequestedPackage<'a>| (self.place.find(&wanted.package), wanted);
+        let find = |wanted: RequestedPackage<'a>| (self.store.find(&wanted.package), wanted);
         let found = parallel::map(wanted, P::SIDE_BY_SIDE, find);
         let repeated = repeated(&found);
         let put = |(found, wanted): (Result<FoundPackage>, RequestedPackage<'_>)| {
@@ -166,7 +152,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             }
         }
         if !self.is_dry_run {
-            mirrored.errors.extend(self.place.publish(&mut stored, &failed, self.session));
+            mirrored.errors.extend(self.store.publish(&mut stored, &failed, self.session));
         }
         mirrored.packages = stored.into_iter().map(|stored| stored.package).collect();
         mirrored
@@ -204,11 +190,19 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         found: &FoundPackage,
         wanted: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
-    ) -> Result<Stored<P::Pushed>> {
-        let (RequestedPackage { package, release }, session, path) =
-            (wanted, self.session, self.place.path(&wanted.package));
+    ) -> Result<Stored> {
+        let (RequestedPackage { package, release }, session) = (wanted, self.session);
         let action = if matches!(found, FoundPackage::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
-        let mut stored = Stored::new(package.clone(), release.dialect, path.clone(), action);
+        let mirrored = MirroredPackage {
+            package: package.clone(),
+            dialect: release.dialect,
+            path: self.store.path(package),
+            action,
+            size: None,
+            authentication: None,
+        };
+        let (warnings, errors) = (Vec::new(), Vec::new());
+        let mut stored = Stored { package: mirrored, digest: None, pushed: None, warnings, errors };
         if let FoundPackage::Archive(archive) = found
             && let Some((digest, errors)) = self.accepted(archive, wanted, repeated)?
         {
@@ -218,8 +212,8 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         if self.is_dry_run {
             return Ok(stored);
         }
-        let file = self.place.temporary_file(package)?;
-        let archive_file = ArchiveFile::new(file.as_file(), &path);
+        let file = self.store.temporary_file(package)?;
+        let archive_file = ArchiveFile::new(file.as_file(), &stored.package.path);
         let progress = |package: &_, progress| session.note_progress(package, progress);
         let source = session.source(release.dialect, None)?;
         let fetched = source.archive(&Fetch { package, archive_file: Some(&archive_file), progress: &progress });
@@ -229,7 +223,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
             FoundPackage::Archive(archive) if archive.zh == digest.zh => stored.package.action = MirrorAction::Kept,
-            _ => stored.pushed = Some(self.place.put(package, file, &digest)?),
+            _ => stored.pushed = self.store.put(package, file, &digest)?,
         }
         stored.package.size = Some(digest.size);
         stored.package.authentication = Some(fetched.authentication);

@@ -16,6 +16,7 @@ use super::mirrored::{Mirrored, RemovedFile};
 use super::releases::{Release, Versions};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
+use crate::packages::oci::PushedPackage;
 use crate::project::session::Session;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::system::files;
@@ -107,8 +108,6 @@ impl<'a> Folder<'a> {
 }
 
 impl ProviderStore for Folder<'_> {
-    type Pushed = ();
-
     const SIDE_BY_SIDE: usize = 16;
 
     fn path(&self, package: &PackageId) -> PathBuf {
@@ -137,19 +136,15 @@ impl ProviderStore for Folder<'_> {
         Ok(files::incoming(&path).map_err(|error| Diagnostic::io("write", &path, &error))?)
     }
 
-    fn put(&self, package: &PackageId, file: NamedTempFile, _: &PackageDigest) -> Result<()> {
+    fn put(&self, package: &PackageId, file: NamedTempFile, _: &PackageDigest) -> Result<Option<PushedPackage>> {
         let path = self.path(package);
-        Ok(files::put_in_place(file, &path).map_err(|error| Diagnostic::io("write", &path, &error))?)
+        files::put_in_place(file, &path).map_err(|error| Diagnostic::io("write", &path, &error))?;
+        Ok(None)
     }
 
     /// Writes the verified packages into the documents: packages in lock files, and others that the documents listed
     /// before. A document about a package that cannot be verified stays unchanged.
-    fn publish(
-        mut self,
-        stored: &mut Vec<Stored<()>>,
-        failed: &BTreeSet<PackageId>,
-        session: &Session<'_>,
-    ) -> Diagnostics {
+    fn publish(mut self, stored: &mut Vec<Stored>, failed: &BTreeSet<PackageId>, session: &Session<'_>) -> Diagnostics {
         let mut verified = Verified::new();
         for Stored { package, digest, .. } in &*stored {
             if let Some(digest) = digest {

@@ -75,8 +75,6 @@ impl MirrorRepository<'_> {
 }
 
 impl ProviderStore for MirrorRepository<'_> {
-    type Pushed = PushedPackage;
-
     /// Each package is a temporary file in the meantime.
     const SIDE_BY_SIDE: usize = 4;
 
@@ -98,11 +96,11 @@ impl ProviderStore for MirrorRepository<'_> {
         Ok(file.map_err(|error| Diagnostic::io("create", &self.path(package), &error))?)
     }
 
-    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<PushedPackage> {
-        self.tag(package)?.push(&package.platform, Content::File(file.as_file(), digest.size), digest)
+    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Option<PushedPackage>> {
+        self.tag(package)?.push(&package.platform, Content::File(file.as_file(), digest.size), digest).map(Some)
     }
 
-    fn publish(self, stored: &mut Vec<Stored<PushedPackage>>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> Diagnostics {
+    fn publish(self, stored: &mut Vec<Stored>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> Diagnostics {
         let mut errors = Diagnostics::default();
         for (version, tag) in &self.tags {
             let of_version = stored.iter_mut().filter(|stored| stored.package.package.version == *version);
