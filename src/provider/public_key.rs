@@ -4,9 +4,8 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use ed25519_dalek::{Signature, VerifyingKey};
+use ed25519_dalek::{Signature, Signer as _, VerifyingKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
 /// Prefix of a public key.
 const PUBLIC: &str = "ed25519:";
@@ -33,7 +32,7 @@ pub struct PublicKey([u8; LENGTH]);
 #[derive(derive_more::Debug)]
 #[debug("the signing key of {}", self.public_key())]
 pub struct SigningKey {
-    pair: Ed25519KeyPair,
+    key: ed25519_dalek::SigningKey,
     text: String,
 }
 
@@ -95,7 +94,7 @@ impl SigningKey {
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed = [0; LENGTH];
         SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
-        Self::of_seed(&seed).ok_or(KeyError::NoRandomness)
+        Ok(Self::of_seed(&seed))
     }
 
     /// Reads a key; white space around it does not count.
@@ -103,8 +102,7 @@ impl SigningKey {
     /// # Errors
     /// The text is not one.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        let seed = decode(text.trim(), PRIVATE).ok_or(KeyError::NotPrivate)?;
-        Self::of_seed(&seed).ok_or(KeyError::NotPrivate)
+        decode(text.trim(), PRIVATE).map(|seed| Self::of_seed(&seed)).ok_or(KeyError::NotPrivate)
     }
 
     /// The key as text: for the file that keeps it, and nothing else.
@@ -124,18 +122,16 @@ impl SigningKey {
 
     /// The key that its signatures are checked with.
     pub fn public_key(&self) -> PublicKey {
-        let mut bytes = [0; LENGTH];
-        bytes.copy_from_slice(self.pair.public_key().as_ref());
-        PublicKey(bytes)
+        PublicKey(self.key.verifying_key().to_bytes())
     }
 
     pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
-        self.pair.sign(message).as_ref().to_vec()
+        self.key.sign(message).to_bytes().to_vec()
     }
 
-    fn of_seed(seed: &[u8; LENGTH]) -> Option<Self> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(seed).ok()?;
-        Some(Self { pair, text: format!("{PRIVATE}{}", BASE64_STANDARD.encode(seed)) })
+    fn of_seed(seed: &[u8; LENGTH]) -> Self {
+        let text = format!("{PRIVATE}{}", BASE64_STANDARD.encode(seed));
+        Self { key: ed25519_dalek::SigningKey::from_bytes(seed), text }
     }
 }
 
@@ -204,7 +200,7 @@ mod tests {
             "f5e5767cf153319517630f226876b86c8160cc583bc013744c6bf255f5cc0ee5",
             "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
         ] {
-            let public = SigningKey::of_seed(&hex(seed)).unwrap().public_key();
+            let public = SigningKey::of_seed(&hex(seed)).public_key();
             assert_eq!(public.to_string().parse::<PublicKey>(), Err(KeyError::Published), "{public}");
             cases += 1;
         }
