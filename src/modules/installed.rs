@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{ConstraintList, Dialect, Version};
@@ -24,23 +24,25 @@ pub(crate) struct Manifest {
 }
 
 /// An installed module.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Installed {
-    key: String,
+    /// Path of its call.
+    pub key: String,
     /// Normalised source: a registry address has its host.
     pub source: String,
-    /// Version of a registry module.
-    #[serde(default)]
-    version: String,
+    /// Version of a registry module, otherwise empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
     /// Directory, relative to the root module.
     pub dir: PathBuf,
 }
 
-#[derive(Deserialize)]
+/// Content of the file.
+#[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct ManifestFile {
-    modules: Vec<Installed>,
+pub(crate) struct ManifestFile {
+    pub modules: Vec<Installed>,
 }
 
 impl Installed {

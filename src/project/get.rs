@@ -7,8 +7,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::coverage::Coverage;
 use super::event::Report;
 use super::module_locks;
@@ -19,6 +17,7 @@ use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME};
 use crate::modules::fetched::FetchedModule;
+use crate::modules::installed::{Installed, ManifestFile};
 use crate::modules::{GIT, ModuleFetcher, ModuleSource, copy, locked, package_hash};
 use crate::provider::HashesByScheme;
 use crate::system::files::{self, DirectoryLock};
@@ -191,10 +190,9 @@ impl<'a> Installation<'a> {
 
     /// Calls that differ between the old and the new list.
     fn listed_otherwise(&self) -> Vec<String> {
-        let modules =
-            |list: &[u8]| serde_json::from_slice::<Manifest>(list).map_or_else(|_| Vec::new(), |it| it.modules);
+        let modules = |list| serde_json::from_slice::<ManifestFile>(list).unwrap_or_default().modules;
+        let modules = |list| modules(list).into_iter().collect::<HashSet<_>>();
         let (old, new) = (modules(self.old_list.as_deref().unwrap_or_default()), modules(&self.list));
-        let (old, new): (HashSet<_>, HashSet<_>) = (old.into_iter().collect(), new.into_iter().collect());
         let keys = old.symmetric_difference(&new).map(|entry| entry.key.clone());
         keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -330,41 +328,25 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(replace().map_err(|error| Diagnostic::io("write", path, &error))?)
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Manifest {
-    modules: Vec<ManifestEntry>,
-}
-
-#[derive(PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ManifestEntry {
-    key: String,
-    source: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
-    dir: String,
-}
-
 /// The entry of a call in `modules.json`.
-fn entry(call: &ModuleCall) -> Option<ManifestEntry> {
+fn entry(call: &ModuleCall) -> Option<Installed> {
     let version = call.module.as_ref().and_then(FetchedModule::version);
     let version = version.filter(|_| matches!(call.source, ModuleSource::Registry(_)));
-    Some(ManifestEntry {
+    Some(Installed {
         key: call.key.clone(),
         source: call.source.installed(),
-        version: version.map(ToString::to_string),
-        dir: call.directory.as_ref()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+        version: version.map(ToString::to_string).unwrap_or_default(),
+        dir: call.directory.as_ref()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/").into(),
     })
 }
 
 /// `modules.json`, byte for byte as OpenTofu and Terraform write it.
-fn manifest(modules: impl Iterator<Item = ManifestEntry>) -> Vec<u8> {
-    let root = ManifestEntry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
+fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
+    let root = Installed { key: String::new(), source: String::new(), version: String::new(), dir: ".".into() };
     let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);
-    let text = serde_json::to_string(&Manifest { modules }).unwrap_or_default();
+    let text = serde_json::to_string(&ManifestFile { modules }).unwrap_or_default();
     // As Go's `encoding/json` does.
     let escapes =
         [("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029")];
@@ -377,16 +359,16 @@ mod tests {
 
     #[test]
     fn the_list_is_written_as_go_writes_it() {
-        let entry = |key: &str, source: &str, version: Option<&str>| ManifestEntry {
+        let entry = |key: &str, source: &str, version: &str| Installed {
             key: key.to_owned(),
             source: source.to_owned(),
-            version: version.map(str::to_owned),
-            dir: format!(".terraform/modules/{key}"),
+            version: version.to_owned(),
+            dir: format!(".terraform/modules/{key}").into(),
         };
         let entries = [
-            entry("a.b", "https://h.test/m.zip?x=1&y=<2>", None),
-            entry("a", "registry.opentofu.org/a/b/c", Some("1.2.0")),
-            entry("a-b", "./m", None),
+            entry("a.b", "https://h.test/m.zip?x=1&y=<2>", ""),
+            entry("a", "registry.opentofu.org/a/b/c", "1.2.0"),
+            entry("a-b", "./m", ""),
         ];
         let expected = concat!(
             r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
