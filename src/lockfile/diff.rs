@@ -106,11 +106,6 @@ pub fn diff<T: EntryKind>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
 }
 
 impl<T: EntryKind> LockDiff<T> {
-    /// `true` if all entries are unchanged.
-    pub fn is_empty(&self) -> bool {
-        self.changes().next().is_none()
-    }
-
     /// The entries that differ.
     pub fn changes(&self) -> impl Iterator<Item = &EntryDiff<T>> {
         self.entries.iter().filter(|entry| entry.change != EntryChange::Unchanged)

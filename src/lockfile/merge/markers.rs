@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 
 use super::{Conflict, ConflictReason, Merged};
-use crate::hcl::trivia::dominant_line_break;
+use crate::hcl::trivia;
 use crate::lockfile::canonical::push_block;
 use crate::lockfile::edit::self_check_failed;
 use crate::lockfile::entry_kind::EntryKind;
@@ -135,7 +135,7 @@ pub fn with_markers<T: EntryKind>(
         .lock_file
         .ok_or_else(|| self_check_failed(&ours.file.path))?;
     let text = &lock_file.file.text;
-    let line_break = dominant_line_break(text);
+    let line_break = trivia::dominant_line_break(text);
     let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
     let mut conflicts: Vec<_> =
         merged.conflicts.iter().filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c))).collect();
@@ -165,12 +165,8 @@ pub fn with_markers<T: EntryKind>(
 
 /// The line above the line that starts at `position`, if it is blank; or else an empty range.
 fn blank_line_above(text: &str, position: usize) -> Range<usize> {
-    let above = text[..position].lines().next_back().unwrap_or("x");
-    if !above.trim().is_empty() {
-        return position..position;
-    }
-    let before = text[..position].strip_suffix('\n').unwrap_or(&text[..position]);
-    before.rfind('\n').map_or(0, |line_break| line_break + 1)..position
+    let start = trivia::line_start(text, position.saturating_sub(1));
+    if text[start..position].trim().is_empty() { start..position } else { position..position }
 }
 
 /// The common ancestor's entry, if the conflict has to show it. Two versions are a conflict without it.
@@ -201,11 +197,8 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
 /// The whole lines that each entry takes, with their line breaks.
 fn blocks<T: EntryKind>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
     let text = &lock_file.file.text;
-    let lines = |span: &Range<usize>| {
-        let start = text[..span.start].rfind('\n').map_or(0, |line_break| line_break + 1);
-        let end = text[span.end..].find('\n').map_or(text.len(), |line_break| span.end + line_break + 1);
-        start..end
-    };
+    let end = |end| trivia::skip_line_break(text, trivia::line_end(text, end));
+    let lines = |span: &Range<usize>| trivia::line_start(text, span.start)..end(span.end);
     lock_file.entries.iter().map(|entry| (&entry.address, lines(&entry.layout.span))).collect()
 }
 
