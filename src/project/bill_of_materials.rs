@@ -63,8 +63,7 @@ impl Session<'_> {
 
     fn materials(&self, root: RootModule) -> Result<Materials> {
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
-            let missing = root.lock_file_missing("the packages of the root module are unknown");
-            return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
+            return Err(self.nothing_locked(&root, "the packages of the root module are unknown").into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;
         let (module_lock_file, more) = root.module_lock_file()?;

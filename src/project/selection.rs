@@ -190,6 +190,12 @@ impl Session<'_> {
         Ok((canonical, settings))
     }
 
+    /// The error for a root module without a lock file, or for a directory that is none. `consequence` completes the
+    /// message.
+    pub(super) fn nothing_locked(&self, root: &RootModule, consequence: &str) -> Diagnostic {
+        self.roots_elsewhere(root).unwrap_or_else(|| root.lock_file_missing(consequence))
+    }
+
     /// The error for a directory without a configuration, with one in directories below.
     pub(super) fn roots_elsewhere(&self, root: &RootModule) -> Option<Diagnostic> {
         if root.has_configuration(&self.modules) {

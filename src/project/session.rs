@@ -172,8 +172,7 @@ impl<'a> Session<'a> {
     fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
         let lock_files = self.every_root(roots, |root| {
             if root.lock_bytes.is_none() && root.found.is_explicit {
-                let missing = root.lock_file_missing("there is nothing to publish");
-                return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
+                return Err(self.nothing_locked(&root, "there is nothing to publish").into());
             }
             Ok(root.lock_file()?.0)
         })?;
