@@ -43,11 +43,12 @@ pub type LockFile = LockFileOf<LockedProvider>;
 /// A lock file of modules.
 pub type ModuleLockFile = LockFileOf<LockedModule>;
 
-/// A lock file that was read: its bytes, its entries and their places.
+/// A lock file that was read: its text, its entries and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockFileOf<T: EntryKind> {
     pub(super) file: Arc<SourceFile>,
-    pub(super) bytes: Vec<u8>,
+    /// The byte order mark that the file begins with; empty without one.
+    pub(super) mark: &'static [u8],
     pub(super) dialect: Dialect,
     pub(super) locks: LocksOf<T>,
     pub(super) entries: Vec<Entry<T>>,
@@ -118,7 +119,7 @@ impl<T: EntryKind> LockFileOf<T> {
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),
-            bytes: Vec::new(),
+            mark: &[],
             dialect,
             locks: LocksOf::<T>::new(),
             entries: Vec::new(),
@@ -144,8 +145,8 @@ impl<T: EntryKind> LockFileOf<T> {
     }
 
     /// The bytes that were read, with a byte order mark if there was one.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.mark, self.file.text.as_bytes()].concat()
     }
 
     /// The text that locations refer to, which is without a byte order mark.

@@ -90,7 +90,7 @@ impl<T: EntryKind> Reader<T> {
         let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         let lock_file = (!failed).then(|| LockFileOf {
             file,
-            bytes: bytes.to_vec(),
+            mark: if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { &[] },
             dialect: self.dialect,
             locks: self.entries.iter().map(|entry| (entry.address.clone(), entry.locked.clone())).collect(),
             indexes: self.entries.iter().enumerate().map(|(index, entry)| (entry.address.clone(), index)).collect(),

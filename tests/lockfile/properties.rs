@@ -62,7 +62,7 @@ pub fn check_unchanged<T: Sample>(lock_file: &LockFileOf<T>) -> Result<(), Strin
 
 /// For one change: a canonical file stays canonical, a second edit changes nothing, and comments and line breaks stay.
 pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> Result<(), String> {
-    let old = lock_file.bytes();
+    let old = &lock_file.bytes()[..];
     let edited = lock_file.edit(new).map_err(|error| error.to_string())?;
     let again = read::<T>(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
     require(again.locks() == new, "the edited file says something else", &edited)?;

@@ -12,7 +12,6 @@ use crate::lockfile::canonical::{canonical_text, push_block};
 use crate::lockfile::entry_kind::{EntryKind, LocksOf};
 use crate::lockfile::lock_file::TopLevelBlock;
 use crate::lockfile::{LockFileOf, SIZE_LIMIT};
-use crate::system::files::BYTE_ORDER_MARK;
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
@@ -34,17 +33,15 @@ impl<T: EntryKind> LockFileOf<T> {
     /// [`LockFileOf::edit`], with the blocks that many lock files have in common.
     pub(crate) fn edit_with(&self, new: &LocksOf<T>, blocks: &CanonicalBlocks<T>) -> Result<Vec<u8>> {
         if self.locks == *new && !self.is_new {
-            return Ok(self.bytes.clone());
+            return Ok(self.bytes());
         }
-        if self.bytes.is_empty()
+        if self.mark.is_empty()
+            && self.file.text.is_empty()
             && let Some(text) = blocks.checked_text(new, self.dialect)
         {
             return self.within_limit(text.into_bytes());
         }
-        let mut bytes = if self.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
-        let text = self.edited_text(new);
-        bytes.extend_from_slice(text.as_bytes());
-        let bytes = self.within_limit(bytes)?;
+        let bytes = self.within_limit([self.mark, self.edited_text(new).as_bytes()].concat())?;
         if says::<T>(&bytes, new) { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
     }
 

@@ -140,8 +140,7 @@ pub fn with_markers<T: EntryKind>(
     let mut conflicts: Vec<_> =
         merged.conflicts.iter().filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c))).collect();
     conflicts.sort_by_key(|(place, _)| place.start);
-    let mark_length = bytes.len() - text.len();
-    let mut result = bytes[..mark_length].to_vec();
+    let mut result = lock_file.mark.to_vec();
     let mut position = 0;
     for (place, conflict) in conflicts {
         let ours = if conflict.ours.is_some() { &text[place.clone()] } else { "" };
