@@ -25,14 +25,21 @@ pub(super) const HEAD: &str = "HEAD";
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
+/// The rules by which modules move.
+#[derive(Clone, Copy)]
+pub(super) struct ModuleRules<'a> {
+    pub(super) options: &'a UpgradeOptions,
+    /// Minimum age of a version.
+    pub(super) age: Option<DemandedAge>,
+    pub(super) modules: &'a ModuleCache,
+    pub(super) dialect: Dialect,
+}
+
 /// The choices for the calls of a root module that move.
 pub(super) struct ModuleChoices<'a> {
-    rules: Option<&'a UpgradeOptions>,
-    /// Minimum age of a version.
-    age: Option<DemandedAge>,
+    /// `None` if no module moves.
+    rules: Option<ModuleRules<'a>>,
     locks: &'a ModuleLocks,
-    modules: &'a ModuleCache,
-    dialect: Dialect,
     /// By call; `None` for a call that cannot move.
     chosen: BTreeMap<CallKey, Option<RequestedModule>>,
     pub(super) plan: UpgradePlan,
@@ -71,21 +78,15 @@ struct Choices {
 }
 
 impl<'a> ModuleChoices<'a> {
-    pub(super) fn new(
-        rules: Option<&'a UpgradeOptions>,
-        age: Option<DemandedAge>,
-        locks: &'a ModuleLocks,
-        modules: &'a ModuleCache,
-        dialect: Dialect,
-    ) -> Self {
+    pub(super) fn new(rules: Option<ModuleRules<'a>>, locks: &'a ModuleLocks) -> Self {
         let (chosen, plan) = (BTreeMap::new(), UpgradePlan::default());
         let (errors, not_asked) = (Diagnostics::default(), Diagnostics::default());
-        Self { rules, age, locks, modules, dialect, chosen, plan, errors, not_asked }
+        Self { rules, locks, chosen, plan, errors, not_asked }
     }
 
     fn selects(&self, call: &ModuleCall) -> bool {
-        let is_selected = |rules: &UpgradeOptions| rules.modules || rules.calls.contains_key(&call.key);
-        call.key != UNIT_ADDRESS && self.rules.is_some_and(is_selected)
+        let is_selected = |options: &UpgradeOptions| options.modules || options.calls.contains_key(&call.key);
+        call.key != UNIT_ADDRESS && self.rules.is_some_and(|rules| is_selected(rules.options))
     }
 
     /// The module that a call requests; `None` if the call is upgraded and no version is chosen.
@@ -101,15 +102,15 @@ impl<'a> ModuleChoices<'a> {
         let is_open = |call: &&ModuleCall| self.selects(call) && !self.chosen.contains_key(&key(call));
         let open: BTreeMap<_, _> = calls.filter(is_open).map(|call| (key(call), call)).collect();
         let Some(rules) = self.rules.filter(|_| !open.is_empty()) else { return false };
-        let Self { age, locks, modules, dialect, .. } = *self;
+        let ModuleRules { modules, dialect, .. } = rules;
         let refuses = |call: &ModuleCall| modules.refuses(&call.source, call.entry.is_some());
         let sources = open.values().filter(|call| !refuses(call)).map(|call| call.source.clone());
         if let Some(fetcher) = &modules.fetcher {
             fetcher.ask_releases(dialect, sources.collect());
         }
         for (key, call) in open {
-            let known = locks.get(&call.key).map(AsRef::as_ref);
-            let moving = Moving { call, known, rules, age, modules, dialect };
+            let known = self.locks.get(&call.key).map(AsRef::as_ref);
+            let moving = Moving { call, known, rules };
             // A refused source was reported when the calls were read.
             let wanted = if refuses(call) { None } else { self.choose_for(&moving) };
             self.chosen.insert(key, wanted);
@@ -136,8 +137,9 @@ impl<'a> ModuleChoices<'a> {
     }
 
     fn choose_for(&mut self, moving: &Moving<'_>) -> Option<RequestedModule> {
-        let fetcher = self.modules.fetcher.as_ref();
-        let releases = match fetcher.and_then(|fetcher| fetcher.releases(self.dialect, &moving.call.source)) {
+        let ModuleRules { modules, dialect, .. } = moving.rules;
+        let fetcher = modules.fetcher.as_ref();
+        let releases = match fetcher.and_then(|fetcher| fetcher.releases(dialect, &moving.call.source)) {
             Some(Ok(releases)) => releases,
             Some(Err(errors)) => {
                 self.not_asked.extend(moving.call.not_fetched(errors));
@@ -183,7 +185,7 @@ impl<'a> ModuleChoices<'a> {
                 }
                 _ => continue,
             };
-            let age = moving.age.filter(|_| !is_current);
+            let age = moving.rules.age.filter(|_| !is_current);
             let published = || moving.published(&edited.wanted, &reference);
             let Some(rejected) = age.and_then(|age| RejectedVersion::by_age(&label, age, published)) else {
                 chosen = Some((label, edited));
@@ -243,16 +245,13 @@ pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
 struct Moving<'a> {
     call: &'a ModuleCall,
     known: Option<&'a LockedModule>,
-    rules: &'a UpgradeOptions,
-    age: Option<DemandedAge>,
-    modules: &'a ModuleCache,
-    dialect: Dialect,
+    rules: ModuleRules<'a>,
 }
 
 impl Moving<'_> {
     /// The version or tag that the user named.
     fn named(&self) -> Option<&str> {
-        self.rules.calls.get(&self.call.key)?.as_deref()
+        self.rules.options.calls.get(&self.call.key)?.as_deref()
     }
 
     fn name(&self) -> String {
@@ -303,11 +302,11 @@ impl Moving<'_> {
 
     /// The versions of a registry module.
     fn versions(&self, versions: &[Version]) -> Choices {
-        let Moving { call, rules, .. } = *self;
+        let Moving { call, rules: ModuleRules { options, .. }, .. } = *self;
         let current = self.known.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
         sorted.sort_by(|one, other| other.cmp(one));
-        let newest = sorted.iter().find(|version| rules.prereleases || !version.is_prerelease());
+        let newest = sorted.iter().find(|version| options.prereleases || !version.is_prerelease());
         let newest = newest.or(sorted.first()).map(ToString::to_string).unwrap_or_default();
         let choices = sorted.into_iter().map(|version| Choice {
             label: version.to_string(),
@@ -341,11 +340,11 @@ impl Moving<'_> {
     }
 
     fn edited_to_version(&self, version: &Version) -> Option<Edited> {
-        let constraints = &self.call.constraints;
-        let is_newer = (self.rules.prereleases || !version.is_prerelease()) && constraints.is_outgrown_by(version);
+        let (constraints, options) = (&self.call.constraints, self.rules.options);
+        let is_newer = (options.prereleases || !version.is_prerelease()) && constraints.is_outgrown_by(version);
         let edited = if registry::allows(constraints, version) {
             Ok(EditedCall::as_written(self.call))
-        } else if self.rules.rewrite_constraints && (self.named().is_some() || is_newer) {
+        } else if options.rewrite_constraints && (self.named().is_some() || is_newer) {
             module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
         } else {
             return None;
@@ -354,9 +353,10 @@ impl Moving<'_> {
     }
 
     fn published(&self, wanted: &RequestedModule, reference: &str) -> std::result::Result<Timestamp, String> {
-        let fetcher = self.modules.fetcher.as_ref().ok_or("no requests are made")?;
+        let ModuleRules { modules, dialect, .. } = self.rules;
+        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
         match (&self.call.source, &wanted.version) {
-            (ModuleSource::Registry(source), Some(version)) => fetcher.published(self.dialect, &source.module, version),
+            (ModuleSource::Registry(source), Some(version)) => fetcher.published(dialect, &source.module, version),
             (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
         }
@@ -379,7 +379,7 @@ impl GitCall<'_> {
     fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
         let Self { moving, references, .. } = self;
         let start = ["refs/tags/", "tags/"].into_iter().find(|start| current.starts_with(start)).unwrap_or_default();
-        let is_release = |tag: &VersionTag| moving.rules.prereleases || !tag.version.is_prerelease();
+        let is_release = |tag: &VersionTag| moving.rules.options.prereleases || !tag.version.is_prerelease();
         let is_meant = |(tag, name): &(VersionTag, String)| {
             let is_newer = is_release(tag) && tag.version > current_tag.version;
             tag.is_like(current_tag) && (moving.named().is_some() || is_newer || name == current)
@@ -442,8 +442,8 @@ impl GitCall<'_> {
             (Some(_), Some(commit)) => (commit, Some(name)),
             _ => (name, None),
         };
-        let Moving { call, dialect, rules, .. } = *self.moving;
-        rules.rewrite_constraints.then(|| module_edit::reference(call, dialect, reference, comment))
+        let Moving { call, rules: ModuleRules { options, dialect, .. }, .. } = *self.moving;
+        options.rewrite_constraints.then(|| module_edit::reference(call, dialect, reference, comment))
     }
 
     /// The `ref` of the source, or the name beside it: the location and the text.

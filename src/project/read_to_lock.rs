@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::module_choices::ModuleChoices;
+use super::module_choices::{ModuleChoices, ModuleRules};
 use super::module_locks;
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
@@ -81,7 +81,9 @@ impl Session<'_> {
                 self.ask_versions(root, address, &asked);
             }
         };
-        let mut choices = ModuleChoices::new(upgrade, prepared.minimum_age, &old, &self.modules, root.dialect);
+        let (age, modules, dialect) = (prepared.minimum_age, &self.modules, root.dialect);
+        let rules = upgrade.map(|options| ModuleRules { options, age, modules, dialect });
+        let mut choices = ModuleChoices::new(rules, &old);
         // A choice decides which modules a called module calls, so there may be more choices afterwards.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
