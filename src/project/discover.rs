@@ -161,7 +161,7 @@ impl RootSearch<'_, '_> {
             Some(unit) => {
                 let runs = unit.has_source() || !module.is_empty();
                 let has_lock_file = has_lock_file || lock_directory.is_some();
-                let is_expected = has_lock_file || (runs && (unit.shares_state() || is_included));
+                let is_expected = has_lock_file || (runs && (unit.read.shares_state || is_included));
                 if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
             }
             None => {
@@ -173,7 +173,7 @@ impl RootSearch<'_, '_> {
         let is_possible = is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
         let calls = calls_to_others(&module).collect();
         let change = session.options.change.as_ref();
-        let source = unit.as_ref().and_then(TerragruntUnit::source_location);
+        let source = unit.as_ref().and_then(|unit| unit.read.source_location.as_ref());
         let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
         let is_unit = unit.is_some();
         let now = Evidence { sign, calls, runs: unit.and_then(TerragruntUnit::into_local_module) };

@@ -180,7 +180,7 @@ impl Session<'_> {
             return Ok(settings.clone());
         }
         let files = match &self.options.change {
-            Some(change) => change.settings_files(),
+            Some(change) => SettingsFiles::Committed { top: &change.top, files: &change.before },
             None => SettingsFiles::OnDisk(&self.modules.boundary),
         };
         let shown = |path: &Path| match path.strip_prefix(canonical) {

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
-use crate::settings::{self, SettingsFiles};
+use crate::settings;
 use crate::system::{canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
@@ -104,11 +104,6 @@ impl ReviewedChange {
         let in_directory = |directory| self.files_before(directory).map(|(path, _)| path).chain(self.now_in(directory));
         let all = self.touched.iter().flat_map(move |directory| in_directory(directory));
         all.filter(move |path| is_meant(name(path)) && self.unchanged(path).is_none())
-    }
-
-    /// The settings of the base, which apply to the change.
-    pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
-        SettingsFiles::Committed { top: &self.top, files: &self.before }
     }
 
     /// Content of a file at the base, if it is known.

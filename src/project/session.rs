@@ -16,7 +16,7 @@ use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::connections::{Connections, SourceOptions};
-use crate::packages::{Progress, PublicationDates, PublishedRelease, Source};
+use crate::packages::{Progress, PublishedRelease, Source};
 use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, SigningKey, Version};
 use crate::settings::Settings;
 use crate::system::{Boundary, Environment, OnceMap, lock};
@@ -186,13 +186,9 @@ impl<'a> Session<'a> {
         self.connections.remembered_signer(address, version)
     }
 
-    /// Returns publication dates of versions; `None` in an offline run.
-    pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
-        if self.options.offline { Ok(None) } else { self.connections.publication_dates(dialect) }
-    }
-
     /// Returns registry data about providers; `None` in an offline run.
     pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
-        Ok(self.publication_dates(dialect)?.map(|dates| Listings { dates, now: self.started }))
+        let dates = if self.options.offline { None } else { self.connections.publication_dates(dialect)? };
+        Ok(dates.map(|dates| Listings { dates, now: self.started }))
     }
 }

@@ -20,7 +20,7 @@ use crate::system::{Environment, repository};
 pub(super) struct TerragruntUnit {
     root: PathBuf,
     repository: Repository,
-    read: terragrunt::Unit,
+    pub(super) read: terragrunt::Unit,
 }
 
 impl TerragruntUnit {
@@ -38,28 +38,14 @@ impl TerragruntUnit {
         Some(Self { root: root.to_owned(), repository, read })
     }
 
-    /// Its directory, absolute and without symbolic links.
-    pub(super) fn directory(&self) -> &Path {
-        &self.read.directory
-    }
-
     /// Whether there is certainly no configuration.
     pub(super) fn is_empty(&self) -> bool {
         self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
-    /// Whether its state is remote, so that other users run `init` here, too.
-    pub(super) fn shares_state(&self) -> bool {
-        self.read.shares_state
-    }
-
     /// Whether its module is, or may be, outside the unit's own directory.
     pub(super) fn has_source(&self) -> bool {
         self.read.source != Ok(UnitSource::Unit)
-    }
-
-    pub(super) fn source_location(&self) -> Option<&Location> {
-        self.read.source_location.as_ref()
     }
 
     /// Returns the directory of its module, absolute and without symlinks, if it is a different directory of the same

@@ -105,7 +105,7 @@ pub(super) fn fill<P: ProviderStore>(
         Ok(store) => Filling { session, store, is_dry_run }.fill(address, versions),
         Err(errors) => Mirrored { errors: errors.into_iter().collect(), ..Mirrored::default() },
     };
-    for one in parallel::map(releases.by_provider().collect(), PROVIDERS, fill) {
+    for one in parallel::map(releases.0.iter().collect(), PROVIDERS, fill) {
         mirrored.packages.extend(one.packages);
         mirrored.warnings.extend(one.warnings);
         mirrored.errors.extend(one.errors);

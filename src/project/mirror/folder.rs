@@ -233,7 +233,7 @@ impl PrunedFolder<'_> {
                 self.unnamed(&version, &document).is_some() || is_gone()
             };
             versions.retain(|version, _| !version.parse().is_ok_and(is_removable));
-            if versions.is_empty() && !self.mirror.releases.name(&self.address) {
+            if versions.is_empty() && !self.mirror.releases.0.contains_key(&self.address) {
                 self.remove(&index, removed)?;
             } else if versions.len() < number && !self.mirror.is_dry_run {
                 document.write()?;

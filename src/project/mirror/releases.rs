@@ -11,7 +11,7 @@ use crate::settings::{PlatformSelection, Policy};
 
 /// The releases in lock files. Equal records are kept once.
 #[derive(Default)]
-pub(super) struct LockedReleases(BTreeMap<ProviderAddress, Versions>);
+pub(super) struct LockedReleases(pub(super) BTreeMap<ProviderAddress, Versions>);
 
 /// Releases of one provider.
 pub(super) type Versions = BTreeMap<Version, Release>;
@@ -49,14 +49,6 @@ impl LockedReleases {
             Some(known) => known.others += 1,
             None => release.records.push(record),
         }
-    }
-
-    pub(super) fn by_provider(&self) -> impl Iterator<Item = (&ProviderAddress, &Versions)> {
-        self.0.iter()
-    }
-
-    pub(super) fn name(&self, address: &ProviderAddress) -> bool {
-        self.0.contains_key(address)
     }
 
     /// The dialect of a lock file with a provider.

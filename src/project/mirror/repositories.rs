@@ -41,7 +41,7 @@ impl<'a> MirrorRepositories<'a> {
         is_dry_run: bool,
     ) -> Self {
         let (mut owners, mut of_providers) = (BTreeMap::new(), BTreeMap::new());
-        for (address, _) in releases.by_provider() {
+        for address in releases.0.keys() {
             let repository = template.resolve(address).and_then(|repository| match owners.entry(repository.clone()) {
                 btree_map::Entry::Vacant(entry) => {
                     entry.insert(address);

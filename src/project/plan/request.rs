@@ -1,5 +1,5 @@
 //! Input of the planner: the providers of a root module, with the rules by which they are locked; and requests to a
-//! source, each of which is sent once even if several root modules need its answer.
+//! source. A request that several root modules need is sent once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};

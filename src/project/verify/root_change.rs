@@ -339,7 +339,7 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let calls = root.declared.own_package_calls().into_iter();
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let is_new = |call: &ModuleCall| match &*call.key {
-        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter_source(unit.directory())),
+        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter_source(&unit.read.directory)),
         _ => facts.change.alters(&[&call.location], &call.origin),
     };
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));

@@ -18,7 +18,6 @@ use crate::project::module_locks;
 use crate::project::root_module::{OtherReading, RootModule};
 use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
-use crate::project::unit::TerragruntUnit;
 use crate::provider::Version;
 use crate::system::parallel;
 
@@ -229,7 +228,7 @@ impl RootModule {
     fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
         let shares_state =
-            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(TerragruntUnit::shares_state);
+            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(|unit| unit.read.shares_state);
         match self.found.is_explicit || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
             true => LockFileNeed::Always,
