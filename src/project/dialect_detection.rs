@@ -7,7 +7,6 @@ use super::searched_repository::nearest_dialect;
 use super::session::Session;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
-use crate::system::Environment;
 
 impl Session<'_> {
     /// Detects the dialect of the root module in a directory, given without symlinks, by the first signal.
@@ -28,7 +27,8 @@ impl Session<'_> {
     /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file
     /// that git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
-        match (mentions_tofu, only_tool(&self.environment)) {
+        let only_tool = Dialect::only(|dialect| self.environment.has_program(dialect.name()));
+        match (mentions_tofu, only_tool) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
             (Some(false), _) => (Dialect::Terraform, DialectReason::NotMentioned),
             (None, Some(program)) => (program, DialectReason::Program),
@@ -61,11 +61,6 @@ impl Session<'_> {
         let repository = || self.repositories.around(&change.top, &self.environment);
         (!change.is_new(canonical)).then(|| self.guessed(repository().mentions_tofu(Some(&change.commit))))
     }
-}
-
-/// Returns the dialect of the only tool in `PATH`; `None` if there are both or none.
-fn only_tool(environment: &Environment) -> Option<Dialect> {
-    Dialect::only(|dialect| environment.has_program(dialect.name()))
 }
 
 fn names(directory: &Path) -> Vec<String> {
