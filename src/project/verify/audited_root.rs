@@ -134,11 +134,6 @@ impl AuditedRoot<'_> {
         format!("{} {}", self.name(&entry.address), entry.locked.version)
     }
 
-    /// The dialect whose registry the lock file contains, if it contains that of only one dialect.
-    pub(super) fn registry(&self) -> Option<Dialect> {
-        Dialect::only(|dialect| self.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect)))
-    }
-
     pub(super) fn named_platforms(&self) -> &[Platform] {
         named_platforms(self.platforms)
     }

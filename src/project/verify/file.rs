@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};

@@ -3,8 +3,8 @@
 
 use memchr::memmem;
 
+use super::audited_root::{VerifiedRoot, finding};
 use super::base::BaseLockFile;
-use super::root::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{CommentLine, EntryKind, LockFileOf};
 use crate::provider::Dialect;

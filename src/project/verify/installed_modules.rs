@@ -10,7 +10,7 @@ use crate::lockfile::{Entry, LockedModule};
 use crate::modules::installed::Manifest;
 use crate::modules::installed_copy::{self, Comparison};
 use crate::modules::package_hash::{self, Listing};
-use crate::project::verify::root::{AuditedRoot, VerifiedRoot};
+use crate::project::verify::audited_root::{AuditedRoot, VerifiedRoot};
 use crate::provider::{Hash, HashesByScheme};
 use crate::system::files::{canonical_or_given, join};
 use crate::system::{boundary, parallel};

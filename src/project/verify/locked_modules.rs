@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use super::file;
 use super::installed_modules;
 use super::requirements::constraints_differ;
-use super::root::{AuditedRoot, VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};

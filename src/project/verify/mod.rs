@@ -7,6 +7,7 @@
 //! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
 //! answer that; else it is reported as not known.
 
+mod audited_root;
 mod base;
 mod file;
 mod ignore;
@@ -18,7 +19,6 @@ mod overrides;
 mod platforms;
 pub(super) mod policy;
 mod requirements;
-mod root;
 mod root_change;
 mod several_roots;
 mod verify_roots;
@@ -27,11 +27,12 @@ mod whole_change;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::provider::Dialect;
 
-pub use root::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
+pub use audited_root::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
 pub use whole_change::{policy_changed, what_changed};
 
-use root::{AuditedRoot, FileState};
+use audited_root::{AuditedRoot, FileState};
 
 /// Adds the findings of one check to the report of a root module.
 type Audit = fn(&AuditedRoot<'_>, &mut VerifiedRoot);
@@ -70,7 +71,8 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if is_readable {
         let declared = &root.requirements().providers;
         report.dev_overrides = root.dev_overrides.keys().filter(|one| declared.contains_key(one)).cloned().collect();
-        report.registry = root.registry().filter(|_| !root.is_policy_only());
+        let has = |dialect| root.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect));
+        report.registry = Dialect::only(has).filter(|_| !root.is_policy_only());
     }
     for audit in AUDITS {
         audit(root, report);

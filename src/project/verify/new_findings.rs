@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::root::VerifiedRoot;
+use super::audited_root::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::event::Report;

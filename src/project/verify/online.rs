@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
-use super::root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::root_change::first_hash;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy};

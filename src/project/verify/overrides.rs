@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::mem::take;
 
-use super::root::{VerifiedRoot, is_about_address, is_new};
+use super::audited_root::{VerifiedRoot, is_about_address, is_new};
 use crate::diagnostic::{Code, Diagnostic, Merged};
 use crate::settings::Levels;
 

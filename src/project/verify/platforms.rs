@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::root::{AuditedRoot, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;

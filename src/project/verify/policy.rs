@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};

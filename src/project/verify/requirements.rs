@@ -1,6 +1,6 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::root::{AuditedRoot, FileState, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind, LockFile};

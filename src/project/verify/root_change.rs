@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile};
-use super::root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use crate::configuration::{ModuleCall, VariableCall};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};

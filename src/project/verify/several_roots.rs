@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::path::PathBuf;
 
-use super::root::{VerifiedRoot, VersionControl, named_platforms};
+use super::audited_root::{VerifiedRoot, VersionControl, named_platforms};
 use crate::diagnostic::words::{count, few};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};

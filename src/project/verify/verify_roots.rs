@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
+use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Online, VerifiedRoot, VerifyOptions, VersionControl};
 use super::base::{Base, BaseFacts};
-use super::root::{AuditedRoot, FileState, LockFileNeed, Online, VerifiedRoot, VerifyOptions, VersionControl};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::root::VerifyOptions;
+use super::audited_root::VerifyOptions;
 use super::root_change::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
