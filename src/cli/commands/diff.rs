@@ -15,8 +15,7 @@ use provlock::system::repository;
 
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
-use crate::cli::render::diff as text;
-use crate::cli::render::row::Row;
+use crate::cli::render::diff::{self as text, Entries, FileDiff};
 use crate::cli::render::{json, markdown};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
@@ -116,10 +115,10 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     }
     let mut warnings = Vec::new();
     let mut errors = Diagnostics::default();
-    let mut files = Vec::new();
+    let mut compared = Vec::new();
     for pair in pairs {
         match compare(pair, ui, &mut warnings) {
-            Ok(file) => files.push(file),
+            Ok((dialect, entries)) => compared.push((&pair.path, dialect, entries)),
             // Among many files, an unchanged file with an error does not stop the others.
             Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
             Err(error) => errors.extend(error),
@@ -129,29 +128,31 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if !errors.is_empty() {
         return Err(errors.into());
     }
+    let files = compared.iter().map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries));
+    let files: Vec<_> = files.collect();
     let differ = files.iter().any(|file| !file.is_empty());
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
-        OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
-        _ => ui.print(&text::render(&files, ui.stdout_style)),
-    }
-    let has_lock_file = pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some());
-    if !differ && has_lock_file && ui.format == OutputFormat::Text {
-        ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
+        OutputFormat::Json => ui.print(&json::diff(files, warnings, &ui.invocation)),
+        _ => {
+            ui.print(&text::render(&files, ui.stdout_style));
+            if !differ && pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some()) {
+                ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
+            }
+        }
     }
     Ok(differ)
 }
 
-fn compare(pair: &Pair, ui: &Ui, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<text::FileDiff> {
+fn compare(pair: &Pair, ui: &Ui, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<(Dialect, Entries)> {
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
     let dialect = ui.global.dialect.or_else(detected).unwrap_or_default();
-    let (subject, rows) = if pair.is_of_modules() {
-        ("module", entries(pair, dialect, warnings)?.iter().map(Row::of_module).collect())
+    Ok(if pair.is_of_modules() {
+        (dialect, Entries::Modules(entries(pair, dialect, warnings)?))
     } else {
-        ("provider", entries(pair, dialect, warnings)?.iter().map(|entry| Row::new(entry, dialect)).collect())
-    };
-    Ok(text::FileDiff { path: pair.path.clone(), dialect, subject, rows })
+        (dialect, Entries::Providers(entries(pair, dialect, warnings)?))
+    })
 }
 
 fn entries<T: EntryKind>(

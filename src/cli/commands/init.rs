@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
     }
-    let settings = SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run };
+    let settings = SettingsFile { path: FILE_NAME, text: &text, written: !dry_run };
     ui.print_json(json!({ "settings": settings }), &inventory.warnings, &[]);
     Ok(Outcome::Done)
 }

@@ -8,12 +8,13 @@ use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetArgs, Targets, is_surely_path};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
-use crate::cli::render::json::{ProviderUse, Roots as JsonRoots, TreeRoot};
+use crate::cli::render::json::{ProviderUse, Roots as JsonRoots, TreeRoot, raw};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::run::outcome::Outcome;
@@ -130,7 +131,7 @@ fn one(
     no_tests: bool,
     with_signers: bool,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<(String, TreeRoot)> {
+) -> Result<(String, Box<RawValue>)> {
     let requirements = session.requirements(root, no_tests)?;
     let (lock_file, more) = root.lock_file()?;
     warnings.extend(more);
@@ -159,7 +160,7 @@ fn one(
         ProviderTree { signer, ..tree }
     };
     let trees: Vec<_> = wanted.iter().map(tree).collect();
-    Ok((text(&trees, root.dialect), TreeRoot::new(root, &trees)))
+    Ok((text(&trees, root.dialect), raw(&TreeRoot::new(root, &trees))))
 }
 
 /// Shows the locked versions of the named providers, or of all, with their root modules.
@@ -167,7 +168,7 @@ fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Root
     let mut uses = uses(versions);
     if !named.is_empty() {
         let is_named =
-            |named: &ProviderSpec, found: &ProviderUse| named.resolve(versions.dialect).to_string() == found.address;
+            |named: &ProviderSpec, found: &ProviderUse<'_>| named.resolve(versions.dialect) == *found.address.0;
         if let Some(unknown) = named.iter().find(|named| !uses.iter().any(|found| is_named(named, found))) {
             let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);

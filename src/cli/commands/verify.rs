@@ -309,7 +309,7 @@ struct Report<'a> {
     /// Whether the registries were asked.
     online: bool,
     /// The locked versions, if a format shows them. Unreadable files are among the failures.
-    uses: Vec<ProviderUse>,
+    uses: Vec<ProviderUse<'a>>,
     ui: &'a Ui,
 }
 

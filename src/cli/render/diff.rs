@@ -1,33 +1,47 @@
 //! The output of `diff`: one line per provider, one line per provider of a single file, or the difference line by line.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
-use provlock::lockfile::{Direction, EntryChange, EntryKind, LocksOf};
+use provlock::lockfile::{Direction, EntryChange, EntryDiff, EntryKind, LockedModule, LocksOf, ProviderDiff};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{printable, printable_lines};
-use super::row::{Change, HashCounts, Row, symbol};
+use super::row::{HashCounts, Row, symbol};
 use super::style::{Color, TextStyle, count, group_by, paint};
 use super::table::{self, ALARM, Cell, Piece, Table};
 
-pub(crate) struct FileDiff {
-    pub(crate) path: PathBuf,
+/// Entries of a lock file before and after.
+pub(crate) enum Entries {
+    Providers(Vec<ProviderDiff>),
+    Modules(Vec<EntryDiff<LockedModule>>),
+}
+
+pub(crate) struct FileDiff<'a> {
+    pub(crate) path: &'a Path,
     pub(crate) dialect: Dialect,
     /// Noun for its entries: `provider` or `module`.
     pub(crate) subject: &'static str,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row<'a>>,
 }
 
-impl FileDiff {
+impl<'a> FileDiff<'a> {
+    pub(crate) fn new(path: &'a Path, dialect: Dialect, entries: &'a Entries) -> Self {
+        let (subject, rows) = match entries {
+            Entries::Providers(entries) => ("provider", entries.iter().map(|entry| Row::new(entry, dialect)).collect()),
+            Entries::Modules(entries) => ("module", entries.iter().map(Row::of_module).collect()),
+        };
+        Self { path, dialect, subject, rows }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.iter().all(|row| row.action == EntryChange::Unchanged)
     }
 }
 
 /// The changed files with their changes. Files with the same changes are shown together, unless all are to be listed.
-pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
+pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
     let texts = files.iter().enumerate().map(|(index, file)| {
         // Each file is a group of its own if all are to be listed.
         let lines = table(file, style.verbose).lines(style.color);
@@ -43,16 +57,16 @@ pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
 }
 
 /// Returns the changes of a file, a row for each entry; for unchanged entries only if `all` is set.
-pub(crate) fn table(file: &FileDiff, all: bool) -> Table {
-    let row = |row: &Row| {
-        let symbol = if row.replaced.is_some() { ALARM } else { symbol(row.action) };
+pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
+    let row = |row: &Row<'_>| {
+        let warning = row.replaced().map(Piece::Strong);
+        let symbol = if warning.is_some() { ALARM } else { symbol(row.action) };
         let step = row.version_change.map(|change| match change.direction {
             Direction::Upgrade => Piece::Own(change.to_string()),
             Direction::Downgrade => Piece::Strong(change.to_string()),
         });
         // A warning first, then the other changes.
-        let warning = row.replaced.clone().map(Piece::Strong);
-        let details = warning.into_iter().chain(changes(row).map(Piece::Foreign));
+        let details = warning.into_iter().chain(changes(row).into_iter().map(Piece::Foreign));
         let details = details.chain(row.hash_changes().map(Piece::Own));
         let cells = vec![Cell::foreign(&row.name), Cell::foreign(row.versions()), Cell::new(step), Cell::new(details)];
         table::Row { symbol: Some(symbol), cells, ..table::Row::default() }
@@ -61,13 +75,13 @@ pub(crate) fn table(file: &FileDiff, all: bool) -> Table {
     Table { header: vec![file.subject, "version", "change", "details"], rows }
 }
 
-pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {
+pub(crate) fn no_difference(files: &[FileDiff<'_>], bytes_differ: bool) -> String {
     let layout = if bytes_differ { "; only comments or layout differ" } else { "" };
     format!("{}{layout}", nothing_differs(files))
 }
 
 /// `No provider differs in 2 lock files`
-pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
+pub(crate) fn nothing_differs(files: &[FileDiff<'_>]) -> String {
     let mut subjects = files.iter().map(|file| file.subject);
     let subject = subjects.next().unwrap_or("provider");
     let subject = if subjects.all(|other| other == subject) { subject } else { "entry" };
@@ -75,16 +89,20 @@ pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
 }
 
 /// `constraints ~> 4.0 → ~> 5.0`, `source A → B`, and `package C → D`; of a new module its package.
-fn changes(row: &Row) -> impl Iterator<Item = String> {
-    let all = [("constraints", &row.constraints), ("source", &row.source), ("package", &row.package)];
-    all.into_iter().filter_map(|(name, Change { old, new })| match (old.as_deref(), new.as_deref()) {
+fn changes(row: &Row<'_>) -> Vec<String> {
+    let Row { constraints, source, package, .. } = row;
+    let [old, new] = [constraints.old, constraints.new].map(|constraints| constraints.map(|text| text.to_string()));
+    let constraints = ("constraints", old.as_deref(), new.as_deref());
+    let others = [("source", source.old, source.new), ("package", package.old, package.new)];
+    let change = |(name, old, new): (&str, Option<&str>, Option<&str>)| match (old, new) {
         (None, Some(new)) if name == "package" => Some(format!("{name} {new}")),
         (None, _) | (_, None) => None,
         (Some(old), Some(new)) if old == new => None,
         (Some(old), Some("")) => Some(format!("{name} {old} removed")),
         (Some(""), Some(new)) => Some(format!("{name} {new}")),
         (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
-    })
+    };
+    [constraints].into_iter().chain(others).filter_map(change).collect()
 }
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum

@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all its root modules.
-pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUse]) -> String {
+pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUse<'_>]) -> String {
     let invocation = found.invocation;
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
         let number = causes.iter().filter(|cause| cause.severity == severity).count();
@@ -43,7 +43,7 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUs
 }
 
 /// Returns the page of `tree --recursive`: locked versions and their root modules.
-pub(crate) fn tree(uses: &[ProviderUse], invocation: &Invocation) -> String {
+pub(crate) fn tree(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String {
     let table = versions::table(uses).html(|part| text(part, invocation));
     document("provlock tree", &format!("<div id=\"filter\"></div>\n{table}"))
 }

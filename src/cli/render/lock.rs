@@ -11,6 +11,7 @@ use provlock::project::plan::ProviderReport;
 use provlock::project::{LockedRootModule, Move, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
+use super::json::AsText;
 use super::row::{HashCounts, Row, symbol};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
 
@@ -247,11 +248,11 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
         (_, Some(old), Some(new)) if old != new => format!("{old} → {new}"),
         (_, old, new) => new.or(old).unwrap_or_default(),
     };
-    let source = row.source.new.clone().filter(|source| row.source.old.as_ref() != Some(source));
-    let constraints = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new));
+    let source = row.source.new.filter(|_| row.source.old != row.source.new).map(str::to_owned);
+    let constraints = row.constraints.new.filter(|_| row.constraints.old != row.constraints.new);
     let constraints = constraints.filter(|_| row.action == EntryChange::Changed && source.is_none());
     let constraints = constraints.map(|new| format!("constraints {new}"));
-    let changes = row.replaced.clone().or(source).or(constraints).unwrap_or_default();
+    let changes = row.replaced().or(source).or(constraints).unwrap_or_default();
     EntryRow { symbol: symbol(row.action), cells: [row.name, versions, String::new(), changes] }
 }
 
@@ -321,7 +322,7 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
 }
 
 /// Returns the last column: the origin of the entry, and its changes.
-fn what_changed(report: &ProviderReport, row: &Row, advice: Option<&str>) -> String {
+fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
     let downgrade = row.version_change.filter(|change| change.direction == Direction::Downgrade);
     let mut parts: Vec<_> = downgrade.iter().map(ToString::to_string).collect();
     let reported = report.packages.values().filter(|package| package.is_reported()).count();
@@ -333,9 +334,9 @@ fn what_changed(report: &ProviderReport, row: &Row, advice: Option<&str>) -> Str
     }
     if row.action != EntryChange::Added && row.keeps_version() {
         parts.extend(hash_changes(report, row));
-        if let Some(constraints) = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new))
-        {
-            parts.push(format!("constraints {}", if constraints.is_empty() { "removed" } else { constraints }));
+        if let Some(AsText(constraints)) = row.constraints.new.filter(|_| row.constraints.old != row.constraints.new) {
+            let constraints = Some(constraints.to_string()).filter(|constraints| !constraints.is_empty());
+            parts.push(format!("constraints {}", constraints.as_deref().unwrap_or("removed")));
         }
     } else {
         parts.extend(row.hash_counts.new.map(|counts| counts.to_string()));
@@ -345,11 +346,11 @@ fn what_changed(report: &ProviderReport, row: &Row, advice: Option<&str>) -> Str
 }
 
 /// `h1 for darwin_arm64 added`, and the numbers of other hashes that were added or removed.
-fn hash_changes(report: &ProviderReport, row: &Row) -> Vec<String> {
-    let added: BTreeSet<&str> = row.hashes.added.iter().map(String::as_str).collect();
-    let packages = report.packages.iter().filter(|(_, package)| added.contains(package.h1.as_str()));
+fn hash_changes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
+    let added = &row.hashes.added;
+    let packages = report.packages.iter().filter(|(_, package)| added.contains(&package.h1));
     let platforms: Vec<String> = packages.clone().map(|(platform, _)| platform.to_string()).collect();
-    let named: BTreeSet<&str> = packages.map(|(_, package)| package.h1.as_str()).collect();
+    let named: BTreeSet<_> = packages.map(|(_, package)| &package.h1).collect();
     let mut parts = Vec::new();
     if !platforms.is_empty() {
         parts.push(format!("h1 for {} added", enumerate(&platforms)));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::provider::Hash;
 
 use super::coverage;
 use super::diff::{self, FileDiff, nothing_differs};
@@ -19,12 +20,12 @@ use super::verify::{Found, numbers};
 const LENGTH_LIMIT: usize = 60_000;
 
 /// A section for each file that differs, one for all files with the same changes, or one line if no file differs.
-pub(crate) fn render(files: &[FileDiff]) -> String {
+pub(crate) fn render(files: &[FileDiff<'_>]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
         return format!("{}.\n", nothing_differs(files));
     }
-    let table = |file: &FileDiff| diff::table(file, false).markdown(LENGTH_LIMIT);
+    let table = |file: &FileDiff<'_>| diff::table(file, false).markdown(LENGTH_LIMIT);
     let text = sections(&changed, |file| table(file) + &folded_hashes(file));
     if text.chars().count() <= LENGTH_LIMIT {
         return text;
@@ -34,7 +35,7 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 }
 
 /// The sections of files. Files with the same content share one.
-fn sections(files: &[&FileDiff], content: impl Fn(&FileDiff) -> String) -> String {
+fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) -> String {
     let groups = group_by(files.iter().map(|file| (content(file), code(&file.path.display().to_string()))));
     let section = |(content, paths): (String, Vec<String>)| match &paths[..] {
         [path] => format!("#### {path}\n\n{content}"),
@@ -86,7 +87,7 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
 }
 
 /// The added and removed hashes, folded.
-fn folded_hashes(file: &FileDiff) -> String {
+fn folded_hashes(file: &FileDiff<'_>) -> String {
     let (mut lines, mut total) = (String::new(), 0);
     for row in &file.rows {
         let (removed, added) = (&row.hashes.removed, &row.hashes.added);
@@ -96,7 +97,7 @@ fn folded_hashes(file: &FileDiff) -> String {
         total += removed.len() + added.len();
         // Each line starts with a sign, so that none can end the code block.
         let _ = writeln!(lines, "@@ {} @@", safe_line(&row.name));
-        let line = |sign: char, hash: &String| format!("{sign} {}\n", safe_line(hash));
+        let line = |sign: char, hash: &Hash| format!("{sign} {}\n", safe_line(hash.as_str()));
         lines.extend(removed.iter().map(|hash| line('-', hash)));
         lines.extend(added.iter().map(|hash| line('+', hash)));
     }

@@ -1,48 +1,52 @@
 //! An entry before and after: the row of every report, whether text, Markdown or JSON.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use provlock::lockfile::{EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove};
-use provlock::provider::{Dialect, Hash, HashScheme};
+use provlock::provider::{ConstraintList, Dialect, Hash, HashScheme, Version};
 use serde::Serialize;
 
+use super::json::AsText;
 use super::style::{Color, Symbol, numbers};
 
 /// One provider or module, before and after. Fields that are not for JSON are skipped.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Row {
+pub(crate) struct Row<'a> {
     /// The address without default parts of the dialect.
     #[serde(skip)]
     pub(crate) name: String,
     /// The full address of a provider, with the host; or the path of a module's calls.
-    pub(crate) address: String,
+    pub(crate) address: AsText<&'a dyn Display>,
     #[cfg_attr(test, schemars(with = "crate::cli::render::json::Action"))]
     pub(crate) action: EntryChange,
-    pub(crate) version: Change<String>,
+    pub(crate) version: Change<AsText<&'a Version>>,
     #[serde(skip)]
     pub(crate) version_change: Option<VersionMove>,
-    pub(crate) constraints: Change<String>,
+    pub(crate) constraints: Change<AsText<&'a ConstraintList>>,
     /// Source of a module in the configuration.
     #[serde(skip)]
-    pub(crate) source: Change<String>,
+    pub(crate) source: Change<&'a str>,
     /// The package of a module.
     #[serde(skip)]
-    pub(crate) package: Change<String>,
-    pub(crate) hashes: HashChange,
+    pub(crate) package: Change<&'a str>,
+    pub(crate) hashes: HashChange<'a>,
     #[serde(skip)]
     pub(crate) hash_counts: Change<HashCounts>,
     /// Whether hashes replaced others while the version stayed.
     #[serde(skip)]
     pub(crate) hashes_replaced: bool,
-    /// Text if hashes or a package were replaced under the same version: the release was replaced, or the file was
-    /// edited.
+    /// Number of replaced `zh:` hashes.
     #[serde(skip)]
-    pub(crate) replaced: Option<String>,
+    zh_replaced: Option<usize>,
+    /// Whether the same version in a registry, or the same source with its tag or branch, has a different package.
+    #[serde(skip)]
+    pub(crate) package_replaced: bool,
 }
 
 /// A value before and after; null without an entry.
-#[derive(Clone, Copy, Default, Serialize)]
+#[derive(Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
 pub(crate) struct Change<T> {
     pub(crate) old: Option<T>,
@@ -50,17 +54,13 @@ pub(crate) struct Change<T> {
 }
 
 /// The added and removed hashes.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_change", deny_unknown_fields))]
-pub(crate) struct HashChange {
-    #[cfg_attr(test, schemars(inner(regex(pattern = "^[^:]+:"))))]
-    pub(crate) added: Vec<String>,
-    #[cfg_attr(test, schemars(inner(regex(pattern = "^[^:]+:"))))]
-    pub(crate) removed: Vec<String>,
-    #[serde(skip)]
-    pub(crate) added_counts: HashCounts,
-    #[serde(skip)]
-    pub(crate) removed_counts: HashCounts,
+pub(crate) struct HashChange<'a> {
+    #[cfg_attr(test, schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:"))))]
+    pub(crate) added: BTreeSet<&'a Hash>,
+    #[cfg_attr(test, schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:"))))]
+    pub(crate) removed: BTreeSet<&'a Hash>,
 }
 
 /// Number of hashes of each scheme.
@@ -72,42 +72,53 @@ pub(crate) struct HashCounts {
     pub(crate) other: usize,
 }
 
-impl Row {
+impl<'a> Row<'a> {
     /// The row of a provider, with its short name in the dialect.
-    pub(crate) fn new(provider: &ProviderDiff, dialect: Dialect) -> Self {
-        let replaced = hashes_replaced(provider);
-        let constraints = Change::of(provider, |entry| Some(entry.constraints.to_string()));
-        Self { hashes_replaced: replaced.is_some(), replaced, constraints, ..Self::of(provider, dialect) }
+    pub(crate) fn new(provider: &'a ProviderDiff, dialect: Dialect) -> Self {
+        let constraints = Change::of(provider, |entry| Some(AsText(&entry.constraints)));
+        Self { constraints, ..Self::of(provider, dialect) }
     }
 
     /// The row of a module. Its version is the version in a registry.
-    pub(crate) fn of_module(module: &EntryDiff<LockedModule>) -> Self {
-        let (row, hashes) = (Self::of(module, Dialect::default()), hashes_replaced(module));
+    pub(crate) fn of_module(module: &'a EntryDiff<LockedModule>) -> Self {
         Self {
-            hashes_replaced: hashes.is_some(),
-            replaced: package_replaced(module).or(hashes),
-            constraints: Change::of(module, |entry| Some(entry.constraints.to_string())),
-            source: Change::of(module, |entry| Some(entry.source.clone())),
-            package: Change::of(module, |entry| Some(entry.package.clone())),
-            ..row
+            package_replaced: module.package_replaced(),
+            constraints: Change::of(module, |entry| Some(AsText(&entry.constraints))),
+            source: Change::of(module, |entry| Some(&*entry.source)),
+            package: Change::of(module, |entry| Some(&*entry.package)),
+            ..Self::of(module, Dialect::default())
         }
     }
 
-    fn of<T: EntryKind>(entry: &EntryDiff<T>, dialect: Dialect) -> Self {
+    fn of<T: EntryKind>(entry: &'a EntryDiff<T>, dialect: Dialect) -> Self {
+        let zh_replaced = entry.zh_replaced();
         Self {
             name: T::name(&entry.address, dialect),
-            address: entry.address.to_string(),
+            address: AsText(&entry.address),
             action: entry.change,
-            version: Change::of(entry, |entry| entry.version().map(ToString::to_string)),
+            version: Change::of(entry, |entry| entry.version().map(AsText)),
             version_change: entry.version_move(),
-            constraints: Change::default(),
-            source: Change::default(),
-            package: Change::default(),
-            hashes: HashChange::new(entry),
+            constraints: Change { old: None, new: None },
+            source: Change { old: None, new: None },
+            package: Change { old: None, new: None },
+            hashes: HashChange { added: entry.hashes_added(), removed: entry.hashes_removed() },
             hash_counts: Change::of(entry, |entry| Some(HashCounts::of(entry.hashes()))),
-            hashes_replaced: false,
-            replaced: None,
+            hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
+            zh_replaced: zh_replaced.filter(|_| !entry.hashes_replaced()),
+            package_replaced: false,
         }
+    }
+
+    /// Text if hashes or a package were replaced under the same version: the release was replaced, or the file was
+    /// edited.
+    pub(crate) fn replaced(&self) -> Option<String> {
+        if self.package_replaced {
+            let what = if self.version.old.is_some() { "version" } else { "source" };
+            return Some(format!("package replaced under the same {what}"));
+        }
+        let number = self.zh_replaced.map(|removed| format!("{removed} zh"));
+        let hashes = number.unwrap_or_else(|| "hashes".to_owned());
+        self.hashes_replaced.then(|| format!("{hashes} replaced under the same version"))
     }
 
     pub(crate) fn keeps_version(&self) -> bool {
@@ -116,9 +127,9 @@ impl Row {
 
     /// `5.60.0 → 5.82.2`, or the only version.
     pub(crate) fn versions(&self) -> String {
-        match (&self.version.old, &self.version.new) {
+        match (self.version.old, self.version.new) {
             (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-            (old, new) => new.clone().or_else(|| old.clone()).unwrap_or_default(),
+            (old, new) => new.or(old).map(|version| version.to_string()).unwrap_or_default(),
         }
     }
 
@@ -129,7 +140,8 @@ impl Row {
             (None, Some(new)) => return Some(new.to_string()),
             (_, None) => return None,
         };
-        let (added, removed) = (self.hashes.added_counts.by_scheme(), self.hashes.removed_counts.by_scheme());
+        let [added, removed] =
+            [&self.hashes.added, &self.hashes.removed].map(|hashes| HashCounts::of(hashes.iter().copied()).by_scheme());
         let numbers = old.by_scheme().into_iter().zip(new.by_scheme()).zip(added.into_iter().zip(removed));
         let changes = numbers.filter_map(|(((before, name), (after, _)), ((added, _), (removed, _)))| {
             if self.keeps_version() && added > 0 && removed > 0 {
@@ -154,21 +166,8 @@ pub(crate) fn symbol(action: EntryChange) -> Symbol {
 }
 
 impl<T> Change<T> {
-    fn of<E: EntryKind>(entry: &EntryDiff<E>, value: impl Fn(&E) -> Option<T>) -> Self {
+    fn of<'a, E: EntryKind>(entry: &'a EntryDiff<E>, value: impl Fn(&'a E) -> Option<T>) -> Self {
         Self { old: entry.old.as_deref().and_then(&value), new: entry.new.as_deref().and_then(&value) }
-    }
-}
-
-impl HashChange {
-    fn new<T: EntryKind>(entry: &EntryDiff<T>) -> Self {
-        let (added, removed) = (entry.hashes_added(), entry.hashes_removed());
-        let texts = |hashes: &BTreeSet<&Hash>| hashes.iter().map(|hash| hash.as_str().to_owned()).collect();
-        Self {
-            added: texts(&added),
-            removed: texts(&removed),
-            added_counts: HashCounts::of(added),
-            removed_counts: HashCounts::of(removed),
-        }
     }
 }
 
@@ -196,17 +195,4 @@ impl std::fmt::Display for HashCounts {
         let counts = numbers(self.by_scheme());
         f.write_str(if counts.is_empty() { "no hashes" } else { &counts })
     }
-}
-
-fn hashes_replaced<T: EntryKind>(entry: &EntryDiff<T>) -> Option<String> {
-    if entry.hashes_replaced() {
-        return Some("hashes replaced under the same version".to_owned());
-    }
-    entry.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
-}
-
-/// Whether a version in a registry, or a source with its tag or branch, has a different package now.
-fn package_replaced(module: &EntryDiff<LockedModule>) -> Option<String> {
-    let what = if module.old.as_ref()?.version.is_some() { "version" } else { "source" };
-    module.package_replaced().then(|| format!("package replaced under the same {what}"))
 }

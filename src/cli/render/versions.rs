@@ -1,35 +1,36 @@
 //! The output of `tree --recursive`: locked versions of providers and their root modules. Each version has a line, so
 //! that no line grows with the number of versions.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use provlock::project::LockedVersions;
-use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::safe_line;
-use super::json::{ProviderUse, VersionUse};
+use super::json::{AsText, ProviderUse, VersionUse};
 use super::style::count;
 use super::table::{Cell, Piece, Row, Table};
 
 /// The providers in the order of their addresses, each with its versions, the newest first.
-pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse> {
-    let one = |(version, roots): (&Version, &Vec<PathBuf>)| VersionUse::new(version, roots);
-    let of_provider = |(address, of): (&ProviderAddress, &BTreeMap<_, _>)| {
+pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
+    let mut uses = Vec::new();
+    for (address, of) in &versions.providers {
+        let paths = |roots: &'a [PathBuf]| roots.iter().map(|path| path.to_string_lossy()).collect();
+        let of = of.iter().rev();
+        let of = of.map(|(version, roots)| VersionUse { version: AsText(version), root_modules: paths(roots) });
         let name = address.short(versions.dialect);
-        ProviderUse { name, address: address.to_string(), versions: of.iter().rev().map(one).collect() }
-    };
-    versions.providers.iter().map(of_provider).collect()
+        uses.push(ProviderUse { name, address: AsText(address), versions: of.collect() });
+    }
+    uses
 }
 
 /// Every provider with its versions, and the root modules that lock each.
-pub(crate) fn table(uses: &[ProviderUse]) -> Table {
-    let row = |provider: &ProviderUse, index: usize, locked: &VersionUse| {
-        let roots = Piece::RootModules(locked.root_modules.clone());
-        let cells = vec![Cell::foreign(&provider.name), Cell::foreign(&locked.version), Cell::new([roots])];
+pub(crate) fn table(uses: &[ProviderUse<'_>]) -> Table {
+    let row = |provider: &ProviderUse<'_>, index: usize, locked: &VersionUse<'_>| {
+        let roots = Piece::RootModules(locked.root_modules.iter().map(ToString::to_string).collect());
+        let cells = vec![Cell::foreign(&provider.name), Cell::foreign(locked.version.to_string()), Cell::new([roots])];
         Row { cells, repeats: index > 0, ..Row::default() }
     };
-    let of_provider = |provider: &'_ ProviderUse| {
+    let of_provider = |provider: &'_ ProviderUse<'_>| {
         let versions = provider.versions.iter().enumerate();
         versions.map(|(index, locked)| row(provider, index, locked)).collect::<Vec<_>>()
     };
@@ -37,7 +38,7 @@ pub(crate) fn table(uses: &[ProviderUse]) -> Table {
 }
 
 /// The versions of providers, each with the root modules that lock it.
-pub(crate) fn places(uses: &[ProviderUse]) -> String {
+pub(crate) fn places(uses: &[ProviderUse<'_>]) -> String {
     let mut lines = Vec::new();
     for provider in uses {
         for VersionUse { version, root_modules } in &provider.versions {
@@ -50,7 +51,7 @@ pub(crate) fn places(uses: &[ProviderUse]) -> String {
 }
 
 /// `3 providers (1 in several versions) in 300 root modules; 2 root modules have no lock file`
-pub(crate) fn summary(versions: &LockedVersions, uses: &[ProviderUse], is_named: bool) -> String {
+pub(crate) fn summary(versions: &LockedVersions, uses: &[ProviderUse<'_>], is_named: bool) -> String {
     let mut roots: Vec<_> = uses.iter().flat_map(|found| &found.versions).flat_map(|of| &of.root_modules).collect();
     roots.sort();
     roots.dedup();

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::plan::UnconfirmedHashes;
 use provlock::project::{LockedRootModule, Report, RootModule, RootOutcome, Roots, Selection};
+use serde_json::value::RawValue;
 
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::hints::{self, Hint};
-use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots};
+use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots, raw};
 use crate::cli::render::lock::{KnownRows, LockedText, RootCounts, downloaded, lines, lines_of_many};
 use crate::cli::render::style::{count, counted};
 use crate::cli::render::upgrade::PlanText;
@@ -40,7 +41,7 @@ pub(crate) struct RootResult {
     pub(crate) plan: Option<PlanText>,
     /// Changes of lock files.
     pub(crate) files: Vec<FileChange>,
-    json: Option<Box<LockedRoot>>,
+    json: Option<Box<RawValue>>,
 }
 
 /// Content of a file before and after.
@@ -73,8 +74,8 @@ impl RootResult {
         let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
         let counts = locked.map(|locked| locked.outcome.counts).or(planned.map(|plan| plan.counts)).unwrap_or_default();
         let json = || match (locked, planned) {
-            (Some(locked), _) => Some(LockedRoot::new(locked)),
-            (None, plan) => plan.map(|plan| LockedRoot::planned(&prepared.root, plan)),
+            (Some(locked), _) => Some(raw(&LockedRoot::new(locked))),
+            (None, plan) => plan.map(|plan| raw(&LockedRoot::planned(&prepared.root, plan))),
         };
         let all = !kept.may_be_several || ui.stdout_style.verbose;
         Self {
@@ -85,7 +86,7 @@ impl RootResult {
             locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
             files: locked.filter(|_| kept.files).map(changes).unwrap_or_default(),
-            json: if ui.is_json() { json().map(Box::new) } else { None },
+            json: if ui.is_json() { json() } else { None },
         }
     }
 }

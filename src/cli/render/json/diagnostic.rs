@@ -1,11 +1,12 @@
 //! Errors, warnings and findings as JSON.
 
-use provlock::diagnostic::{Diagnostic, Location, Severity};
+use provlock::diagnostic::{self, Diagnostic, Location, Severity};
+use provlock::provider::ProviderAddress;
 use serde::Serialize;
 
 #[cfg(test)]
 use super::tests::schema;
-use super::values::{self, Place};
+use super::values::{AsText, Place};
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
 
@@ -42,31 +43,30 @@ struct Label {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "finding", extend("additionalProperties" = false)))]
-pub(crate) struct Finding {
+pub(crate) struct Finding<'a> {
     #[cfg_attr(test, schemars(with = "schema::Severity"))]
     severity: Severity,
     /// The addresses of the providers that the finding is about; may be empty.
-    providers: Vec<String>,
+    providers: Vec<AsText<&'a ProviderAddress>>,
     #[serde(flatten)]
     notice: Notice,
 }
 
 impl Notice {
     pub(crate) fn new(diagnostic: &Diagnostic, invocation: &Invocation) -> Self {
-        let diagnostic = &shown(diagnostic, invocation);
+        let diagnostic = shown(diagnostic, invocation);
         let place = diagnostic.labels.first().map(|label| &label.location);
         let (line, column) = place.map(Location::line_column).unzip();
-        let places = diagnostic.labels.iter();
-        let places = places.map(|label| Label { place: Place::from(&label.location), text: label.text.clone() });
+        let label = |diagnostic::Label { location, text }| Label { place: Place::from(&location), text };
         Self {
             code: diagnostic.code.as_str(),
-            message: diagnostic.message.clone(),
             notes: diagnostic.all_notes().collect(),
-            help: invocation.help(diagnostic),
-            file: place.map(|place| values::shown(place.path())),
+            help: invocation.help(&diagnostic),
+            file: place.map(|place| place.path().to_string_lossy().into_owned()),
             line,
             column,
-            places: places.collect(),
+            message: diagnostic.message,
+            places: diagnostic.labels.into_iter().map(label).collect(),
         }
     }
 
@@ -75,9 +75,9 @@ impl Notice {
     }
 }
 
-impl Finding {
-    pub(crate) fn new(finding: &Diagnostic, invocation: &Invocation) -> Self {
-        let providers = finding.providers.iter().map(ToString::to_string).collect();
+impl<'a> Finding<'a> {
+    pub(crate) fn new(finding: &'a Diagnostic, invocation: &Invocation) -> Self {
+        let providers = finding.providers.iter().map(AsText).collect();
         Self { severity: finding.severity, providers, notice: Notice::new(finding, invocation) }
     }
 }

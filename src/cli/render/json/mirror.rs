@@ -1,24 +1,27 @@
 //! Results of `mirror`, as JSON.
 
-use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage};
+use std::borrow::Cow;
+
+use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};
+use provlock::provider::{Platform, ProviderAddress, Version};
 use serde::Serialize;
 
 #[cfg(test)]
 use super::tests::schema;
-use super::values::shown;
+use super::values::AsText;
 
 /// A mirror that was filled.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror", deny_unknown_fields))]
-pub(crate) struct Mirror {
+pub(crate) struct Mirror<'a> {
     /// The directory, or `oci://` and the template of repositories.
-    directory: String,
+    directory: AsText<&'a MirrorTarget>,
     /// Whether anything was written; false with --dry-run, and if the mirror was up to date.
     written: bool,
     /// Packages in lock files, without packages among the errors.
-    packages: Vec<Package>,
+    packages: Vec<Package<'a>>,
     /// The files that no lock file names; empty without --prune.
-    removed: Vec<Removed>,
+    removed: Vec<Removed<'a>>,
     downloaded_bytes: u64,
     kept_bytes: u64,
     removed_bytes: u64,
@@ -27,14 +30,14 @@ pub(crate) struct Mirror {
 /// A package in a mirror.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirrored_package", deny_unknown_fields))]
-struct Package {
+struct Package<'a> {
     /// The full address, with the host.
-    address: String,
-    version: String,
+    address: AsText<&'a ProviderAddress>,
+    version: AsText<&'a Version>,
     #[cfg_attr(test, schemars(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$")))]
-    platform: String,
+    platform: AsText<&'a Platform>,
     /// In an OCI registry the address of the tag.
-    file: String,
+    file: Cow<'a, str>,
     #[cfg_attr(test, schemars(with = "schema::MirrorAction"))]
     action: MirrorAction,
     /// Size in bytes; null for a package that --dry-run did not download.
@@ -44,38 +47,33 @@ struct Package {
 /// A file that was removed, or would be.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "removed_file", deny_unknown_fields))]
-struct Removed {
-    file: String,
+struct Removed<'a> {
+    file: Cow<'a, str>,
     bytes: u64,
 }
 
-impl Mirror {
-    pub(crate) fn new(target: &MirrorTarget, mirrored: &Mirrored, is_dry_run: bool) -> Self {
-        let Mirrored { packages, removed, .. } = mirrored;
-        let is_kept = |package: &&MirroredPackage| package.action == MirrorAction::Kept;
-        let bytes = |package: &MirroredPackage| package.size.unwrap_or_default();
-        let has_changed = !removed.is_empty() || !packages.iter().all(|package| is_kept(&package));
-        Self {
-            directory: target.to_string(),
-            written: has_changed && !is_dry_run,
-            packages: packages.iter().map(Package::from).collect(),
-            removed: removed.iter().map(|file| Removed { file: shown(&file.path), bytes: file.size }).collect(),
-            downloaded_bytes: packages.iter().filter(|package| !is_kept(package)).map(bytes).sum(),
-            kept_bytes: packages.iter().filter(is_kept).map(bytes).sum(),
-            removed_bytes: removed.iter().map(|file| file.size).sum(),
-        }
-    }
-}
-
-impl From<&MirroredPackage> for Package {
-    fn from(MirroredPackage { package, path, action, size, .. }: &MirroredPackage) -> Self {
-        Self {
-            address: package.address.to_string(),
-            version: package.version.to_string(),
-            platform: package.platform.to_string(),
-            file: shown(path),
+impl<'a> Mirror<'a> {
+    pub(crate) fn new(target: &'a MirrorTarget, mirrored: &'a Mirrored, is_dry_run: bool) -> Self {
+        let (kept, fetched): (Vec<_>, Vec<_>) =
+            mirrored.packages.iter().partition(|package| package.action == MirrorAction::Kept);
+        let bytes = |packages: &[&MirroredPackage]| packages.iter().filter_map(|package| package.size).sum();
+        let package = |MirroredPackage { package, path, action, size, .. }: &'a MirroredPackage| Package {
+            address: AsText(&package.address),
+            version: AsText(&package.version),
+            platform: AsText(&package.platform),
+            file: path.to_string_lossy(),
             action: *action,
             bytes: *size,
+        };
+        let file = |RemovedFile { path, size }: &'a RemovedFile| Removed { file: path.to_string_lossy(), bytes: *size };
+        Self {
+            directory: AsText(target),
+            written: !is_dry_run && (!mirrored.removed.is_empty() || !fetched.is_empty()),
+            packages: mirrored.packages.iter().map(package).collect(),
+            removed: mirrored.removed.iter().map(file).collect(),
+            downloaded_bytes: bytes(&fetched),
+            kept_bytes: bytes(&kept),
+            removed_bytes: mirrored.removed.iter().map(|file| file.size).sum(),
         }
     }
 }

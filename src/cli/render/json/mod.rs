@@ -12,9 +12,10 @@ mod tree;
 mod values;
 
 pub(crate) use mirror::Mirror;
-pub(crate) use output::{DoneOrFailed, Roots, diff, document, verify};
+pub(crate) use output::{DoneOrFailed, Roots, diff, document, raw, verify};
 pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot};
 #[cfg(test)]
 pub(crate) use tests::schema::{Action, schema};
 pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};
+pub(crate) use values::AsText;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::counts::Counts;
@@ -47,6 +48,11 @@ pub(crate) fn document(
     format!("{object}\n")
 }
 
+/// Returns the JSON of a result that is printed after its sources are dropped.
+pub(crate) fn raw(result: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(result).expect("the keys of objects are texts")
+}
+
 /// The root modules of a result.
 #[derive(Serialize)]
 pub(crate) struct Roots<T> {
@@ -56,19 +62,19 @@ pub(crate) struct Roots<T> {
 /// Root module that was locked, upgraded or checked, or that failed.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum DoneOrFailed<T> {
+pub(crate) enum DoneOrFailed<'a, T> {
     Done(T),
-    Failed(FailedRoot),
+    Failed(FailedRoot<'a>),
 }
 
 /// Result of `verify`.
 #[derive(Serialize)]
-struct Verified {
+struct Verified<'a> {
     #[serde(flatten)]
-    roots: Roots<DoneOrFailed<VerifiedRoot>>,
+    roots: Roots<DoneOrFailed<'a, VerifiedRoot<'a>>>,
     counts: Counts,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Finding>,
+    findings: Vec<Finding<'a>>,
 }
 
 /// Returns the fields of `verify`: the root modules that were checked, and the ones that could not be checked.
@@ -89,16 +95,16 @@ pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }
 }
 
 /// Returns the output of `diff`. Replaced hashes are also among the warnings.
-pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
+pub(crate) fn diff(files: Vec<FileDiff<'_>>, mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
-    let roots = Roots { roots: files.iter().map(ComparedRoot::new).collect() };
+    let roots = Roots { roots: files.into_iter().map(ComparedRoot::from).collect() };
     document("diff", roots, &warnings, &[], invocation)
 }
 
-fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
+fn replaced_hashes(file: &FileDiff<'_>) -> impl Iterator<Item = Diagnostic> {
     file.rows.iter().filter_map(|row| {
-        let version = row.version.new.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced.as_ref()?);
+        let version = row.version.new.map(|version| format!(" {version}")).unwrap_or_default();
+        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced()?);
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
 }

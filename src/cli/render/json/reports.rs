@@ -2,37 +2,38 @@
 
 use provlock::diagnostic::Code;
 use provlock::packages;
-use provlock::provider::{OciRepository, PublicKey};
+use provlock::provider::{OciRepository, ProviderAddress, PublicKey, Version};
 use serde::Serialize;
 
+use super::values::AsText;
 use crate::cli::render::pages;
 
 /// Explanation of a code.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "explanation", deny_unknown_fields))]
 pub(crate) struct Explanation {
-    code: String,
+    code: &'static str,
     /// The meaning in a sentence.
-    summary: String,
+    summary: &'static str,
     /// The meaning and the next step, as a paragraph of Markdown.
-    page: String,
+    page: &'static str,
     /// How to suppress such a finding; null for errors that are not findings.
     suppression: Option<String>,
 }
 
 impl Explanation {
     pub(crate) fn new(code: Code) -> Self {
-        let (page, suppression) = (pages::page(code).to_owned(), pages::suppression(code));
-        Self { code: code.to_string(), summary: code.summary().to_owned(), page, suppression }
+        let (page, suppression) = (pages::page(code), pages::suppression(code));
+        Self { code: code.as_str(), summary: code.summary(), page, suppression }
     }
 }
 
 /// The settings file of a project.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "settings_file", deny_unknown_fields))]
-pub(crate) struct SettingsFile {
-    pub(crate) path: String,
-    pub(crate) text: String,
+pub(crate) struct SettingsFile<'a> {
+    pub(crate) path: &'static str,
+    pub(crate) text: &'a str,
     /// Whether the file was written; false with --dry-run.
     pub(crate) written: bool,
 }
@@ -40,35 +41,34 @@ pub(crate) struct SettingsFile {
 /// The published facts, and their location.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_facts", deny_unknown_fields))]
-pub(crate) struct PublishedFacts {
+pub(crate) struct PublishedFacts<'a> {
     /// `oci://HOST/PATH`
     place: String,
     /// The public key for the signatures.
-    public_key: String,
+    public_key: AsText<PublicKey>,
     /// Releases that are published now; failures are among the errors.
-    releases: Vec<PublishedRelease>,
+    releases: Vec<PublishedRelease<'a>>,
 }
 
 /// A release with published facts.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_release", deny_unknown_fields))]
-struct PublishedRelease {
-    address: String,
-    version: String,
+struct PublishedRelease<'a> {
+    address: AsText<&'a ProviderAddress>,
+    version: AsText<&'a Version>,
     /// Number of its packages that this machine knows.
     packages: usize,
     /// Whether the published facts have changed.
     changed: bool,
 }
 
-impl PublishedFacts {
-    pub(crate) fn new(repository: &OciRepository, key: PublicKey, releases: &[packages::PublishedRelease]) -> Self {
+impl<'a> PublishedFacts<'a> {
+    pub(crate) fn new(repository: &OciRepository, key: PublicKey, releases: &'a [packages::PublishedRelease]) -> Self {
         let releases = releases.iter().filter_map(|release| {
             let changed = *release.outcome.as_ref()?.as_ref().ok()?;
-            let (address, version) = (release.facts.address.to_string(), release.facts.version.to_string());
+            let (address, version) = (AsText(&release.facts.address), AsText(&release.facts.version));
             Some(PublishedRelease { address, version, packages: release.facts.packages.len(), changed })
         });
-        let place = format!("oci://{repository}");
-        Self { place, public_key: key.to_string(), releases: releases.collect() }
+        Self { place: format!("oci://{repository}"), public_key: AsText(key), releases: releases.collect() }
     }
 }

@@ -1,9 +1,10 @@
 //! Result of a root module or a lock file, as JSON.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::take;
 use std::path::Path;
 
+use jiff::Timestamp;
 use provlock::configuration::rewrite;
 use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
@@ -12,13 +13,13 @@ use provlock::project::{
     self, HoldingConstraint, InstalledModules, LockedRootModule, Move, PinnedModules, Prepared, RootModule, Subject,
     Suppressed, UpgradePlan,
 };
-use provlock::provider::{self, Dialect};
+use provlock::provider::{self, Dialect, Platform, ProviderAddress};
 use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
 #[cfg(test)]
 use super::tests::schema;
-use super::values::shown;
+use super::values::{AsText, Place};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row};
@@ -27,8 +28,8 @@ use crate::cli::render::upgrade::old_and_new;
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "pinned_root", deny_unknown_fields))]
-pub(crate) struct PinnedRoot {
-    path: String,
+pub(crate) struct PinnedRoot<'a> {
+    path: Cow<'a, str>,
     /// Whether a call was pinned, or would be.
     changed: bool,
     /// Whether the change was written.
@@ -40,10 +41,10 @@ pub(crate) struct PinnedRoot {
 /// A root module whose locked modules are installed.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "installed_root", deny_unknown_fields))]
-pub(crate) struct InstalledRoot {
-    path: String,
+pub(crate) struct InstalledRoot<'a> {
+    path: Cow<'a, str>,
     /// The paths of the calls whose package was installed, or would be with --check.
-    installed: Vec<String>,
+    installed: &'a [String],
     /// Number of packages that were installed as they are locked before.
     up_to_date: usize,
     /// Whether the directory is a Terragrunt unit. Terragrunt copies modules itself, so nothing is installed.
@@ -55,9 +56,9 @@ pub(crate) struct InstalledRoot {
 /// One root module.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "root", deny_unknown_fields))]
-pub(crate) struct LockedRoot {
-    path: String,
-    lock_file: String,
+pub(crate) struct LockedRoot<'a> {
+    path: Cow<'a, str>,
+    lock_file: Cow<'a, str>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// Whether the lock file changed, or would change.
@@ -65,16 +66,16 @@ pub(crate) struct LockedRoot {
     /// Whether the change was written.
     written: bool,
     /// Change of each provider; empty for upgrade --check, which checks no package.
-    providers: Vec<LockedProvider>,
+    providers: Vec<LockedProvider<'a>>,
     /// upgrade only: the versions of each selected provider.
     #[serde(skip_serializing_if = "Option::is_none")]
-    versions: Option<Vec<Versions>>,
+    versions: Option<Vec<Versions<'a>>>,
     /// Change of each locked module; omitted without locked modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    modules: Vec<ComparedModule>,
+    modules: Vec<ComparedModule<'a>>,
     /// upgrade only: the versions of the module of each selected call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    module_versions: Vec<ModuleVersions>,
+    module_versions: Vec<ModuleVersions<'a>>,
     /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     constraint_edits: Option<Vec<ConstraintEdit>>,
@@ -83,18 +84,18 @@ pub(crate) struct LockedRoot {
 /// One root module with its findings.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verified_root", deny_unknown_fields))]
-pub(crate) struct VerifiedRoot {
-    path: String,
+pub(crate) struct VerifiedRoot<'a> {
+    path: Cow<'a, str>,
     /// null without a lock file.
-    lock_file: Option<String>,
+    lock_file: Option<Cow<'a, str>>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// How the registries authenticate the locked release of each provider, by its full address; omitted if they were
     /// not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    authentications: BTreeMap<String, Authentication>,
+    authentications: BTreeMap<AsText<&'a ProviderAddress>, Authentication<'a>>,
     /// Findings in the order of the lock file, then of the other files.
-    findings: Vec<Finding>,
+    findings: Vec<Finding<'a>>,
     #[cfg_attr(test, schemars(with = "schema::Suppressed"))]
     suppressed: Suppressed,
 }
@@ -102,8 +103,8 @@ pub(crate) struct VerifiedRoot {
 /// One root module that could not be locked, upgraded or checked.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "failed_root", deny_unknown_fields))]
-pub(crate) struct FailedRoot {
-    path: String,
+pub(crate) struct FailedRoot<'a> {
+    path: Cow<'a, str>,
     /// Errors, which are also in the list of the whole run, each once.
     errors: Vec<Notice>,
 }
@@ -111,33 +112,33 @@ pub(crate) struct FailedRoot {
 /// Two versions of a lock file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "compared_root", deny_unknown_fields))]
-pub(crate) struct ComparedRoot {
+pub(crate) struct ComparedRoot<'a> {
     /// The directory of the lock file.
-    path: String,
-    lock_file: String,
+    path: Cow<'a, str>,
+    lock_file: Cow<'a, str>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// Whether an entry differs.
     changed: bool,
-    providers: Vec<ComparedProvider>,
+    providers: Vec<ComparedProvider<'a>>,
     /// Changes of a lock file of modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    modules: Vec<ComparedModule>,
+    modules: Vec<ComparedModule<'a>>,
 }
 
 /// Result of `lock` or `upgrade` for a provider.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "provider", extend("additionalProperties" = false)))]
-struct LockedProvider {
+struct LockedProvider<'a> {
     #[serde(flatten)]
-    row: Row,
+    row: Row<'a>,
     /// Whether the configuration requires the provider.
     required: bool,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$"))))]
-    platforms: Vec<String>,
+    platforms: Vec<AsText<&'a Platform>>,
     /// The authentication of the packages; null if no package was checked.
-    authentication: Option<Authentication>,
+    authentication: Option<Authentication<'a>>,
     /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only reported by the registry
     /// (--trust-registry). Hashes of other platforms that OpenTofu's registry reports are recorded in any case, and do
     /// not matter here.
@@ -147,13 +148,13 @@ struct LockedProvider {
 /// The authentication of packages.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication", deny_unknown_fields))]
-struct Authentication {
+struct Authentication<'a> {
     result: AuthenticationResult,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[0-9A-F]{16}$"))))]
-    key_ids: BTreeSet<String>,
+    key_ids: BTreeSet<&'a str>,
     /// The full fingerprints of these keys, for `[trust]`.
     #[cfg_attr(test, schemars(inner(regex(pattern = "^([0-9A-F]{40}|[0-9A-F]{64})$"))))]
-    fingerprints: BTreeSet<String>,
+    fingerprints: BTreeSet<&'a str>,
 }
 
 /// The means of the authentication.
@@ -171,9 +172,9 @@ enum AuthenticationResult {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "compared_provider", extend("additionalProperties" = false)))]
-struct ComparedProvider {
+struct ComparedProvider<'a> {
     #[serde(flatten)]
-    row: Row,
+    row: Row<'a>,
     /// Direction and size of the version change; null if the version is the same or missing.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     version_change: Option<VersionMove>,
@@ -187,14 +188,14 @@ struct ComparedProvider {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "compared_module", extend("additionalProperties" = false)))]
-struct ComparedModule {
+struct ComparedModule<'a> {
     /// The same fields as for a provider; the address is the path of the calls.
     #[serde(flatten)]
-    entry: ComparedProvider,
+    entry: ComparedProvider<'a>,
     /// The source in the configuration; null without an entry.
-    source: Change<String>,
+    source: Change<&'a str>,
     /// The package; null without an entry.
-    package: Change<String>,
+    package: Change<&'a str>,
     /// Whether the package changed under the same version or, without a version, under the same source.
     package_replaced: bool,
 }
@@ -202,30 +203,30 @@ struct ComparedModule {
 /// The versions of a selected provider.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "versions", deny_unknown_fields))]
-struct Versions {
+struct Versions<'a> {
     /// The full address, with the host.
-    address: String,
+    address: AsText<&'a ProviderAddress>,
     /// The locked version; null without an entry.
-    locked: Option<String>,
+    locked: Option<&'a str>,
     /// The chosen version.
-    allowed: String,
+    allowed: &'a str,
     /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
     /// version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
     /// The newest existing version.
-    newest: String,
+    newest: &'a str,
     /// Publication date of the chosen version; null if nothing changes or the date is unknown. The same applies to the
     /// next three fields.
-    published: Option<String>,
+    published: Option<AsText<Timestamp>>,
     /// Publication date of the newest version.
-    newest_published: Option<String>,
+    newest_published: Option<AsText<Timestamp>>,
     /// The page with the release notes of the chosen version.
     release_notes: Option<String>,
     /// The page with the changes since the locked version.
     comparison: Option<String>,
     /// The constraints that do not allow the newest version.
-    held_back_by: Vec<HoldingBack>,
+    held_back_by: Vec<HoldingBack<'a>>,
     /// Whether newer versions were skipped because of min-age.
     too_young: bool,
 }
@@ -233,23 +234,23 @@ struct Versions {
 /// The versions of the module of a call. In git these are tags, or the beginnings of commit IDs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "module_versions", deny_unknown_fields))]
-struct ModuleVersions {
+struct ModuleVersions<'a> {
     /// The path of the calls.
-    address: String,
+    address: &'a str,
     /// The source in the configuration.
-    source: String,
+    source: &'a str,
     /// The locked version; null without an entry.
-    locked: Option<String>,
+    locked: Option<&'a str>,
     /// The chosen version.
-    allowed: String,
+    allowed: &'a str,
     /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
     /// version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
     /// The newest existing version.
-    newest: String,
+    newest: &'a str,
     /// The constraints that do not allow the newest version, or the part of a source that specifies a different one.
-    held_back_by: Vec<HoldingBack>,
+    held_back_by: Vec<HoldingBack<'a>>,
     /// Whether newer versions were skipped because of min-age.
     too_young: bool,
 }
@@ -257,28 +258,26 @@ struct ModuleVersions {
 /// Constraints that do not allow the newest version.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "holding_back", deny_unknown_fields))]
-struct HoldingBack {
-    constraints: String,
-    file: String,
+struct HoldingBack<'a> {
+    constraints: &'a str,
+    file: Cow<'a, str>,
     /// Line number, from 1.
     line: usize,
 }
 
 /// A version constraint that was rewritten.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "constraint_edit", deny_unknown_fields))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "constraint_edit", extend("additionalProperties" = false)))]
 struct ConstraintEdit {
-    file: String,
-    /// Line number, from 1.
-    line: usize,
-    /// Column, from 1, in characters.
-    column: usize,
+    #[serde(flatten)]
+    place: Place,
     old: String,
     new: String,
 }
 
-impl LockedRoot {
-    pub(crate) fn new(locked: &LockedRootModule) -> Self {
+impl<'a> LockedRoot<'a> {
+    pub(crate) fn new(locked: &'a LockedRootModule) -> Self {
         let LockedRootModule {
             prepared: Prepared { root, .. }, outcome, module_changes, changed, written, plan, ..
         } = locked;
@@ -288,14 +287,14 @@ impl LockedRoot {
     }
 
     /// A forecast of `upgrade`.
-    pub(crate) fn planned(root: &RootModule, plan: &UpgradePlan) -> Self {
+    pub(crate) fn planned(root: &'a RootModule, plan: &'a UpgradePlan) -> Self {
         Self { changed: plan.has_changes(), ..Self::of(root, Some(plan)) }
     }
 
-    fn of(root: &RootModule, plan: Option<&UpgradePlan>) -> Self {
+    fn of(root: &'a RootModule, plan: Option<&'a UpgradePlan>) -> Self {
         Self {
-            path: shown(root.path()),
-            lock_file: shown(&root.lock_path),
+            path: root.path().to_string_lossy(),
+            lock_file: root.lock_path.to_string_lossy(),
             dialect: root.dialect,
             changed: false,
             written: false,
@@ -308,16 +307,15 @@ impl LockedRoot {
     }
 }
 
-impl VerifiedRoot {
-    pub(crate) fn new(root: &project::VerifiedRoot, invocation: &Invocation) -> Self {
+impl<'a> VerifiedRoot<'a> {
+    pub(crate) fn new(root: &'a project::VerifiedRoot, invocation: &Invocation) -> Self {
+        let authentications = root.authentications.iter();
         Self {
-            path: shown(&root.path),
-            lock_file: root.has_lock_file.then(|| shown(&root.lock_path)),
+            path: root.path.to_string_lossy(),
+            lock_file: root.has_lock_file.then(|| root.lock_path.to_string_lossy()),
             dialect: root.dialect,
-            authentications: root
-                .authentications
-                .iter()
-                .filter_map(|(address, found)| Some((address.to_string(), Authentication::of([found])?)))
+            authentications: authentications
+                .filter_map(|(address, found)| Some((AsText(address), Authentication::of([found])?)))
                 .collect(),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
             suppressed: root.suppressed,
@@ -325,11 +323,11 @@ impl VerifiedRoot {
     }
 }
 
-impl InstalledRoot {
-    pub(crate) fn new(path: &Path, modules: &InstalledModules) -> Self {
+impl<'a> InstalledRoot<'a> {
+    pub(crate) fn new(path: &'a Path, modules: &'a InstalledModules) -> Self {
         Self {
-            path: shown(path),
-            installed: modules.installed.clone(),
+            path: path.to_string_lossy(),
+            installed: &modules.installed,
             up_to_date: modules.kept,
             terragrunt_unit: modules.is_unit,
             list_written: modules.is_list_written,
@@ -337,52 +335,51 @@ impl InstalledRoot {
     }
 }
 
-impl PinnedRoot {
-    pub(crate) fn new(path: &Path, pinned: &PinnedModules, written: bool) -> Self {
+impl<'a> PinnedRoot<'a> {
+    pub(crate) fn new(path: &'a Path, pinned: &PinnedModules, written: bool) -> Self {
         let changed = !pinned.edits.is_empty();
         let edits = constraint_edits(&pinned.edits);
-        Self { path: shown(path), changed, written: changed && written, edits }
+        Self { path: path.to_string_lossy(), changed, written: changed && written, edits }
     }
 }
 
-impl FailedRoot {
-    pub(crate) fn new(path: &Path, errors: &[Diagnostic], invocation: &Invocation) -> Self {
-        Self { path: shown(path), errors: Notice::all(errors, invocation) }
+impl<'a> FailedRoot<'a> {
+    pub(crate) fn new(path: &'a Path, errors: &[Diagnostic], invocation: &Invocation) -> Self {
+        Self { path: path.to_string_lossy(), errors: Notice::all(errors, invocation) }
     }
 }
 
-impl ComparedRoot {
-    pub(crate) fn new(file: &FileDiff) -> Self {
+impl<'a> From<FileDiff<'a>> for ComparedRoot<'a> {
+    fn from(file: FileDiff<'a>) -> Self {
         let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let rows = file.rows.iter().cloned();
-        let is_of_modules = file.subject == "module";
-        let (modules, providers): (Vec<_>, Vec<_>) = rows.partition(|_| is_of_modules);
+        let (changed, is_of_modules) = (!file.is_empty(), file.subject == "module");
+        let (modules, providers): (Vec<_>, Vec<_>) = file.rows.into_iter().partition(|_| is_of_modules);
         Self {
-            path: shown(directory.unwrap_or(Path::new("."))),
-            lock_file: shown(&file.path),
+            path: directory.unwrap_or(Path::new(".")).to_string_lossy(),
+            lock_file: file.path.to_string_lossy(),
             dialect: file.dialect,
-            changed: !file.is_empty(),
+            changed,
             providers: providers.into_iter().map(ComparedProvider::from).collect(),
             modules: modules.into_iter().map(ComparedModule::from).collect(),
         }
     }
 }
 
-impl LockedProvider {
-    fn new(report: &ProviderReport, dialect: Dialect) -> Self {
+impl<'a> LockedProvider<'a> {
+    fn new(report: &'a ProviderReport, dialect: Dialect) -> Self {
         Self {
             row: Row::new(&report.difference, dialect),
             required: report.required,
-            platforms: report.packages.keys().map(ToString::to_string).collect(),
+            platforms: report.packages.keys().map(AsText).collect(),
             authentication: Authentication::of(report.packages.values().map(|package| &package.authentication)),
             trusted_registry: report.packages.values().any(|package| package.is_reported()),
         }
     }
 }
 
-impl Authentication {
+impl<'a> Authentication<'a> {
     /// Returns `None` if no package was checked.
-    fn of<'a>(packages: impl IntoIterator<Item = &'a provider::Authentication>) -> Option<Self> {
+    fn of(packages: impl IntoIterator<Item = &'a provider::Authentication>) -> Option<Self> {
         let mut packages = packages.into_iter().peekable();
         let result = match packages.peek()? {
             provider::Authentication::Signed { .. } => AuthenticationResult::Signed,
@@ -390,8 +387,8 @@ impl Authentication {
             provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
             provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
         };
-        let key = |package: &provider::Authentication| match package {
-            provider::Authentication::Signed { key_id, fingerprint } => Some((key_id.clone(), fingerprint.clone())),
+        let key = |package: &'a provider::Authentication| match package {
+            provider::Authentication::Signed { key_id, fingerprint } => Some((&**key_id, &**fingerprint)),
             _ => None,
         };
         let (key_ids, fingerprints) = packages.filter_map(key).unzip();
@@ -399,37 +396,35 @@ impl Authentication {
     }
 }
 
-impl From<Row> for ComparedProvider {
-    fn from(row: Row) -> Self {
-        let (version_change, hashes_replaced) = (row.version_change, row.hashes_replaced);
-        Self { version_change, hash_counts: row.hash_counts, hashes_replaced, row }
+impl<'a> From<Row<'a>> for ComparedProvider<'a> {
+    fn from(row: Row<'a>) -> Self {
+        let Row { version_change, hash_counts, hashes_replaced, .. } = row;
+        Self { row, version_change, hash_counts, hashes_replaced }
     }
 }
 
-impl From<Row> for ComparedModule {
-    fn from(mut row: Row) -> Self {
-        let (source, package) = (take(&mut row.source), take(&mut row.package));
-        let stayed = source.old == source.new && row.keeps_version();
-        let package_replaced = stayed && package.old.is_some() && package.new.is_some() && package.old != package.new;
+impl<'a> From<Row<'a>> for ComparedModule<'a> {
+    fn from(row: Row<'a>) -> Self {
+        let Row { source, package, package_replaced, .. } = row;
         Self { source, package, package_replaced, entry: row.into() }
     }
 }
 
-impl Versions {
+impl<'a> Versions<'a> {
     /// Versions of a provider.
-    fn of(planned: &Move) -> Option<Self> {
+    fn of(planned: &'a Move) -> Option<Self> {
         let Subject::Provider(address) = &planned.subject else { return None };
         let Move { locked, selected, releases, .. } = planned;
         let (repository, version) = (releases.repository.as_ref(), selected.version.as_ref());
         let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
         Some(Self {
-            address: address.to_string(),
-            locked: locked.as_ref().map(|locked| locked.text.clone()),
-            allowed: selected.text.clone(),
+            address: AsText(address),
+            locked: locked.as_ref().map(|locked| &*locked.text),
+            allowed: &selected.text,
             change: change(planned),
-            newest: planned.newest.text.clone(),
-            published: releases.published.as_ref().map(ToString::to_string),
-            newest_published: releases.newest_published.as_ref().map(ToString::to_string),
+            newest: &planned.newest.text,
+            published: releases.published.map(AsText),
+            newest_published: releases.newest_published.map(AsText),
             release_notes: repository.zip(version).map(|(repository, version)| repository.release_notes(version)),
             comparison: repository
                 .zip(locked_version.zip(version))
@@ -440,17 +435,17 @@ impl Versions {
     }
 }
 
-impl ModuleVersions {
+impl<'a> ModuleVersions<'a> {
     /// Versions of the module of a call.
-    fn of(planned: &Move) -> Option<Self> {
+    fn of(planned: &'a Move) -> Option<Self> {
         let Subject::Module { key, source } = &planned.subject else { return None };
         Some(Self {
-            address: key.clone(),
-            source: source.clone(),
-            locked: planned.locked.as_ref().map(|locked| locked.text.clone()),
-            allowed: planned.selected.text.clone(),
+            address: key,
+            source,
+            locked: planned.locked.as_ref().map(|locked| &*locked.text),
+            allowed: &planned.selected.text,
             change: change(planned),
-            newest: planned.newest.text.clone(),
+            newest: &planned.newest.text,
             held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
             too_young: is_too_young(planned),
         })
@@ -465,17 +460,16 @@ fn is_too_young(planned: &Move) -> bool {
     matches!(planned.skipped, Some(SkipReason::TooYoung | SkipReason::AgeNotKnown))
 }
 
-impl From<&HoldingConstraint> for HoldingBack {
-    fn from(HoldingConstraint { text, location, .. }: &HoldingConstraint) -> Self {
-        Self { constraints: text.clone(), file: shown(location.path()), line: location.line_column().0 }
+impl<'a> From<&'a HoldingConstraint> for HoldingBack<'a> {
+    fn from(HoldingConstraint { text, location, .. }: &'a HoldingConstraint) -> Self {
+        Self { constraints: text, file: location.path().to_string_lossy(), line: location.line_column().0 }
     }
 }
 
 fn constraint_edits(edits: &[rewrite::ConstraintEdit]) -> Vec<ConstraintEdit> {
     let edit = |edit: &rewrite::ConstraintEdit| {
-        let (line, column) = edit.location.line_column();
         let [old, new] = old_and_new(edit);
-        ConstraintEdit { file: shown(edit.location.path()), line, column, old, new }
+        ConstraintEdit { place: Place::from(&edit.location), old, new }
     };
     edits.iter().map(edit).collect()
 }

@@ -1,13 +1,18 @@
-//! Paths and positions as JSON.
+//! Values and positions as JSON.
 
-use std::path::Path;
+use std::fmt::Display;
 
 use provlock::diagnostic::Location;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-/// A path as text; bytes that JSON cannot represent are replaced.
-pub(crate) fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// A value that is serialized as its text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+pub(crate) struct AsText<T>(pub(crate) T);
+
+impl<T: Display> Serialize for AsText<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
 }
 
 /// A position in a file.
@@ -24,6 +29,6 @@ pub(crate) struct Place {
 impl From<&Location> for Place {
     fn from(location: &Location) -> Self {
         let (line, column) = location.line_column();
-        Self { file: shown(location.path()), line, column }
+        Self { file: location.path().to_string_lossy().into_owned(), line, column }
     }
 }

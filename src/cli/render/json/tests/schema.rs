@@ -17,12 +17,13 @@ use crate::cli::render::json::output::SCHEMA;
 use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
 use crate::cli::render::json::root::{ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot};
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
+use crate::cli::render::json::values::AsText;
 
 /// Every command prints one object on stdout. The number in `schema` increases when a field is removed or changes its
 /// meaning; new fields do not increase it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Output of provlock --json", deny_unknown_fields)]
-struct AnyOutput {
+struct AnyOutput<'a> {
     #[schemars(extend("const" = SCHEMA))]
     schema: u32,
     #[schemars(with = "CommandName")]
@@ -32,25 +33,43 @@ struct AnyOutput {
     explanations: Vec<Explanation>,
     /// `init`: the settings file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    settings: Option<SettingsFile>,
+    settings: Option<SettingsFile<'a>>,
     /// `mirror`: the mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mirror: Option<Mirror>,
+    mirror: Option<Mirror<'a>>,
     /// `cache push`: the published facts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    published: Option<PublishedFacts>,
-    roots: Vec<Root>,
+    published: Option<PublishedFacts<'a>>,
+    roots: Vec<Root<'a>>,
     /// `tree --recursive`: the locked versions, with their root modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    providers: Vec<ProviderUse>,
+    providers: Vec<ProviderUse<'a>>,
     /// `verify`: numbers of root modules that were checked and not checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
     /// `verify`: findings about no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Finding>,
+    findings: Vec<Finding<'a>>,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
+}
+
+impl<T> JsonSchema for AsText<T> {
+    fn inline_schema() -> bool {
+        String::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        String::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
 }
 
 /// The command that printed the result.
@@ -79,14 +98,14 @@ impl JsonSchema for CommandName {
 #[serde(untagged)]
 #[schemars(rename = "any_root")]
 #[expect(dead_code, reason = "stands for the roots of each command")]
-enum Root {
-    Locked(LockedRoot),
-    Verified(VerifiedRoot),
-    Compared(ComparedRoot),
-    Failed(FailedRoot),
-    Tree(TreeRoot),
-    Installed(InstalledRoot),
-    Pinned(PinnedRoot),
+enum Root<'a> {
+    Locked(LockedRoot<'a>),
+    Verified(VerifiedRoot<'a>),
+    Compared(ComparedRoot<'a>),
+    Failed(FailedRoot<'a>),
+    Tree(TreeRoot<'a>),
+    Installed(InstalledRoot<'a>),
+    Pinned(PinnedRoot<'a>),
 }
 
 /// The tool that a lock file is for.
