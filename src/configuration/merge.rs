@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::diagnostic::{Code, Diagnostic, Location, Merged};
+use crate::diagnostic::{Code, Collector, Diagnostic, Location};
 use crate::provider::ConstraintList;
 
 use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource};
@@ -29,7 +29,7 @@ pub(super) struct MergedFiles {
     pub(super) backend: Option<Backend>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
-    pub(super) diagnostics: Merged,
+    pub(super) diagnostics: Collector,
     /// Number of blocks and entries in all files.
     count: usize,
 }

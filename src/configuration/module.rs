@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Merged, Result, SourceFile};
+use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Label, Location, Result, SourceFile};
 use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::local::{self, is_local};
@@ -278,7 +278,7 @@ impl Module {
         name: &str,
         dialect: Dialect,
         location: &Location,
-        errors: &mut Merged,
+        errors: &mut Collector,
     ) -> Option<ProviderAddress> {
         let known = self.local_names.get(name).cloned();
         let address = known.map_or_else(|| decode::implied(name, dialect, location), Ok);
@@ -290,7 +290,7 @@ impl Module {
         &self,
         blocks: Vec<ProviderBlock>,
         dialect: Dialect,
-        errors: &mut Merged,
+        errors: &mut Collector,
     ) -> Vec<(ProviderAddress, Declaration)> {
         let resolve = |block: ProviderBlock| {
             Some((self.address(&block.local_name, dialect, &block.label, errors)?, block.declaration))
@@ -305,7 +305,7 @@ impl Module {
         resources: &Table<Resource>,
         imports: &[Import],
         dialect: Dialect,
-        errors: &mut Merged,
+        errors: &mut Collector,
     ) {
         let mut known: BTreeSet<_> = self.found.iter().map(|(address, _)| address.clone()).collect();
         let mut names: BTreeMap<_, _> =

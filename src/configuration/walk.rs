@@ -17,7 +17,7 @@ use super::origin::Origin;
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
+use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
@@ -78,7 +78,7 @@ pub(super) struct Walk<'a> {
     pub(super) missing: MissingModules,
     /// Missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
-    pub(super) errors: Merged,
+    pub(super) errors: Collector,
 }
 
 /// The result of one pass over a configuration.
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
             found: Requirements::default(),
             missing: MissingModules::default(),
             wanted: HashSet::new(),
-            errors: Merged::default(),
+            errors: Collector::default(),
         }
     }
 

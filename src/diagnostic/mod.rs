@@ -1,16 +1,16 @@
 //! Messages for the user about an input: a code, a message, locations and the next step.
 
 mod code;
+mod collector;
 mod diagnostics;
-mod merged;
 mod message;
 mod remedy;
 mod source_file;
 pub mod words;
 
 pub use code::{Code, Needs, Rule, Severity, Threat};
+pub(crate) use collector::Collector;
 pub use diagnostics::{Diagnostics, Result};
-pub(crate) use merged::Merged;
 pub use message::{Diagnostic, Label, RootModules};
 pub use remedy::{Help, HelpPart, LockRemedy, Remedy, UpgradeRemedy};
 pub use source_file::{Location, SourceFile};

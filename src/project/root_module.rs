@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::roots::FoundRoot;
 use super::unit::TerragruntUnit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result, Severity};
+use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, Severity};
 use crate::lockfile::{self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -237,10 +237,16 @@ impl RootModule {
     }
 }
 
-/// A lock file with its warnings, or the errors in it.
+/// A lock file with its warnings, one for all entries with the same, or the errors in it.
 fn usable<T: EntryKind>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
     match lock_file {
-        Some(lock_file) => Ok((lock_file, diagnostics)),
+        Some(lock_file) => {
+            let mut warnings = Collector::default();
+            for warning in diagnostics {
+                warnings.merge(warning);
+            }
+            Ok((lock_file, warnings.into_diagnostics().into_iter().collect()))
+        }
         None => Err(diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect()),
     }
 }

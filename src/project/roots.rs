@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::coverage::{Coverage, DirectoryKind};
 use crate::configuration::terragrunt;
-use crate::diagnostic::{Diagnostic, Diagnostics, Merged};
+use crate::diagnostic::{Collector, Diagnostic, Diagnostics};
 
 /// Root modules that a user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl FoundRoot {
 
     /// Limits the diagnostics of the root module: the more root modules there are, the fewer are kept of each.
     pub(super) fn truncate(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Diagnostics {
-        let mut truncated = Merged::of_one_of(self.list_length);
+        let mut truncated = Collector::for_one_of(self.list_length);
         truncated.extend(diagnostics);
         truncated.into_diagnostics()
     }

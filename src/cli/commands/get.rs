@@ -1,12 +1,11 @@
 //! `get`: installs the modules that lock files record.
 
 use clap::Args;
-use provlock::diagnostic::Diagnostics;
 use provlock::diagnostic::words::few;
 use provlock::project::{GetOptions, InstalledModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
-use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{InstalledRoot, Roots};
 use crate::cli::render::style::{count, group_by};
@@ -68,9 +67,9 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings: Diagnostics = done.iter().flat_map(|(_, installed)| &installed.warnings).cloned().collect();
-    let warnings = warnings.merged();
-    ui.warn(&warnings);
+    let warnings = done.iter().flat_map(|(path, installed)| installed.warnings.iter().map(|one| (Some(&**path), one)));
+    let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
+    ui.warn(&by_cause(warnings.clone(), many, all));
     let texts = done.iter().enumerate().map(|(index, (path, installed))| {
         // With `-v`, each root module has a line of its own.
         ((summary(installed, *check), ui.stderr_style.verbose.then_some(index)), path.display())
@@ -78,10 +77,10 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     for ((summary, _), paths) in group_by(texts) {
         ui.status(&if roots.may_be_several() { format!("{}: {summary}", few(paths)) } else { summary });
     }
-    let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
-    ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
+    ui.error(&by_cause(failed.iter().map(|(path, error)| (Some(&**path), error)), many, all));
     let roots_done = done.iter().map(|(path, installed)| InstalledRoot::new(path, installed)).collect();
-    let errors: Vec<_> = failed.iter().map(|(_, error)| error.clone()).collect();
+    let warnings = without_repetition(warnings.map(|(_, warning)| warning));
+    let errors = without_repetition(failed.iter().map(|(_, error)| error));
     ui.print_json(Roots { roots: roots_done }, &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && done.iter().any(|(_, installed)| installed.differed())))
 }

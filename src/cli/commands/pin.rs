@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use provlock::configuration::rewrite::{self, FileRewrite};
-use provlock::diagnostic::Diagnostics;
 use provlock::project::{PinOptions, PinnedModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{PinnedRoot, Roots};
 use crate::cli::render::style::count;
@@ -72,12 +72,13 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings: Diagnostics = done.iter().flat_map(|(_, pinned)| &pinned.warnings).cloned().collect();
-    let warnings = warnings.merged();
-    ui.warn(&warnings);
+    let warnings = done.iter().flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
+    let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
+    ui.warn(&by_cause(warnings.clone(), many, all));
     let number = show(&done, arguments, ui);
-    let errors: Vec<_> = failed.into_iter().map(|(_, error)| error).collect();
-    ui.error(&errors);
+    ui.error(&by_cause(failed.iter().map(|(path, error)| (Some(&**path), error)), many, all));
+    let warnings = without_repetition(warnings.map(|(_, warning)| warning));
+    let errors = without_repetition(failed.iter().map(|(_, error)| error));
     let roots = done.iter().map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run)).collect();
     ui.print_json(Roots { roots }, &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))

@@ -54,12 +54,7 @@ pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<Many<'_>>
 /// The findings with at least this severity, each cause once.
 pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
     let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
-    let findings = findings.filter(|(_, finding)| finding.severity >= least);
-    match many {
-        Some(many) => by_cause(findings, Some(many), all),
-        // The findings of one root module share no cause with others.
-        None => findings.map(|(_, finding)| finding.clone()).collect(),
-    }
+    by_cause(findings.filter(|(_, finding)| finding.severity >= least), many, all)
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each provider whose

@@ -11,7 +11,7 @@ use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Merged, Result};
+use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Result};
 use crate::lockfile::{self, Locks, ProviderDiff};
 use crate::packages::Packages;
 use crate::provider::{Dialect, Platform, ProviderAddress};
@@ -89,7 +89,7 @@ fn recorded(plan: &ProviderPlan<'_>, packages: Arc<Packages>, request: &LockRequ
 
 /// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
 fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Policy) -> Diagnostics {
-    let mut errors = Merged::default();
+    let mut errors = Collector::default();
     if policy.rules.is_empty() {
         return Diagnostics::default();
     }

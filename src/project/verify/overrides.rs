@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::mem::take;
 
 use super::audited_root::{VerifiedRoot, is_about_address, is_new};
-use crate::diagnostic::{Code, Diagnostic, Merged};
+use crate::diagnostic::{Code, Collector, Diagnostic};
 use crate::settings::Levels;
 
 impl VerifiedRoot {
@@ -21,7 +21,7 @@ impl VerifiedRoot {
         self.not_shared = not_shared.filter_map(|finding| self.reported(finding, caller)).collect();
         let findings = take(&mut self.findings).into_iter();
         let findings = findings.filter_map(|finding| self.reported(finding, caller)).collect();
-        let mut merged = Merged::of_one_of(one_of);
+        let mut merged = Collector::for_one_of(one_of);
         for finding in without_consequences(findings) {
             if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
         }

@@ -1,4 +1,4 @@
-//! Merges many diagnostics into few, because the author of a file decides how many errors it contains.
+//! Collects diagnostics up to a limit, because the author of a file decides how many errors it contains.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,26 @@ use super::code::{Code, Severity};
 use super::diagnostics::{Diagnostics, Result};
 use super::message::Diagnostic;
 
-/// How many diagnostics of one weight and code are kept, and how many places and providers of one diagnostic. The
-/// others are counted.
+/// Maximum number of positions and of providers of a diagnostic.
 const MOST: usize = 1000;
 
-/// How many diagnostics of one weight and code are kept of all root modules of a run, and of each of very many.
-const MOST_OF_ROOTS: usize = 5_000;
-const MOST_OF_SMALL_PART: usize = 10;
+/// Returns the maximum number of diagnostics of one severity and code that are kept of each root module. The others are
+/// counted.
+///
+/// | root modules in the run | of each |
+/// | --- | --- |
+/// | up to 5 | 1,000 |
+/// | 6 to 499 | 5,000 divided by their number |
+/// | 500 or more | 10 |
+fn limit(roots: usize) -> usize {
+    (5_000 / roots.max(1)).clamp(10, MOST)
+}
 
-/// Collects diagnostics, and counts those past a limit.
-#[derive(Debug)]
-pub(crate) struct Merged {
-    /// Maximum number of diagnostics of one weight and code.
-    most: usize,
+/// Collects diagnostics, and counts the ones past a limit.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    /// Number of root modules in the run; 0 is treated as 1.
+    roots: usize,
     kept: Vec<Diagnostic>,
     /// Number of omitted positions of the diagnostic at an index.
     more_places: HashMap<usize, usize>,
@@ -37,34 +44,10 @@ struct OfCode {
     last: usize,
 }
 
-impl Diagnostics {
-    /// Merges diagnostics that differ only in their locations and providers.
-    #[must_use]
-    pub fn merged(self) -> Self {
-        let mut merged = Merged::default();
-        self.into_iter().for_each(|diagnostic| merged.merge(diagnostic));
-        merged.into_diagnostics()
-    }
-}
-
-impl Default for Merged {
-    fn default() -> Self {
-        Self::of_one_of(1)
-    }
-}
-
-impl Merged {
-    /// A list for one of so many root modules: the more there are, the fewer of each are kept.
-    pub(crate) fn of_one_of(roots: usize) -> Self {
-        let most = (MOST_OF_ROOTS / roots.max(1)).clamp(MOST_OF_SMALL_PART, MOST);
-        Self {
-            most,
-            kept: Vec::new(),
-            more_places: HashMap::new(),
-            known: HashMap::new(),
-            codes: HashMap::new(),
-            added: 0,
-        }
+impl Collector {
+    /// A collector for a root module of a run with this number of them.
+    pub(crate) fn for_one_of(roots: usize) -> Self {
+        Self { roots, ..Self::default() }
     }
 
     /// Adds a diagnostic.
@@ -72,7 +55,7 @@ impl Merged {
         self.added += 1;
         let of_code = self.codes.entry((diagnostic.code, diagnostic.severity)).or_default();
         of_code.left_out += std::mem::take(&mut diagnostic.left_out);
-        if of_code.kept == self.most {
+        if of_code.kept == limit(self.roots) {
             of_code.left_out += 1;
             return;
         }
@@ -109,7 +92,7 @@ impl Merged {
         }
     }
 
-    /// How many diagnostics were added.
+    /// Number of diagnostics that were added.
     pub(crate) fn added(&self) -> usize {
         self.added
     }
@@ -123,7 +106,7 @@ impl Merged {
         self.kept.iter()
     }
 
-    /// The diagnostics in the order in which they were added, with how many more there were.
+    /// Returns the diagnostics in the order in which they were added, with the numbers of omitted ones.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
         for (index, more) in self.more_places {
             self.kept[index].notes.push(format!("{more} more positions are omitted"));
@@ -142,7 +125,7 @@ impl Merged {
     }
 }
 
-impl Extend<Diagnostic> for Merged {
+impl Extend<Diagnostic> for Collector {
     fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
         diagnostics.into_iter().for_each(|diagnostic| self.push(diagnostic));
     }
@@ -161,7 +144,7 @@ mod tests {
             diagnostic.providers.push(ProviderAddress::parse("acme/a", Dialect::Tofu).unwrap());
             diagnostic
         };
-        let mut merged = Merged::default();
+        let mut merged = Collector::default();
         for line in 0..5_000 {
             let place = Location::of_file(std::path::Path::new(&format!("{line}.tf")));
             merged.merge(about("the same").at(place, ""));
@@ -181,12 +164,12 @@ mod tests {
         let notes: Vec<_> = found.last().into_iter().flat_map(Diagnostic::all_notes).collect();
         assert_eq!(notes, ["4000 more of this kind are omitted"]);
         // Diagnostics that were omitted before are counted, too.
-        let mut again = Merged::default();
+        let mut again = Collector::default();
         again.extend(found.iter().chain(found.iter()).cloned());
         assert_eq!(again.added(), 4 * MOST);
         assert_eq!(left_out(&again.into_diagnostics()), [2 * 4001 + MOST, 2 * 4000 + MOST]);
         for (roots, most) in [(1, MOST), (5, MOST), (100, 50), (100_000, 10)] {
-            let mut of_one = Merged::of_one_of(roots);
+            let mut of_one = Collector::for_one_of(roots);
             of_one.extend(found.iter().cloned());
             let of_one = of_one.into_diagnostics();
             assert_eq!(of_one.len(), 2 * most, "{roots}");
