@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     Login(login::LoginArgs),
     Logout(login::LogoutArgs),
-    Cache(cache::CacheArgs),
+    Cache(cache::CacheCommand),
     Completions(completions::CompletionsArgs),
 }
 

@@ -96,7 +96,7 @@ fn show(done: &[(PathBuf, PinnedModules)], arguments: &PinArgs, ui: &Ui) -> usiz
             ui.print_change(path, Some(old), new);
         }
     } else {
-        ui.status_lines(&edited.iter().map(upgrade::Edited::text).collect::<Vec<_>>());
+        ui.status_lines(&edited.iter().map(upgrade::EditText::text).collect::<Vec<_>>());
     }
     let verb = if arguments.check || arguments.dry_run { "Would pin" } else { "Pinned" };
     ui.status(&match edited.len() {

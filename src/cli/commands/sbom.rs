@@ -12,7 +12,7 @@ use crate::cli::args::{CacheArgs, ModuleArgs, OutputFormat, RootArgs};
 use crate::cli::git;
 use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::sbom::snapshot::{Commit, snapshot};
+use crate::cli::render::sbom::snapshot::{Submission, snapshot};
 use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
 use crate::cli::render::verify::RepositoryPaths;
 use crate::cli::run::outcome::Outcome;
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let bill = Bill::new(name, time(&environment)?, &materials, &repository_paths, &environment.secrets);
     ui.print(&match format {
         OutputFormat::Spdx => spdx::document(&bill),
-        OutputFormat::GithubSnapshot => snapshot(&bill, &commit(directory, &environment)?),
+        OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),
         _ => cyclonedx::document(&bill),
     });
     Ok(Outcome::Done)
@@ -94,8 +94,8 @@ fn time(environment: &Environment) -> Result<Option<Timestamp>> {
     Ok(Some(time.ok_or_else(|| Diagnostic::error(Code::InvalidArgument, message()))?))
 }
 
-/// The commit of the running workflow, or else the checked out commit.
-fn commit(directory: &Path, environment: &Environment) -> Result<Commit> {
+/// Returns the commit and the job of the running workflow, or else the checked out commit.
+fn submission(directory: &Path, environment: &Environment) -> Result<Submission> {
     let variable = |name| environment.variable(name).map(str::to_owned);
     let (sha, reference) = match variable("GITHUB_SHA").zip(variable("GITHUB_REF")) {
         Some((sha, reference)) => (Some(sha), Some(reference)),
@@ -107,7 +107,7 @@ fn commit(directory: &Path, environment: &Environment) -> Result<Commit> {
         return Err(error.help("check out a branch, or set GITHUB_SHA and GITHUB_REF").into());
     };
     let workflow = variable("GITHUB_WORKFLOW").zip(variable("GITHUB_JOB"));
-    Ok(Commit {
+    Ok(Submission {
         sha,
         reference,
         job: variable("GITHUB_RUN_ID").unwrap_or_else(|| "local".to_owned()),

@@ -159,7 +159,7 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
         }
         None => results.plans().filter(|_| options.plan_only).flat_map(|(_, plan)| &plan.summary).cloned().collect(),
     };
-    let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::Edited::text).collect();
+    let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::EditText::text).collect();
     results.show(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
         ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));

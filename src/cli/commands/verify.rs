@@ -24,7 +24,7 @@ use crate::cli::render::coverage;
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::ProviderUse;
 use crate::cli::render::style::TextStyle;
-use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
+use crate::cli::render::verify::{self as text, RepositoryPaths, Verification};
 use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::run::base::set_base;
@@ -211,7 +211,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let checked: Vec<_> = verified.roots.into_iter().filter_map(|(_, result)| result.ok()).collect();
     let top = repository.as_ref().map(Repository::top);
     let report = Report {
-        found: Found {
+        found: Verification {
             roots: &checked,
             findings: &verified.findings,
             errors: &errors,
@@ -303,7 +303,7 @@ impl VerifyArgs {
 
 /// Report of a run.
 struct Report<'a> {
-    found: Found<'a>,
+    found: Verification<'a>,
     /// Selection and number of the root modules, if there may be several.
     many: Option<Many<'a>>,
     /// Whether the registries were asked.

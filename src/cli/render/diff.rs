@@ -8,9 +8,9 @@ use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{printable, printable_lines};
-use super::row::{HashCounts, Row, symbol};
+use super::row::{Row, SchemeCounts, symbol};
 use super::style::{Color, TextStyle, count, group_by, paint};
-use super::table::{self, ALARM, Cell, Piece, Table};
+use super::table::{ALARM, Cell, Piece, Table, TableRow};
 
 /// Entries of a lock file before and after.
 pub(crate) enum Entries {
@@ -69,7 +69,7 @@ pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
         let details = warning.into_iter().chain(changes(row).into_iter().map(Piece::Foreign));
         let details = details.chain(row.hash_changes().map(Piece::Own));
         let cells = vec![Cell::foreign(&row.name), Cell::foreign(row.versions()), Cell::new(step), Cell::new(details)];
-        table::Row { symbol: Some(symbol), cells, ..table::Row::default() }
+        TableRow { symbol: Some(symbol), cells, ..TableRow::default() }
     };
     let rows = file.rows.iter().filter(|row| all || row.action != EntryChange::Unchanged).map(row).collect();
     Table { header: vec![file.subject, "version", "change", "details"], rows }
@@ -110,7 +110,7 @@ fn changes(row: &Row<'_>) -> Vec<String> {
 pub(crate) fn summary<T: EntryKind>(locks: &LocksOf<T>) -> String {
     let mut text = String::new();
     for (address, entry) in locks {
-        let hashes = match HashCounts::of(entry.hashes()).to_string() {
+        let hashes = match SchemeCounts::of(entry.hashes()).to_string() {
             counts if entry.hashes().is_empty() => counts,
             counts => format!("{counts}  #{}", checksum(entry.hashes())),
         };

@@ -8,7 +8,7 @@ use provlock::diagnostic::{Code, Severity, Threat};
 use super::foreign::printable;
 use super::issue::Issue;
 use super::style::{count, enumerate};
-use super::verify::Found;
+use super::verify::Verification;
 
 /// Maximum number of annotations of a level that GitHub shows of a step; it drops the others
 /// (<https://docs.github.com/en/rest/checks/runs>).
@@ -16,7 +16,7 @@ const MOST_OF_A_LEVEL: usize = 10;
 
 /// Returns a line for each finding and each failure. If there are more than GitHub shows, returns the most severe ones
 /// and the number of the others.
-pub(crate) fn annotations(found: Found<'_>) -> String {
+pub(crate) fn annotations(found: Verification<'_>) -> String {
     let all = Issue::all(found);
     let (mut text, mut more) = (String::new(), Vec::new());
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -85,7 +85,7 @@ mod tests {
     use crate::cli::render::verify::tests::root;
 
     fn written(root: VerifiedRoot, errors: &[Diagnostic]) -> String {
-        annotations(Found {
+        annotations(Verification {
             roots: &[root],
             findings: &[],
             errors,

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::issue::Issue;
-use super::verify::Found;
+use super::verify::Verification;
 
 /// Returns an array with an object for each finding and each failure.
-pub(crate) fn report(found: Found<'_>) -> String {
+pub(crate) fn report(found: Verification<'_>) -> String {
     let mut equal_before = HashMap::new();
     let object = |issue: Issue| {
         let (code, path, description) =

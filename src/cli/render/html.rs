@@ -13,14 +13,14 @@ use super::issue::{Issue, Position};
 use super::json::ProviderUse;
 use super::style::count;
 use super::table::details;
-use super::verify::Found;
+use super::verify::Verification;
 use super::versions;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all its root modules.
-pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUse<'_>]) -> String {
+pub(crate) fn verify(causes: &[Diagnostic], found: Verification<'_>, uses: &[ProviderUse<'_>]) -> String {
     let invocation = found.invocation;
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
         let number = causes.iter().filter(|cause| cause.severity == severity).count();
@@ -33,7 +33,7 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUs
         causes => causes.iter().map(|cause| finding(cause, found)).collect(),
     };
     let body = format!(
-        "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
+        "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Verification</h2>\n{findings}\
          <h2>Locked versions</h2>\n{}",
         numbers.concat(),
         lines.collect::<String>(),
@@ -63,7 +63,7 @@ fn document(title: &str, body: &str) -> String {
 }
 
 /// Returns a finding with its positions, notes and help.
-fn finding(cause: &Diagnostic, found: Found<'_>) -> String {
+fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
     let invocation = found.invocation;
     let mut cause = cause.clone();
     let mut roots = String::new();

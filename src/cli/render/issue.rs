@@ -6,7 +6,7 @@ use provlock::diagnostic::{Code, Diagnostic, Label, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 
 use super::foreign::{capped, shown};
-use super::verify::Found;
+use super::verify::Verification;
 
 /// A finding, or a reason why something was not checked: without secrets, and with paths from the top of the
 /// repository.
@@ -33,7 +33,7 @@ pub(crate) struct Position {
 
 impl Issue {
     /// Findings and failures, in this order.
-    pub(crate) fn all(found: Found<'_>) -> Vec<Self> {
+    pub(crate) fn all(found: Verification<'_>) -> Vec<Self> {
         let findings = found.all().map(|(root, finding)| {
             // A finding about no root module is shown at the top of the repository.
             Self::new(finding, Some(root.map_or(Path::new("."), |root| &root.lock_path)), found)
@@ -46,7 +46,7 @@ impl Issue {
     }
 
     /// A finding. `file` is the position of a finding without a location.
-    pub(crate) fn new(finding: &Diagnostic, file: Option<&Path>, found: Found<'_>) -> Self {
+    pub(crate) fn new(finding: &Diagnostic, file: Option<&Path>, found: Verification<'_>) -> Self {
         let finding = shown(finding, found.invocation);
         let safe = |text: &str| capped(&found.invocation.secrets.redact(text));
         let position = |Label { location, text }: &Label| Position {

@@ -10,14 +10,14 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::foreign::{printable, printable_lines};
 use super::issue::{Issue, Position};
-use super::verify::Found;
+use super::verify::Verification;
 
 /// Element of a passed test with output.
 const PASSED: &str = "system-out";
 
 /// Returns a suite for each root module, with a test for each finding, or one test if there is none; and one suite for
 /// findings about no single root module and for failures. Warnings are passed tests with output.
-pub(crate) fn report(found: Found<'_>) -> String {
+pub(crate) fn report(found: Verification<'_>) -> String {
     let issue = |finding: &Diagnostic| Issue::new(finding, None, found);
     let of_roots = found.roots.iter().map(|root| (root.path.as_path(), root.findings.iter().map(issue).collect()));
     let failures = found.errors.iter().map(|error| Issue { is_failure: true, ..issue(error) });
@@ -42,7 +42,7 @@ fn element(issue: &Issue) -> &'static str {
     }
 }
 
-fn suite(writer: &mut Writer<Vec<u8>>, path: &Path, issues: &[Issue], found: Found<'_>) -> io::Result<()> {
+fn suite(writer: &mut Writer<Vec<u8>>, path: &Path, issues: &[Issue], found: Verification<'_>) -> io::Result<()> {
     let number = |name| issues.iter().filter(|issue| element(issue) == name).count().to_string();
     let name = printable(&found.path(path));
     let suite = writer.create_element("testsuite").with_attributes([

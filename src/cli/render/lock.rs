@@ -12,7 +12,7 @@ use provlock::project::{LockedRootModule, Move, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
 use super::json::AsText;
-use super::row::{HashCounts, Row, symbol};
+use super::row::{Row, SchemeCounts, symbol};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
 
 /// Text about a root module that was locked.
@@ -204,7 +204,7 @@ fn is_stale(report: &ProviderReport) -> bool {
 
 /// Number of platforms that an entry may cover.
 pub(crate) fn h1_count(report: &ProviderReport) -> usize {
-    report.difference.new.as_ref().map_or(0, |new| HashCounts::of(&new.hashes).h1)
+    report.difference.new.as_ref().map_or(0, |new| SchemeCounts::of(&new.hashes).h1)
 }
 
 /// Returns the platform of this machine if no platforms were requested and an entry covers only others.

@@ -12,9 +12,9 @@ use super::diff::{self, FileDiff, nothing_differs};
 use super::foreign::safe_line;
 use super::issue::Issue;
 use super::style::{count, group_by};
-use super::table::{Cell, Piece, Row, Table, code};
-use super::upgrade::{self, Edited, MoveGroup};
-use super::verify::{Found, numbers};
+use super::table::{Cell, Piece, Table, TableRow, code};
+use super::upgrade::{self, EditText, MoveGroup};
+use super::verify::{Verification, numbers};
 
 /// GitHub allows 65,536 characters in a comment; the folded hashes are omitted near that limit.
 const LENGTH_LIMIT: usize = 60_000;
@@ -45,7 +45,7 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
 }
 
 /// Returns the findings for the summary of a job.
-pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
+pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String {
     let row = |finding: &Diagnostic| {
         let issue = Issue::new(finding, None, found);
         let level = match issue.severity {
@@ -55,9 +55,9 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
         let position = issue.positions.first().map(|first| format!("{}:{}", first.path, first.start.0));
         let code = Piece::Foreign(issue.code.to_string());
         let text = Cell::new(issue.lines().into_iter().map(Piece::Foreign));
-        Row {
+        TableRow {
             cells: vec![Cell::new([level, code]), text, Cell::foreign(position.unwrap_or_default())],
-            ..Row::default()
+            ..TableRow::default()
         }
     };
     let numbers = numbers(&causes.iter().collect::<Vec<_>>());
@@ -74,12 +74,12 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
 
 /// Returns the description of a pull request: providers and modules that move and that are held back, and rewritten
 /// constraints. If `many`, the root modules are shown.
-pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: bool) -> String {
+pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<EditText>, many: bool) -> String {
     let is_moving = groups.iter().any(|group| !group.first.allowed().is_empty());
     let nothing = (!is_moving).then(|| "Nothing can move.\n".to_owned());
-    let row = |edit: &Edited| {
+    let row = |edit: &EditText| {
         let cells = [&edit.position(), &edit.old, &edit.new].map(Cell::foreign).into();
-        Row { cells, ..Row::default() }
+        TableRow { cells, ..TableRow::default() }
     };
     let edits = Table { header: vec!["constraint", "from", "to"], rows: edits.iter().map(row).collect() };
     let tables = upgrade::tables(groups, many).into_iter().chain(Some(edits).filter(|edits| !edits.rows.is_empty()));

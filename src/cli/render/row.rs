@@ -33,7 +33,7 @@ pub(crate) struct Row<'a> {
     pub(crate) package: Change<&'a str>,
     pub(crate) hashes: HashChange<'a>,
     #[serde(skip)]
-    pub(crate) hash_counts: Change<HashCounts>,
+    pub(crate) hash_counts: Change<SchemeCounts>,
     /// Whether hashes replaced others while the version stayed.
     #[serde(skip)]
     pub(crate) hashes_replaced: bool,
@@ -66,7 +66,7 @@ pub(crate) struct HashChange<'a> {
 /// Number of hashes of each scheme.
 #[derive(Clone, Copy, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
-pub(crate) struct HashCounts {
+pub(crate) struct SchemeCounts {
     pub(crate) h1: usize,
     pub(crate) zh: usize,
     pub(crate) other: usize,
@@ -102,7 +102,7 @@ impl<'a> Row<'a> {
             source: Change { old: None, new: None },
             package: Change { old: None, new: None },
             hashes: HashChange { added: entry.hashes_added(), removed: entry.hashes_removed() },
-            hash_counts: Change::of(entry, |entry| Some(HashCounts::of(entry.hashes()))),
+            hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
             hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
             zh_replaced: zh_replaced.filter(|_| !entry.hashes_replaced()),
             package_replaced: false,
@@ -140,8 +140,8 @@ impl<'a> Row<'a> {
             (None, Some(new)) => return Some(new.to_string()),
             (_, None) => return None,
         };
-        let [added, removed] =
-            [&self.hashes.added, &self.hashes.removed].map(|hashes| HashCounts::of(hashes.iter().copied()).by_scheme());
+        let [added, removed] = [&self.hashes.added, &self.hashes.removed]
+            .map(|hashes| SchemeCounts::of(hashes.iter().copied()).by_scheme());
         let numbers = old.by_scheme().into_iter().zip(new.by_scheme()).zip(added.into_iter().zip(removed));
         let changes = numbers.filter_map(|(((before, name), (after, _)), ((added, _), (removed, _)))| {
             if self.keeps_version() && added > 0 && removed > 0 {
@@ -171,7 +171,7 @@ impl<T> Change<T> {
     }
 }
 
-impl HashCounts {
+impl SchemeCounts {
     pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
         let mut counts = Self::default();
         for hash in hashes {
@@ -190,7 +190,7 @@ impl HashCounts {
 }
 
 /// `2 h1, 15 zh`
-impl std::fmt::Display for HashCounts {
+impl std::fmt::Display for SchemeCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let counts = numbers(self.by_scheme());
         f.write_str(if counts.is_empty() { "no hashes" } else { &counts })

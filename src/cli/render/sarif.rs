@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::issue::{Issue, Position};
 use super::pages;
-use super::verify::Found;
+use super::verify::Verification;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Returns a log with one run. A failure is a notification, and the run is then not successful.
-pub(crate) fn log(found: Found<'_>) -> String {
+pub(crate) fn log(found: Verification<'_>) -> String {
     let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found).into_iter().partition(|issue| issue.is_failure);
     let mut results: Vec<_> = findings.iter().map(result).collect();
     add_fingerprints(&mut results);

@@ -10,11 +10,11 @@ use super::style::{Color, Symbol, columns, count, symbol_rows};
 /// Rows below the names of their columns.
 pub(crate) struct Table {
     pub(crate) header: Vec<&'static str>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<TableRow>,
 }
 
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     pub(crate) symbol: Option<Symbol>,
     pub(crate) cells: Vec<Cell>,
     /// Whether the first cell repeats that of the row above.
@@ -125,7 +125,7 @@ impl Table {
         let mut lines = vec![beside.iter().map(|column| self.header[*column].to_owned()).collect::<Vec<_>>()];
         // Texts below each of the lines.
         let mut after = vec![Vec::new()];
-        for Row { cells, repeats, .. } in &self.rows {
+        for TableRow { cells, repeats, .. } in &self.rows {
             let height = beside.iter().map(|column| cells[*column].pieces.len()).max().unwrap_or_default().max(1);
             let text = |column: &usize, line| match column {
                 0 if *repeats => String::new(),
@@ -178,7 +178,7 @@ impl Table {
             }
             piece => escape(&piece.text()),
         };
-        let row = |row: &Row| {
+        let row = |row: &TableRow| {
             let class = if row.repeats { "other" } else { "first" };
             let cell = |cell: &Cell| cell.pieces.iter().map(piece).collect::<Vec<_>>().join("<br/>");
             let cells = row.cells.iter().map(cell).collect::<Vec<_>>().join("</td><td>");

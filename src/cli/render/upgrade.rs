@@ -12,11 +12,11 @@ use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::safe_line;
 use super::style::{count, counted, enumerate};
-use super::table::{self, Cell, Piece, Table};
+use super::table::{Cell, Piece, Table, TableRow};
 
 /// Text about the upgrade of a root module.
 pub(crate) struct PlanText {
-    rows: Vec<Row>,
+    rows: Vec<MoveText>,
     pub(crate) edits: Vec<ConstraintEdit>,
     /// Numbers of providers and modules that can move.
     pub(crate) summary: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) struct PlanText {
 }
 
 /// Versions of a provider or a module in one root module.
-pub(crate) struct Row {
+pub(crate) struct MoveText {
     pub(crate) name: String,
     /// The move without its constraints, whose locations would keep the texts of all files in memory.
     pub(crate) planned: Move,
@@ -41,8 +41,8 @@ struct HoldingText {
 
 /// Root modules in which a provider or a module can move, or is held back, in the same way.
 pub(crate) struct MoveGroup<'a> {
-    pub(crate) first: &'a Row,
-    all: Vec<(&'a Path, &'a Row)>,
+    pub(crate) first: &'a MoveText,
+    all: Vec<(&'a Path, &'a MoveText)>,
 }
 
 const RELEASED: &str = "released";
@@ -60,7 +60,7 @@ impl PlanText {
     pub(crate) fn new(root: &RootModule, plan: &UpgradePlan, all: bool) -> Self {
         let moves = plan.moves.iter().filter(|planned| all || planned.moves() || planned.is_held_back());
         Self {
-            rows: moves.map(|planned| Row::new(planned, root)).collect(),
+            rows: moves.map(|planned| MoveText::new(planned, root)).collect(),
             edits: plan.edits.clone(),
             summary: summary(plan),
             has_changes: plan.has_changes(),
@@ -135,7 +135,7 @@ fn drawn(tables: &[Table], width: usize) -> String {
 pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
     let groups = groups.iter().filter(|group| !group.first.planned.is_of_module() && !group.reasons().is_empty());
     let text = |group: &MoveGroup<'_>| {
-        let Row { name, planned, .. } = group.first;
+        let MoveText { name, planned, .. } = group.first;
         safe_line(&format!("{name} is held back from {} by {}", planned.newest.text, enumerate(group.reasons())))
     };
     groups.map(text).collect()
@@ -145,7 +145,7 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
 /// what is held back by constraints that can be rewritten. Also returns whether modules are among them.
 pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> Option<(String, bool)> {
     let rows = groups.iter().flat_map(|group| &group.all).map(|(_, row)| row);
-    let is_meant = |row: &&&Row| {
+    let is_meant = |row: &&&MoveText| {
         let is_constrained = !row.constraints.is_empty() && row.constraints.iter().all(|constraint| constraint.is_own);
         row.planned.is_held_back() && (is_constrained || !by_own_constraints)
     };
@@ -156,7 +156,7 @@ pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> O
     (!what.is_empty()).then_some((what, !modules.is_empty()))
 }
 
-impl Row {
+impl MoveText {
     fn new(planned: &Move, root: &RootModule) -> Self {
         let name = match &planned.subject {
             Subject::Provider(address) => address.short(root.dialect),
@@ -198,7 +198,7 @@ impl Row {
 impl MoveGroup<'_> {
     /// Providers with the version that they move to.
     pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
-        let address = |row: &Row| match &row.planned.subject {
+        let address = |row: &MoveText| match &row.planned.subject {
             Subject::Provider(address) => Some(address.clone()),
             Subject::Module { .. } => None,
         };
@@ -207,7 +207,7 @@ impl MoveGroup<'_> {
     }
 
     /// Name, versions, the change between them, and, if `with_roots`, the root modules.
-    fn row(&self, with_roots: bool) -> table::Row {
+    fn row(&self, with_roots: bool) -> TableRow {
         let Move { selected, newest, releases, .. } = &self.first.planned;
         let locked = || self.all.iter().filter_map(|(_, row)| row.planned.locked.as_ref());
         let (oldest, latest) = (locked().min(), locked().max());
@@ -234,7 +234,7 @@ impl MoveGroup<'_> {
         ];
         let reasons = Cell::new(self.reasons().into_iter().map(Piece::Foreign));
         let cells = cells.into_iter().chain(with_roots.then_some(roots)).chain([reasons]).collect();
-        table::Row { cells, ..table::Row::default() }
+        TableRow { cells, ..TableRow::default() }
     }
 
     /// Greatest change from a locked version to the chosen one, if one changes.
@@ -294,7 +294,7 @@ fn summary(plan: &UpgradePlan) -> Vec<String> {
 
 /// A rewritten constraint or source, in the order of the files.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edited {
+pub(crate) struct EditText {
     path: String,
     line: usize,
     start: usize,
@@ -302,7 +302,7 @@ pub(crate) struct Edited {
     pub(crate) new: String,
 }
 
-impl Edited {
+impl EditText {
     /// `main.tf:3`
     pub(crate) fn position(&self) -> String {
         format!("{}:{}", self.path, self.line)
@@ -314,11 +314,11 @@ impl Edited {
     }
 }
 
-pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = Edited> {
+pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
     edits.iter().map(|edit| {
         let [old, new] = old_and_new(edit);
         let (path, line) = (edit.location.path().display().to_string(), edit.location.line_column().0);
-        Edited { path, line, start: edit.location.span.start, old, new }
+        EditText { path, line, start: edit.location.span.start, old, new }
     })
 }
 

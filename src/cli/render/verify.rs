@@ -18,7 +18,7 @@ use super::style::{TextStyle, count, counted, enumerate};
 
 /// Findings and failures of a run, with the values that formats need.
 #[derive(Clone, Copy)]
-pub(crate) struct Found<'a> {
+pub(crate) struct Verification<'a> {
     pub(crate) roots: &'a [VerifiedRoot],
     /// Findings about no single root module.
     pub(crate) findings: &'a [Diagnostic],
@@ -30,7 +30,7 @@ pub(crate) struct Found<'a> {
     pub(crate) invocation: &'a Invocation,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Verification<'a> {
     /// All findings, each with its root module, if it is about one.
     pub(crate) fn all(self) -> impl Iterator<Item = (Option<&'a VerifiedRoot>, &'a Diagnostic)> {
         let of_roots =
@@ -46,13 +46,13 @@ impl<'a> Found<'a> {
 
 /// The findings of at least this severity as text, with a blank line after each; findings of many root modules by
 /// cause.
-pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<Many<'_>>, style: TextStyle) -> String {
+pub(crate) fn findings(found: Verification<'_>, least: Severity, many: Option<Many<'_>>, style: TextStyle) -> String {
     let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), found.invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// The findings with at least this severity, each cause once.
-pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+pub(crate) fn causes(found: Verification<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
     let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
     by_cause(findings.filter(|(_, finding)| finding.severity >= least), many, all)
 }
@@ -98,7 +98,7 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
-pub(crate) fn summary(found: Found<'_>) -> Option<String> {
+pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
     let files: BTreeSet<_> = found.all().filter_map(|(root, finding)| file(root, finding)).collect();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,

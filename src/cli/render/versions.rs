@@ -8,7 +8,7 @@ use provlock::project::LockedVersions;
 use super::foreign::safe_line;
 use super::json::{AsText, ProviderUse, VersionUse};
 use super::style::count;
-use super::table::{Cell, Piece, Row, Table};
+use super::table::{Cell, Piece, Table, TableRow};
 
 /// The providers in the order of their addresses, each with its versions, the newest first.
 pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
@@ -28,7 +28,7 @@ pub(crate) fn table(uses: &[ProviderUse<'_>]) -> Table {
     let row = |provider: &ProviderUse<'_>, index: usize, locked: &VersionUse<'_>| {
         let roots = Piece::RootModules(locked.root_modules.iter().map(ToString::to_string).collect());
         let cells = vec![Cell::foreign(&provider.name), Cell::foreign(locked.version.to_string()), Cell::new([roots])];
-        Row { cells, repeats: index > 0, ..Row::default() }
+        TableRow { cells, repeats: index > 0, ..TableRow::default() }
     };
     let of_provider = |provider: &'_ ProviderUse<'_>| {
         let versions = provider.versions.iter().enumerate();

@@ -20,7 +20,7 @@ use crate::cli::ui::Ui;
 #[derive(Args)]
 #[command(before_help = "Example: provlock cache clean")]
 #[command(mut_arg("cache_dir", |directory| directory.global(true)))]
-pub(crate) struct CacheArgs {
+pub(crate) struct CacheCommand {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -37,13 +37,13 @@ enum Action {
     Keygen(keygen::KeygenArgs),
 }
 
-impl CacheArgs {
+impl CacheCommand {
     pub(crate) fn has_json(&self) -> bool {
         matches!(self.action, Action::Push(_))
     }
 }
 
-pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &CacheCommand, ui: &Ui) -> Result<Outcome> {
     match &arguments.action {
         Action::Dir => ui.print(&format!("{}\n", directory(&arguments.directory, ui)?.display())),
         Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,

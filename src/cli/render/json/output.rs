@@ -14,7 +14,7 @@ use super::root::{ComparedRoot, FailedRoot, VerifiedRoot};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::verify::Found;
+use crate::cli::render::verify::Verification;
 
 /// The version of the schema. It increases when a field is removed or changes its meaning.
 pub(super) const SCHEMA: u32 = 1;
@@ -78,7 +78,7 @@ struct Verified<'a> {
 }
 
 /// Returns the fields of `verify`: the root modules that were checked, and the ones that could not be checked.
-pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }: Found<'_>) -> String {
+pub(crate) fn verify(Verification { roots, findings, errors, coverage, invocation, .. }: Verification<'_>) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {

@@ -22,7 +22,7 @@ use super::tests::schema;
 use super::values::{AsText, Place};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::row::{Change, HashCounts, Row};
+use crate::cli::render::row::{Change, Row, SchemeCounts};
 use crate::cli::render::upgrade::old_and_new;
 
 /// A root module whose calls of modules are pinned.
@@ -179,7 +179,7 @@ struct ComparedProvider<'a> {
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     version_change: Option<VersionMove>,
     /// Number of hashes by scheme before and after; null without an entry.
-    hash_counts: Change<HashCounts>,
+    hash_counts: Change<SchemeCounts>,
     /// Whether hashes were replaced while the version stayed.
     hashes_replaced: bool,
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::bill::{Bill, Root};
 
-/// Commit of a snapshot.
-pub(crate) struct Commit {
+/// A submitted snapshot: its commit, and the job that makes it.
+pub(crate) struct Submission {
     pub(crate) sha: String,
     /// The full name of a branch or tag.
     pub(crate) reference: String,
@@ -17,14 +17,14 @@ pub(crate) struct Commit {
 }
 
 /// The snapshot, with a manifest for each root module that has a lock file.
-pub(crate) fn snapshot(bill: &Bill, commit: &Commit) -> String {
+pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
     let manifests = bill.roots.iter().filter(|root| !root.all.is_empty());
     let manifests: Map<String, Value> = manifests.map(|root| (root.lock_path.clone(), manifest(root, bill))).collect();
     let snapshot = json!({
         "version": 0,
-        "sha": commit.sha,
-        "ref": commit.reference,
-        "job": { "id": commit.job, "correlator": commit.correlator },
+        "sha": submission.sha,
+        "ref": submission.reference,
+        "job": { "id": submission.job, "correlator": submission.correlator },
         "detector": { "name": "provlock", "version": env!("CARGO_PKG_VERSION"), "url": env!("CARGO_PKG_REPOSITORY") },
         "scanned": bill.time_to_the_second(),
         "manifests": manifests,
