@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
-use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule, LockedProvider};
+use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
 use provlock::project::{LockedRootModule, Move, UpgradePlan};
@@ -113,19 +113,11 @@ impl KnownRows {
 }
 
 impl ProviderRow {
-    /// Whether a report has the same row: its entries and packages are the same values in memory.
+    /// Whether a report has the same row: its entries are equal, and its packages are the same values in memory.
     fn is_for(&self, report: &ProviderReport) -> bool {
-        let is_same = |one: &Option<Arc<LockedProvider>>, other: &Option<Arc<LockedProvider>>| match (one, other) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
-        let (own, other) = (&self.report.difference, &report.difference);
-        is_same(&own.old, &other.old)
-            && is_same(&own.new, &other.new)
-            && own.change == other.change
-            && Arc::ptr_eq(&self.report.packages, &report.packages)
-            && self.report.required == report.required
-            && self.report.carried_over_from == report.carried_over_from
+        let ProviderReport { difference, required, carried_over_from, packages, .. } = &self.report;
+        (difference, required, carried_over_from) == (&report.difference, &report.required, &report.carried_over_from)
+            && Arc::ptr_eq(packages, &report.packages)
     }
 }
 

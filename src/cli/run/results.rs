@@ -73,10 +73,6 @@ impl RootResult {
         let of_plan = planned.into_iter().flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
         let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
         let counts = locked.map(|locked| locked.outcome.counts).or(planned.map(|plan| plan.counts)).unwrap_or_default();
-        let json = || match (locked, planned) {
-            (Some(locked), _) => Some(raw(&LockedRoot::new(locked))),
-            (None, plan) => plan.map(|plan| raw(&LockedRoot::planned(&prepared.root, plan))),
-        };
         let all = !kept.may_be_several || ui.stdout_style.verbose;
         Self {
             path: prepared.root.path().to_owned(),
@@ -86,7 +82,7 @@ impl RootResult {
             locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
             files: locked.filter(|_| kept.files).map(changes).unwrap_or_default(),
-            json: if ui.is_json() { json() } else { None },
+            json: ui.is_json().then(|| raw(&LockedRoot::new(outcome))),
         }
     }
 }

@@ -10,8 +10,7 @@ use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{ProviderReport, SkipReason};
 use provlock::project::{
-    self, HoldingConstraint, InstalledModules, LockedRootModule, Move, PinnedModules, Prepared, RootModule, Subject,
-    Suppressed, UpgradePlan,
+    self, HoldingConstraint, InstalledModules, Move, PinnedModules, RootOutcome, Subject, Suppressed,
 };
 use provlock::provider::{self, Dialect, Platform, ProviderAddress};
 use serde::Serialize;
@@ -277,29 +276,19 @@ struct ConstraintEdit {
 }
 
 impl<'a> LockedRoot<'a> {
-    pub(crate) fn new(locked: &'a LockedRootModule) -> Self {
-        let LockedRootModule {
-            prepared: Prepared { root, .. }, outcome, module_changes, changed, written, plan, ..
-        } = locked;
-        let providers = outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect();
-        let modules = module_changes.iter().map(|change| Row::of_module(change).into()).collect();
-        Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan.as_ref()) }
-    }
-
-    /// A forecast of `upgrade`.
-    pub(crate) fn planned(root: &'a RootModule, plan: &'a UpgradePlan) -> Self {
-        Self { changed: plan.has_changes(), ..Self::of(root, Some(plan)) }
-    }
-
-    fn of(root: &'a RootModule, plan: Option<&'a UpgradePlan>) -> Self {
+    pub(crate) fn new(outcome: &'a RootOutcome) -> Self {
+        let (root, plan, changed) = (&outcome.prepared().root, outcome.plan(), outcome.has_changes());
+        let locked = if let RootOutcome::Locked(locked) = outcome { Some(locked) } else { None };
+        let providers = locked.into_iter().flat_map(|locked| &locked.outcome.providers);
+        let modules = locked.into_iter().flat_map(|locked| &locked.module_changes);
         Self {
             path: root.path().to_string_lossy(),
             lock_file: root.lock_path.to_string_lossy(),
             dialect: root.dialect,
-            changed: false,
-            written: false,
-            providers: Vec::new(),
-            modules: Vec::new(),
+            changed,
+            written: changed && locked.is_some_and(|locked| locked.written),
+            providers: providers.map(|report| LockedProvider::new(report, root.dialect)).collect(),
+            modules: modules.map(|change| Row::of_module(change).into()).collect(),
             versions: plan.map(|plan| plan.moves.iter().filter_map(Versions::of).collect()),
             module_versions: plan.into_iter().flat_map(|plan| &plan.moves).filter_map(ModuleVersions::of).collect(),
             constraint_edits: plan.map(|plan| constraint_edits(&plan.edits)),
