@@ -76,6 +76,8 @@ type Resolver<'a, T> = &'a dyn Fn((&Path, Dialect), LockFileOf<T>, Vec<Conflict<
 struct Merge<'a, T: EntryKind> {
     dialect: Dialect,
     base: LocksOf<T>,
+    /// Whether `base` has all entries of the common ancestor.
+    is_base_complete: bool,
     ours: LockFileOf<T>,
     theirs: LockFileOf<T>,
     style: MarkerStyle,
@@ -84,7 +86,6 @@ struct Merge<'a, T: EntryKind> {
     target_bytes: Vec<u8>,
     /// Path of the file in messages.
     shown: &'a Path,
-    warnings: Vec<Diagnostic>,
     relock: Resolver<'a, T>,
 }
 
@@ -256,31 +257,16 @@ fn merge_three<T: EntryKind>(
     let merge = Merge {
         dialect,
         base: base_document.locks().clone(),
+        is_base_complete: true,
         ours: our_document,
         theirs: their_document,
         style,
         target: ours,
         target_bytes: our_bytes,
         shown,
-        warnings: Vec::new(),
         relock,
     };
     merge.finish(arguments.resolve.resolve)
-}
-
-/// A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever versions
-/// they contain: git, for example, merges the line of the version alone.
-fn mixed_releases<T: EntryKind>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
-    let difference = lockfile::diff::<T>(ours, theirs);
-    let mixed = difference.entries.iter().filter(|entry| entry.zh_replaced().is_some());
-    let warning = |entry: &EntryDiff<T>| {
-        let release = entry.new.as_ref().map(|entry| entry.release().into_owned()).unwrap_or_default();
-        let name = format!("{} {release}", T::name(&entry.address, dialect));
-        Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
-            .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
-            .help(Remedy::Verify { online: false, platforms: None })
-    };
-    mixed.map(warning).collect()
 }
 
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge driver.
@@ -321,46 +307,53 @@ fn repair<T: EntryKind>(
     // A base that is garbled or has conflicts of its own is ignored.
     let base =
         lock_file::<T>(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
-    let is_sure = base_is_complete && base.is_some();
-    let base = base.unwrap_or_default();
-    let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
-    let (target, target_bytes) = (file, bytes);
-    let merge = Merge { dialect, base, ours, theirs, style, target, target_bytes, shown, warnings, relock };
+    let is_base_complete = base_is_complete && base.is_some();
+    let (base, target, target_bytes) = (base.unwrap_or_default(), file, bytes);
+    let merge = Merge { dialect, base, is_base_complete, ours, theirs, style, target, target_bytes, shown, relock };
     merge.finish(arguments.resolve.resolve)
 }
 
-/// Without a common ancestor, it is unknown whether one side added an entry or the other removed it.
-fn one_sided<T: EntryKind>(
-    base: &LocksOf<T>,
-    ours: &LockFileOf<T>,
-    theirs: &LockFileOf<T>,
-    dialect: Dialect,
-) -> Vec<Diagnostic> {
-    let difference = lockfile::diff::<T>(ours.locks(), theirs.locks());
-    let is_one_sided = |entry: &&EntryDiff<T>| entry.old.is_none() || entry.new.is_none();
-    let one_sided = difference.entries.iter().filter(is_one_sided).filter(|e| !base.contains_key(&e.address));
-    let warning = |entry: &EntryDiff<T>| {
-        let side = if entry.new.is_none() { "ours" } else { "theirs" };
-        let name = T::name(&entry.address, dialect);
-        Diagnostic::warning(Code::MergeConflict, format!("only {side} has {name}; it was kept"))
-            .note("the conflict does not show whether one side added it or the other removed it")
-            .help(Help::text("if the configuration no longer requires it: ").and(prune::<T>()))
-    };
-    one_sided.map(warning).collect()
-}
-
 impl<T: EntryKind> Merge<'_, T> {
+    /// Returns warnings about entries that may be wrong although they merge.
+    fn doubts(&self) -> Vec<Diagnostic> {
+        let entries = lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries;
+        // Without a common ancestor, it is unknown whether one side added an entry or the other removed it.
+        let is_doubtful = |entry: &EntryDiff<T>| !self.is_base_complete && !self.base.contains_key(&entry.address);
+        let one_sided = entries.iter().filter(|entry| is_doubtful(entry)).filter_map(|entry| {
+            let side = match (&entry.old, &entry.new) {
+                (_, None) => "ours",
+                (None, _) => "theirs",
+                _ => return None,
+            };
+            let message = format!("only {side} has {}; it was kept", T::name(&entry.address, self.dialect));
+            let warning = Diagnostic::warning(Code::MergeConflict, message)
+                .note("the conflict does not show whether one side added it or the other removed it");
+            Some(warning.help(Help::text("if the configuration no longer requires it: ").and(prune::<T>())))
+        });
+        // A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever
+        // versions they contain: git, for example, merges the line of the version alone.
+        let mixed = entries.iter().filter(|entry| entry.zh_replaced().is_some()).map(|entry| {
+            let release = entry.new.as_ref().map(|entry| entry.release()).unwrap_or_default();
+            let name = T::name(&entry.address, self.dialect);
+            let message = format!("the two sides have different zh hashes of {name} {release}");
+            Diagnostic::warning(Code::HashesReplaced, message)
+                .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
+                .help(Remedy::Verify { online: false, platforms: None })
+        });
+        one_sided.chain(mixed).collect()
+    }
+
     /// Merges, writes and reports the result.
-    fn finish(mut self, is_requested: bool) -> Result<Report> {
-        self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
+    fn finish(self, is_requested: bool) -> Result<Report> {
+        let mut warnings = self.doubts();
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // After a failure the conflicts stay: a merge driver must not leave the file as if it had been merged.
         let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
         match self.resolve(&merged, is_requested) {
-            Ok(Some((resolved, warnings))) => {
+            Ok(Some((resolved, more))) => {
                 chosen = chosen_releases(&merged.conflicts, &resolved, self.dialect);
                 merged = resolved;
-                self.warnings.extend(warnings);
+                warnings.extend(more);
             }
             Ok(None) => {}
             Err(failure) => errors = diagnostics(failure),
@@ -382,7 +375,7 @@ impl<T: EntryKind> Merge<'_, T> {
             (chosen, Outcome::Found)
         };
         errors.extend(conflicts);
-        Ok(Report { warnings: self.warnings, errors, status, had_conflict: true, outcome })
+        Ok(Report { warnings, errors, status, had_conflict: true, outcome })
     }
 
     /// Locks the entries in conflict again, if that is requested.
