@@ -1,6 +1,7 @@
 //! Collects diagnostics up to a limit, because the author of a file decides how many errors it contains.
 
 use std::collections::HashMap;
+use std::mem::take;
 
 use super::code::{Code, Severity};
 use super::diagnostics::{Diagnostics, Result};
@@ -27,8 +28,6 @@ pub(crate) struct Collector {
     /// Number of root modules in the run; 0 is treated as 1.
     roots: usize,
     kept: Vec<Diagnostic>,
-    /// Number of omitted positions of the diagnostic at an index.
-    more_places: HashMap<usize, usize>,
     /// Index of a diagnostic that others may be merged with, by itself without positions and providers.
     known: HashMap<Diagnostic, usize>,
     codes: HashMap<(Code, Severity), OfCode>,
@@ -54,7 +53,7 @@ impl Collector {
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         self.added += 1;
         let of_code = self.codes.entry((diagnostic.code, diagnostic.severity)).or_default();
-        of_code.left_out += std::mem::take(&mut diagnostic.left_out);
+        of_code.left_out += take(&mut diagnostic.left_out);
         if of_code.kept == limit(self.roots) {
             of_code.left_out += 1;
             return;
@@ -66,21 +65,21 @@ impl Collector {
     /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and providers, these are added
     /// to it.
     pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
-        let (labels, providers) = (std::mem::take(&mut diagnostic.labels), std::mem::take(&mut diagnostic.providers));
-        let Some((kept, index)) =
-            self.known.get(&diagnostic).and_then(|index| Some((self.kept.get_mut(*index)?, *index)))
-        else {
+        let (labels, providers) = (take(&mut diagnostic.labels), take(&mut diagnostic.providers));
+        let more_labels = take(&mut diagnostic.more_labels);
+        let Some(kept) = self.known.get(&diagnostic).and_then(|index| self.kept.get_mut(*index)) else {
             let (key, index) = (diagnostic.clone(), self.kept.len());
-            self.push(Diagnostic { labels, providers, ..diagnostic });
+            self.push(Diagnostic { labels, providers, more_labels, ..diagnostic });
             if self.kept.len() > index {
                 self.known.insert(key, index);
             }
             return;
         };
         self.added += 1;
+        kept.more_labels += more_labels;
         for label in labels {
             if kept.labels.len() >= MOST {
-                *self.more_places.entry(index).or_default() += 1;
+                kept.more_labels += 1;
             } else if !kept.labels.contains(&label) {
                 kept.labels.push(label);
             }
@@ -108,9 +107,6 @@ impl Collector {
 
     /// Returns the diagnostics in the order in which they were added, with the numbers of omitted ones.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
-        for (index, more) in self.more_places {
-            self.kept[index].notes.push(format!("{more} more positions are omitted"));
-        }
         for OfCode { left_out, last, .. } in self.codes.values() {
             if let Some(kept) = self.kept.get_mut(*last) {
                 kept.left_out = *left_out;
@@ -155,8 +151,7 @@ mod tests {
         }
         let found = merged.into_diagnostics();
         assert_eq!(found.len(), 2 * MOST);
-        assert_eq!(found[0].notes, ["4000 more positions are omitted"]);
-        assert_eq!((found[0].labels.len(), found[0].left_out), (MOST, 0));
+        assert_eq!((found[0].labels.len(), found[0].more_labels, found[0].left_out), (MOST, 4000, 0));
         let left_out = |found: &Diagnostics| -> Vec<usize> {
             found.iter().map(|diagnostic| diagnostic.left_out).filter(|left_out| *left_out > 0).collect()
         };

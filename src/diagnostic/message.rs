@@ -62,6 +62,8 @@ pub struct Diagnostic {
     pub dialect: Option<Dialect>,
     /// The providers that it is about; empty when it is about none in particular.
     pub providers: Vec<ProviderAddress>,
+    /// Number of omitted positions.
+    pub more_labels: usize,
     /// Number of omitted diagnostics of its kind.
     pub left_out: usize,
 }
@@ -80,6 +82,7 @@ impl Diagnostic {
             root_modules: None,
             dialect: None,
             providers: Vec::new(),
+            more_labels: 0,
             left_out: 0,
         }
     }

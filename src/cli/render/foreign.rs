@@ -50,10 +50,10 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         notes: notes.iter().take(MOST_PARTS).map(|note| text(note)).collect(),
         ..diagnostic.clone()
     };
-    let labels = &diagnostic.labels;
-    for (number, what) in [(labels.len(), "place"), (notes.len(), "note")] {
+    let labels = diagnostic.labels.len() + diagnostic.more_labels;
+    for (number, what) in [(labels, "place"), (notes.len(), "note")] {
         if let Some(more @ 1..) = number.checked_sub(MOST_PARTS) {
-            shown.notes.push(format!("and {}", count(more, &format!("more {what}"))));
+            shown.notes.push(format!("{} omitted", count(more, &format!("more {what}"))));
         }
     }
     shown
@@ -266,6 +266,15 @@ mod tests {
     }
 
     #[test]
+    fn positions_omitted_here_or_before_are_one_number() {
+        let place = |line: usize| Location::of_file(format!("{line}.tf"));
+        let error =
+            (0..MOST_PARTS + 2).fold(Diagnostic::error(Code::Io, "no"), |error, line| error.at(place(line), ""));
+        let shown = shown(&Diagnostic { more_labels: 5, ..error }, &Invocation::new(None));
+        assert_eq!((shown.labels.len(), shown.notes), (MOST_PARTS, vec!["7 more places omitted".to_owned()]));
+    }
+
+    #[test]
     fn secrets_are_hidden_before_text_is_shortened() {
         let long = "a".repeat(LONGEST_TEXT - 3);
         let error = Diagnostic::error(Code::Io, format!("{long}s3cr3t-token {long}"));
@@ -275,7 +284,7 @@ mod tests {
         let shown = shown(&error, &invocation);
         assert!(!shown.message.contains("s3c") && shown.message.ends_with("more characters)"), "{}", shown.message);
         assert_eq!((shown.notes.len(), shown.notes[99].as_str()), (101, "my [redacted]"));
-        assert_eq!(shown.notes[100], "and 2 more notes");
+        assert_eq!(shown.notes[100], "2 more notes omitted");
         let mut value = serde_json::json!({ "a": ["s3cr3t-token", { "b": format!("{long}s3cr3t-token") }] });
         clean(&mut value, &secrets());
         assert_eq!(value["a"][0], "[redacted]");
