@@ -14,8 +14,8 @@ use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetAr
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
-use crate::cli::render::json::{ProviderUse, Roots as JsonRoots, TreeRoot, raw};
-use crate::cli::render::tree::{ProviderTree, text};
+use crate::cli::render::json::{ProviderUse, RequiredProvider, Roots as JsonRoots, TreeRoot, raw};
+use crate::cli::render::tree::text;
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
@@ -154,10 +154,10 @@ fn one(
     wanted.sort();
     wanted.dedup();
     let tree = |address| {
-        let tree = ProviderTree::new(address, &requirements, locks, module_lock_file.locks());
-        let signer =
-            tree.locked.filter(|_| with_signers).and_then(|version| session.remembered_signer(address, version));
-        ProviderTree { signer, ..tree }
+        let tree = RequiredProvider::new(address, &requirements, locks, module_lock_file.locks());
+        let version = tree.locked.filter(|_| with_signers);
+        let signed_by = version.and_then(|version| session.remembered_signer(address, version.0));
+        RequiredProvider { signed_by, ..tree }
     };
     let trees: Vec<_> = wanted.iter().map(tree).collect();
     Ok((text(&trees, root.dialect), raw(&TreeRoot::new(root, &trees))))

@@ -17,5 +17,5 @@ pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot};
 #[cfg(test)]
 pub(crate) use tests::schema::{Action, schema};
-pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};
-pub(crate) use values::AsText;
+pub(crate) use tree::{ProviderUse, RequiredProvider, RequiringModule, TreeRoot, VersionUse};
+pub(crate) use values::{AsText, Place};

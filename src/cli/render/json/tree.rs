@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use provlock::configuration::Requirer;
+use provlock::configuration::{Requirements, Requirer};
+use provlock::lockfile::{Locks, ModuleLocks};
 use provlock::project::RootModule;
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 use serde::Serialize;
@@ -10,7 +11,6 @@ use serde::Serialize;
 #[cfg(test)]
 use super::tests::schema;
 use super::values::{AsText, Place};
-use crate::cli::render::tree::ProviderTree;
 
 /// One root module with everything that it requires.
 #[derive(Serialize)]
@@ -21,43 +21,46 @@ pub(crate) struct TreeRoot<'a> {
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// The required or locked providers.
-    requirements: Vec<RequiredProvider<'a>>,
+    requirements: &'a [RequiredProvider<'a>],
 }
 
 /// A provider with the modules that require it.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "required_provider", deny_unknown_fields))]
-struct RequiredProvider<'a> {
+pub(crate) struct RequiredProvider<'a> {
     /// The full address, with the host.
-    address: AsText<&'a ProviderAddress>,
+    pub(crate) address: AsText<&'a ProviderAddress>,
     /// The locked version; null without an entry.
-    locked: Option<AsText<&'a Version>>,
+    pub(crate) locked: Option<AsText<&'a Version>>,
     /// The fingerprint of the key that signed that version, from an earlier run; omitted if it is not in the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
-    signed_by: Option<&'a str>,
+    pub(crate) signed_by: Option<String>,
     /// All constraints together; null if nothing requires the provider.
-    constraints: Option<AsText<&'a ConstraintList>>,
+    pub(crate) constraints: Option<AsText<&'a ConstraintList>>,
     /// The root module first, then each module after its caller.
-    required_by: Vec<RequiringModule<'a>>,
+    pub(crate) required_by: Vec<RequiringModule<'a>>,
 }
 
 /// A module that requires a provider.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "requiring_module", deny_unknown_fields))]
-struct RequiringModule<'a> {
+pub(crate) struct RequiringModule<'a> {
+    /// Number of the calls that lead to the module and are in the list, too.
+    #[serde(skip)]
+    pub(crate) depth: usize,
     /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null for the root
     /// module.
-    module: Option<&'a str>,
+    pub(crate) module: Option<&'a str>,
     /// The locked version of the module, or else its locked commit; null if it is not locked.
-    locked: Option<String>,
+    pub(crate) locked: Option<String>,
     /// Position of the call; null for the root module.
     called_at: Option<Place>,
     /// Position of the requirement; null if only modules that it calls require the provider.
-    required_at: Option<Place>,
+    pub(crate) required_at: Option<Place>,
     /// Its version constraints; null if there are none.
-    constraints: Option<AsText<&'a ConstraintList>>,
+    pub(crate) constraints: Option<AsText<&'a ConstraintList>>,
     /// Whether modules that it calls require the provider, and are listed at an earlier call of it.
-    repeated: bool,
+    pub(crate) repeated: bool,
 }
 
 /// A provider with its versions in the lock files of root modules.
@@ -83,31 +86,41 @@ pub(crate) struct VersionUse<'a> {
 }
 
 impl<'a> TreeRoot<'a> {
-    pub(crate) fn new(root: &'a RootModule, trees: &'a [ProviderTree<'_>]) -> Self {
-        let requirements = trees.iter().map(|tree| RequiredProvider {
-            address: AsText(tree.address),
-            locked: tree.locked.map(AsText),
-            signed_by: tree.signer.as_deref(),
-            constraints: tree.constraints.map(AsText),
-            required_by: tree.requirers.iter().map(|requirer| RequiringModule::new(tree, requirer)).collect(),
-        });
+    pub(crate) fn new(root: &'a RootModule, requirements: &'a [RequiredProvider<'a>]) -> Self {
+        let (path, lock_file) = (root.path().to_string_lossy(), root.lock_path.to_string_lossy());
+        Self { path, lock_file, dialect: root.dialect, requirements }
+    }
+}
+
+impl<'a> RequiredProvider<'a> {
+    pub(crate) fn new(
+        address: &'a ProviderAddress,
+        requirements: &'a Requirements,
+        locks: &'a Locks,
+        modules: &ModuleLocks,
+    ) -> Self {
+        let requirers = requirements.requirers(address).into_iter();
         Self {
-            path: root.path().to_string_lossy(),
-            lock_file: root.lock_path.to_string_lossy(),
-            dialect: root.dialect,
-            requirements: requirements.collect(),
+            address: AsText(address),
+            locked: locks.get(address).map(|locked| AsText(&locked.version)),
+            signed_by: None,
+            constraints: requirements.providers.get(address).map(|requirement| AsText(&requirement.constraints)),
+            required_by: requirers.map(|requirer| RequiringModule::new(&requirer, modules)).collect(),
         }
     }
 }
 
 impl<'a> RequiringModule<'a> {
-    fn new(tree: &ProviderTree<'_>, requirer: &Requirer<'a>) -> Self {
-        let declaration = requirer.declaration;
+    fn new(requirer: &Requirer<'a>, locks: &ModuleLocks) -> Self {
+        let (call, declaration) = (requirer.call, requirer.declaration);
+        let locked = call.and_then(|call| locks.get(&call.key));
+        let version = locked.and_then(|locked| locked.version.as_ref()).map(ToString::to_string);
         let constraints = declaration.map(|declaration| &declaration.constraints);
         Self {
-            module: requirer.call.map(|call| &*call.address),
-            locked: requirer.call.and_then(|call| tree.locked_module(call)),
-            called_at: requirer.call.map(|call| Place::from(&call.location)),
+            depth: requirer.depth,
+            module: call.map(|call| &*call.address),
+            locked: version.or_else(|| locked?.commit().map(str::to_owned)),
+            called_at: call.map(|call| Place::from(&call.location)),
             required_at: declaration.map(|declaration| Place::from(declaration.version_place())),
             constraints: constraints.filter(|constraints| !constraints.is_empty()).map(AsText),
             repeated: requirer.is_repeated,

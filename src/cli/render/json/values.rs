@@ -19,9 +19,9 @@ impl<T: Display> Serialize for AsText<T> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
 pub(crate) struct Place {
-    file: String,
+    pub(crate) file: String,
     /// Line number, from 1.
-    line: usize,
+    pub(crate) line: usize,
     /// Column, from 1, in characters.
     column: usize,
 }
