@@ -85,6 +85,11 @@ impl Pair {
         let content = [&self.new, &self.old].into_iter().find_map(|side| side.bytes.as_deref());
         lockfile::is_of_modules(&self.path, content.unwrap_or_default())
     }
+
+    /// Whether neither side has the file.
+    fn is_missing(&self) -> bool {
+        self.old.bytes.is_none() && self.new.bytes.is_none()
+    }
 }
 
 struct Side {
@@ -136,7 +141,7 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
         OutputFormat::Json => ui.print(&json::diff(files, warnings, &ui.invocation)),
         _ => {
             ui.print(&text::render(&files, ui.stdout_style));
-            if !differ && pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some()) {
+            if !differ && !pairs.iter().all(Pair::is_missing) {
                 ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
             }
         }
@@ -196,11 +201,10 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     };
     let revisions = Revisions::parse(&named)?;
     let pairs = revisions.pairs(what.recursive, ui)?;
-    let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
     if revisions.old.is_unborn {
         ui.status("HEAD has no commit yet: every lock file is compared with an empty one");
     }
-    if !pairs.iter().all(is_missing) {
+    if !pairs.iter().all(Pair::is_missing) {
         return Ok(pairs);
     }
     if !what.recursive {
@@ -271,18 +275,14 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
         Ok::<_, Diagnostics>(Side { name, bytes })
     };
     let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
-    let missing = |side: &Side| format!("there is no lock file {}", side.name.display());
-    match (&old.bytes, &new.bytes) {
-        (None, None) => {
-            let error = |side| Diagnostic::error(Code::LockFileMissing, missing(side));
-            return Err([&old, &new].into_iter().map(error).collect::<Diagnostics>().into());
-        }
-        (Some(_), Some(_)) => {}
-        (before, _) => {
-            let message = missing(if before.is_none() { &old } else { &new });
-            ui.warn(&[Diagnostic::warning(Code::LockFileMissing, message).note("it is treated as empty")]);
-        }
+    let missing = [&old, &new].into_iter().filter(|side| side.bytes.is_none());
+    let message = |side: &Side| format!("there is no lock file {}", side.name.display());
+    let errors: Diagnostics = missing.map(|side| Diagnostic::error(Code::LockFileMissing, message(side))).collect();
+    if errors.len() == 2 {
+        return Err(errors.into());
     }
+    let as_warning = |error: Diagnostic| Diagnostic { severity: Severity::Warning, ..error };
+    ui.warn(&errors.map(|error| as_warning(error).note("it is treated as empty")));
     Ok(Pair { path: new.name.clone(), old, new })
 }
 
@@ -413,8 +413,7 @@ impl Revisions {
             Ok(Pair { path, old, new })
         };
         let mut pairs = paths.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
-        let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
-        pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !is_missing(pair));
+        pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !pair.is_missing());
         // The lock file of providers comes first.
         pairs.sort_by_cached_key(|pair| {
             (pair.path.parent().map(Path::to_owned), pair.path.ends_with(MODULE_LOCK_FILE_NAME))
