@@ -9,8 +9,10 @@ use provlock::lockfile::{EntryKind as _, LockedModule, VersionMove};
 use provlock::project::plan::SkipReason;
 use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan};
 use provlock::provider::{ProviderAddress, Version};
+use serde::Serialize;
 
 use super::foreign::safe_line;
+use super::json::Place;
 use super::style::{count, counted, enumerate};
 use super::table::{Cell, Piece, Table, TableRow};
 
@@ -292,12 +294,13 @@ fn summary(plan: &UpgradePlan) -> Vec<String> {
     first.into_iter().chain(others.map(|(number, noun, verb)| format!("{} to {verb}", count(number, noun)))).collect()
 }
 
-/// A rewritten constraint or source, in the order of the files.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+/// A version constraint that was rewritten.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "constraint_edit", extend("additionalProperties" = false)))]
 pub(crate) struct EditText {
-    path: String,
-    line: usize,
-    start: usize,
+    #[serde(flatten)]
+    place: Place,
     pub(crate) old: String,
     pub(crate) new: String,
 }
@@ -305,7 +308,7 @@ pub(crate) struct EditText {
 impl EditText {
     /// `main.tf:3`
     pub(crate) fn position(&self) -> String {
-        format!("{}:{}", self.path, self.line)
+        format!("{}:{}", self.place.file, self.place.line)
     }
 
     /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`
@@ -316,17 +319,11 @@ impl EditText {
 
 pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
     edits.iter().map(|edit| {
-        let [old, new] = old_and_new(edit);
-        let (path, line) = (edit.location.path().display().to_string(), edit.location.line_column().0);
-        EditText { path, line, start: edit.location.span.start, old, new }
+        // The comment after a source is part of the edit, but not the closing quote before it.
+        let Location { file, span } = &edit.location;
+        let old = file.text.get(span.clone()).unwrap_or_default();
+        let quotes = usize::from(old.contains('"'));
+        let [old, new] = [old, edit.new.as_str()].map(|text| text.replacen('"', "", quotes));
+        EditText { place: Place::from(&edit.location), old, new }
     })
-}
-
-/// Returns the text before and after an edit. The comment after a source is part of the edit, but not the closing quote
-/// before it.
-pub(crate) fn old_and_new(edit: &ConstraintEdit) -> [String; 2] {
-    let Location { file, span } = &edit.location;
-    let old = file.text.get(span.clone()).unwrap_or_default();
-    let quotes = usize::from(old.contains('"'));
-    [old, edit.new.as_str()].map(|text| text.replacen('"', "", quotes))
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::Timestamp;
-use provlock::configuration::rewrite;
 use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{ProviderReport, SkipReason};
@@ -18,11 +17,11 @@ use serde::Serialize;
 use super::diagnostic::{Finding, Notice};
 #[cfg(test)]
 use super::tests::schema;
-use super::values::{AsText, Place};
+use super::values::AsText;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, Row, SchemeCounts};
-use crate::cli::render::upgrade::old_and_new;
+use crate::cli::render::upgrade::{EditText, edited};
 
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]
@@ -34,7 +33,7 @@ pub(crate) struct PinnedRoot<'a> {
     /// Whether the change was written.
     written: bool,
     /// The sources and version constraints that were rewritten, or would be.
-    edits: Vec<ConstraintEdit>,
+    edits: Vec<EditText>,
 }
 
 /// A root module whose locked modules are installed.
@@ -77,7 +76,7 @@ pub(crate) struct LockedRoot<'a> {
     module_versions: Vec<ModuleVersions<'a>>,
     /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    constraint_edits: Option<Vec<ConstraintEdit>>,
+    constraint_edits: Option<Vec<EditText>>,
 }
 
 /// One root module with its findings.
@@ -264,17 +263,6 @@ struct HoldingBack<'a> {
     line: usize,
 }
 
-/// A version constraint that was rewritten.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "constraint_edit", extend("additionalProperties" = false)))]
-struct ConstraintEdit {
-    #[serde(flatten)]
-    place: Place,
-    old: String,
-    new: String,
-}
-
 impl<'a> LockedRoot<'a> {
     pub(crate) fn new(outcome: &'a RootOutcome) -> Self {
         let (root, plan, changed) = (&outcome.prepared().root, outcome.plan(), outcome.has_changes());
@@ -291,7 +279,7 @@ impl<'a> LockedRoot<'a> {
             modules: modules.map(|change| Row::of_module(change).into()).collect(),
             versions: plan.map(|plan| plan.moves.iter().filter_map(Versions::of).collect()),
             module_versions: plan.into_iter().flat_map(|plan| &plan.moves).filter_map(ModuleVersions::of).collect(),
-            constraint_edits: plan.map(|plan| constraint_edits(&plan.edits)),
+            constraint_edits: plan.map(|plan| edited(&plan.edits).collect()),
         }
     }
 }
@@ -327,7 +315,7 @@ impl<'a> InstalledRoot<'a> {
 impl<'a> PinnedRoot<'a> {
     pub(crate) fn new(path: &'a Path, pinned: &PinnedModules, written: bool) -> Self {
         let changed = !pinned.edits.is_empty();
-        let edits = constraint_edits(&pinned.edits);
+        let edits = edited(&pinned.edits).collect();
         Self { path: path.to_string_lossy(), changed, written: changed && written, edits }
     }
 }
@@ -453,12 +441,4 @@ impl<'a> From<&'a HoldingConstraint> for HoldingBack<'a> {
     fn from(HoldingConstraint { text, location, .. }: &'a HoldingConstraint) -> Self {
         Self { constraints: text, file: location.path().to_string_lossy(), line: location.line_column().0 }
     }
-}
-
-fn constraint_edits(edits: &[rewrite::ConstraintEdit]) -> Vec<ConstraintEdit> {
-    let edit = |edit: &rewrite::ConstraintEdit| {
-        let [old, new] = old_and_new(edit);
-        ConstraintEdit { place: Place::from(&edit.location), old, new }
-    };
-    edits.iter().map(edit).collect()
 }

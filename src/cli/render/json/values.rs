@@ -16,7 +16,7 @@ impl<T: Display> Serialize for AsText<T> {
 }
 
 /// A position in a file.
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
 pub(crate) struct Place {
     pub(crate) file: String,
