@@ -118,8 +118,6 @@ pub struct UpgradeRemedy {
     pub providers: Vec<String>,
     /// The platforms, as in [`LockRemedy::platforms`].
     pub platforms: Option<Vec<Platform>>,
-    /// Whether all root modules below the current directory are meant.
-    pub recursive: bool,
     /// Whether constraints are rewritten.
     pub constraints: bool,
     /// Whether a lower version than the locked one may be chosen.

@@ -117,9 +117,8 @@ pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
             with_flags("lock", &flags, platforms.as_deref(), providers)
         }
         Remedy::LockModules => words(&["lock", "--modules"]),
-        Remedy::Upgrade(UpgradeRemedy { providers, platforms, recursive, constraints, allow_downgrade }) => {
-            let flags =
-                [("--recursive", *recursive), ("--constraints", *constraints), ("--allow-downgrade", *allow_downgrade)];
+        Remedy::Upgrade(UpgradeRemedy { providers, platforms, constraints, allow_downgrade }) => {
+            let flags = [("--constraints", *constraints), ("--allow-downgrade", *allow_downgrade)];
             with_flags("upgrade", &flags, platforms.as_deref(), providers)
         }
         Remedy::Verify { online, platforms } => {

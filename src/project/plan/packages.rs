@@ -196,7 +196,6 @@ fn check_platforms(
         providers: vec![format!("{}@{newest}", candidate.name())],
         constraints: !candidate.requirement.constraints.allows(newest),
         allow_downgrade: candidate.lock_file.entry(address).is_some_and(|old| old.locked.version > *newest),
-        ..UpgradeRemedy::default()
     };
     let help = Help::text("remove the platform, or lock that version: ").and(remedy);
     Err(error.map(|error| {
