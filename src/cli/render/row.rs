@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use provlock::lockfile::{EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove};
-use provlock::provider::{ConstraintList, Dialect, Hash, HashScheme, Version};
+use provlock::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 use serde::Serialize;
 
 use super::json::AsText;
@@ -64,7 +64,7 @@ pub(crate) struct HashChange<'a> {
 }
 
 /// Number of hashes of each scheme.
-#[derive(Clone, Copy, Default, Serialize)]
+#[derive(Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
 pub(crate) struct SchemeCounts {
     pub(crate) h1: usize,
@@ -173,15 +173,8 @@ impl<T> Change<T> {
 
 impl SchemeCounts {
     pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
-        let mut counts = Self::default();
-        for hash in hashes {
-            match hash.scheme() {
-                HashScheme::H1 => counts.h1 += 1,
-                HashScheme::Zh => counts.zh += 1,
-                HashScheme::Unknown => counts.other += 1,
-            }
-        }
-        counts
+        let HashesByScheme { h1, zh, unknown } = hashes.into_iter().collect();
+        Self { h1: h1.len(), zh: zh.len(), other: unknown.len() }
     }
 
     fn by_scheme(self) -> [(usize, &'static str); 3] {
