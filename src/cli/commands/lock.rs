@@ -5,7 +5,7 @@ use provlock::project::RootOutcome;
 
 use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArgs};
 use crate::cli::render::hints::lock_hints;
-use crate::cli::render::lock::{KnownRows, summary_of_many};
+use crate::cli::render::lock::KnownRows;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
@@ -82,11 +82,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     let results = Results::new(ui, &roots, &selected, report)?;
     results.show_warnings();
-    let summary = results.many.map(|many| {
-        let texts: Vec<_> = results.locked().map(|(_, text)| text).collect();
-        summary_of_many(&texts, ["Locked", "Would lock"], &results.counts().text("changed", many.noun()))
-    });
-    results.show(&[], summary.as_slice());
+    results.show(&[], results.summary(["Locked", "Would lock"]).as_slice());
     let would_change = results.locked().any(|(_, text)| text.is_changed);
     let has_found = arguments.check && (would_change || results.has_unpublished());
     let outcome = Outcome::of(results.has_failures(), has_found);

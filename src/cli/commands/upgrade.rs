@@ -8,7 +8,7 @@ use provlock::project::UpgradeOptions;
 
 use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
 use crate::cli::render::foreign::printable;
-use crate::cli::render::lock::{KnownRows, summary_of_many};
+use crate::cli::render::lock::KnownRows;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, MoveGroup};
 use crate::cli::run::choice::{check_terminal, choose};
@@ -152,11 +152,7 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     }
     let summary = match results.many {
         Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
-        Some(many) => {
-            let texts: Vec<_> = results.locked().map(|(_, text)| text).collect();
-            let root_modules = results.counts().text("changed", many.noun());
-            vec![summary_of_many(&texts, ["Upgraded", "Would upgrade"], &root_modules)]
-        }
+        Some(_) => results.summary(["Upgraded", "Would upgrade"]).into_iter().collect(),
         None => results.plans().filter(|_| options.plan_only).flat_map(|(_, plan)| &plan.summary).cloned().collect(),
     };
     let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::EditText::text).collect();

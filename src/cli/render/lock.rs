@@ -25,7 +25,7 @@ pub(crate) struct LockedText {
     /// Whether the change was written.
     pub(crate) is_written: bool,
     /// Number of entries that stay although the configuration does not require them.
-    stale: usize,
+    pub(crate) stale: usize,
     downloads: Vec<Arc<Fetched>>,
 }
 
@@ -152,17 +152,6 @@ pub(crate) fn downloaded<'a>(results: impl Iterator<Item = &'a LockedText>) -> S
         0 => String::new(),
         number => format!("; {} downloaded", bytes(number)),
     }
-}
-
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`, with these numbers in
-/// `root_modules`. The verbs are for changes that were written and for changes that would be.
-pub(crate) fn summary_of_many(results: &[&LockedText], verbs: [&str; 2], root_modules: &str) -> String {
-    let is_dry = results.iter().any(|text| !text.is_written);
-    let stale = match results.iter().map(|text| text.stale).sum() {
-        0 => String::new(),
-        number => format!("; not required: {}", count(number, "entry")),
-    };
-    format!("{} {root_modules}{stale}{}", verbs[usize::from(is_dry)], downloaded(results.iter().copied()))
 }
 
 /// Numbers of root modules by result.
