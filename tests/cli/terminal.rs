@@ -40,8 +40,10 @@ pub(crate) mod pseudo_terminal {
     ) -> (String, Option<i32>) {
         let program = provlock_test::program();
         let command = format!("stty cols {width} rows 24; {command}");
+        // Tests that a script starts in the background inherit that SIGINT is ignored.
         let script =
-            environment.program("script", ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"]);
+            ["--default-signal", "script", "--quiet", "--return", "--flush", "--command", &command, "/dev/null"];
+        let script = environment.program("env", script);
         let output = script.env("PROVLOCK", program).env("TERM", "xterm").env("SHELL", "/bin/sh").stdin(typed).run();
         (output.stdout, output.code)
     }
