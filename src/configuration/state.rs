@@ -78,6 +78,9 @@ impl State {
     }
 
     fn add_file(&mut self, path: &Path, boundary: &Boundary, left: &mut u64) {
+        if is_missing(path) {
+            return;
+        }
         if boundary.is_outside(path) {
             return self.note_unknown(format!("{} leads out of the repository", path.display()));
         }
@@ -181,15 +184,20 @@ fn at_registry_of(
     address
 }
 
+/// Whether there is surely nothing at a path. Most root modules have no state, and following links takes ten times as
+/// long.
+fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 /// The state files that there may be, and whether these are all.
 fn state_files(root: &Path, paths: &StatePaths, boundary: &Boundary) -> io::Result<(Vec<PathBuf>, bool)> {
     let workspaces = join(root, &paths.workspaces);
     let mut files = Vec::new();
-    let is_outside = boundary.is_outside(&workspaces);
-    let entries = match fs::read_dir(&workspaces) {
-        _ if is_outside => None,
+    let is_read = !is_missing(&workspaces) && !boundary.is_outside(&workspaces);
+    let entries = match is_read.then(|| fs::read_dir(&workspaces)).transpose() {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        entries => Some(entries?),
+        entries => entries?,
     };
     for entry in entries.into_iter().flatten().take(MAX_WORKSPACES + 1) {
         files.push(workspaces.join(entry?.file_name()).join(STATE_FILE));
