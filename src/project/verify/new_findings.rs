@@ -21,17 +21,19 @@ struct FindingKey {
     providers: Vec<ProviderAddress>,
     contents: Vec<(PathBuf, String)>,
     left_out: usize,
+    more_labels: usize,
 }
 
 impl FindingKey {
     fn new(root: &VerifiedRoot, finding: &Diagnostic, top: &Path) -> Self {
-        let Diagnostic { code, severity, left_out, .. } = *finding;
+        let Diagnostic { code, severity, left_out, more_labels, .. } = *finding;
         let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
         let message = message.replace(&format!("{}{}", top.display(), std::path::MAIN_SEPARATOR), "");
         let content =
             |Label { location, .. }: &Label| (relative(location.path(), top), content(location, root.dialect));
         let (providers, contents) = (finding.providers.clone(), finding.labels.iter().map(content).collect());
-        Self { root: relative(&root.path, top), code, severity, message, providers, contents, left_out }
+        let root = relative(&root.path, top);
+        Self { root, code, severity, message, providers, contents, left_out, more_labels }
     }
 }
 
@@ -85,4 +87,27 @@ fn relative(path: &Path, directory: &Path) -> PathBuf {
     let path = directory.join(path);
     let path = canonicalize(&path).unwrap_or(path);
     path.strip_prefix(directory).map(Path::to_owned).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::coverage::Coverage;
+
+    /// The report about one root module with one finding.
+    fn report(finding: &Diagnostic) -> Report<VerifiedRoot> {
+        let root = VerifiedRoot { findings: vec![finding.clone()], ..VerifiedRoot::default() };
+        let (roots, coverage) = (vec![(PathBuf::new(), Ok(root))], Coverage::default());
+        Report { roots, findings: Vec::new(), coverage }
+    }
+
+    #[test]
+    fn a_finding_with_more_omitted_positions_is_new() {
+        let known = Diagnostic { more_labels: 1, ..Diagnostic::finding(Code::NoHashes, "no hashes") };
+        for (more_labels, findings) in [(1, 0), (2, 1)] {
+            let mut now = report(&Diagnostic { more_labels, ..known.clone() });
+            now.leave_out(&report(&known), Path::new("/"), Path::new("/"));
+            assert_eq!(now.roots[0].1.as_ref().unwrap().findings.len(), findings, "{more_labels}");
+        }
+    }
 }
