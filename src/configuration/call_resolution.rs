@@ -12,7 +12,7 @@ use super::root::ModulePath;
 use super::scope::Scope;
 use super::syntax::Attribute;
 use super::walk::Walk;
-use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, RunOption, Severity};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
@@ -311,7 +311,7 @@ impl Walk<'_> {
         let error = calling.error(Code::ModuleNotInstalled, message).shared(shared);
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
-        let help = Help::text("give variables values with ").and(Remedy::SetVariable);
+        let help = Help::text("give variables values with ").and(RunOption::SetVariable);
         self.report_unread(
             error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))),
         );

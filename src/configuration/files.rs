@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption, SourceFile};
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files;
@@ -167,7 +167,9 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Code::NoConfiguration,
         format!("{} has no configuration ({extensions} file)", directory.display()),
     )
-    .help(Help::text("name the root module's directory, or find all root modules below with ").and(Remedy::Recursive))
+    .help(
+        Help::text("name the root module's directory, or find all root modules below with ").and(RunOption::Recursive),
+    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption};
 use crate::provider::Dialect;
 
 use super::caller::Calling;
@@ -82,7 +82,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
         let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
-        Diagnostic::error(Code::ModuleNotInstalled, message).help(help.and(Remedy::AllowMissingModules))
+        Diagnostic::error(Code::ModuleNotInstalled, message).help(help.and(RunOption::AllowMissingModules))
     };
     let diagnostic = diagnostic.shared(shared);
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };

@@ -17,7 +17,7 @@ use super::origin::Origin;
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
-use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Remedy, Result};
+use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         }
         if module.is_foreign() {
             let message = format!("the files in {} are for OpenTofu; Terraform reads none of them", root.display());
-            let help = Help::text("to use them: ").and(Remedy::Dialect(Dialect::Tofu));
+            let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
             self.found.warnings.push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
         }
         self.chain.push(canonical.clone());

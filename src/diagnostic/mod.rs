@@ -12,5 +12,5 @@ pub use code::{Code, Needs, Rule, Severity, Threat};
 pub(crate) use collector::Collector;
 pub use diagnostics::{Diagnostics, Result};
 pub use message::{Diagnostic, Label, RootModules};
-pub use remedy::{Help, HelpPart, LockRemedy, Remedy, UpgradeRemedy};
+pub use remedy::{Help, HelpPart, LockRemedy, Remedy, RunOption, UpgradeRemedy};
 pub use source_file::{Location, SourceFile};

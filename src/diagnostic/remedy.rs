@@ -17,11 +17,11 @@ pub enum HelpPart {
     #[from(&str, String)]
     Text(String),
     /// Something that the user can ask for.
-    #[from(Remedy, LockRemedy)]
+    #[from(Remedy, LockRemedy, RunOption)]
     Remedy(Remedy),
 }
 
-/// Something that a user can ask for: an action, or an option that a run has.
+/// Something that a user can ask for: a command, or an option of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::From)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -66,34 +66,43 @@ pub enum Remedy {
         /// The host.
         host: String,
     },
-    /// Read the root module by the rules of this dialect.
-    Dialect(Dialect),
     /// Run the program with these arguments. The library has no such remedy.
     Run(Vec<String>),
-    /// The option to choose versions of any age.
+    /// Run the command with an option, or without it.
+    #[from]
+    Option(RunOption),
+}
+
+/// An option of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunOption {
+    /// Chooses versions of any age.
     AnyAge,
-    /// The option to make no network requests.
+    /// Makes no network requests.
     Offline,
-    /// The option that names the platforms, with an example.
+    /// Names the platforms, with an example.
     NamePlatforms,
-    /// The option to take all root modules below a directory.
+    /// Selects all root modules below a directory.
     Recursive,
-    /// The option to leave out modules that are not installed.
+    /// Skips modules that are not installed.
     AllowMissingModules,
-    /// The option to read files outside of the repository.
+    /// Reads files outside of the repository.
     AllowOutside,
-    /// The option to give a variable of the configuration a value.
+    /// Gives a variable of the configuration a value.
     SetVariable,
-    /// The option to install as the CLI configuration says.
+    /// Takes packages from the sources in the CLI configuration.
     UseCliConfiguration,
-    /// The option to take packages from the OCI repositories of a template.
+    /// Takes packages from the OCI repositories of a template.
     OciMirror(String),
-    /// The option to use another cache directory.
+    /// Uses a different cache directory.
     CacheDirectory,
-    /// The option to replace hashes that are not published, or to trust a mirror.
-    AcceptChangedHashes,
-    /// The option to use no cache.
+    /// Uses no cache.
     NoCache,
+    /// Replaces hashes that are not published, or trusts a mirror.
+    AcceptChangedHashes,
+    /// Reads root modules by the rules of this dialect.
+    Dialect(Dialect),
 }
 
 /// How to lock.
@@ -146,7 +155,7 @@ impl Help {
 
     /// Help if the cache does not contain enough for a run without the network.
     pub(crate) fn run_online() -> Self {
-        Self::text("run the command once without ").and(Remedy::Offline).and_text(" and with the same cache")
+        Self::text("run the command once without ").and(RunOption::Offline).and_text(" and with the same cache")
     }
 
     /// The pieces in their order; nothing is to be put between them.

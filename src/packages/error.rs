@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, RunOption};
 use crate::net::RequestError;
 use crate::packages::archive::{PackageError, PackageId};
 use crate::provider::{Platform, ProviderAddress, Version};
@@ -63,7 +63,7 @@ impl SourceError {
         let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
         let error = Diagnostic::error(Code::PlatformNotAvailable, message);
         Self::PlatformMissing(
-            error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into(),
+            error.help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms)).into(),
         )
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::module_choices::ModuleChoices;
 use super::module_edit::RequestedModule;
 use crate::configuration::{ModuleCall, Requirements, Resolution, VariableCall};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::locked;
@@ -131,7 +131,7 @@ fn depending_on_input(requirements: &Requirements) -> Diagnostics {
     let error = |VariableCall { key, locations, input, .. }: &VariableCall| {
         let message = format!("{} cannot be locked: {} decides from where it comes", module_name(key), input.name);
         let error = Diagnostic::error(Code::InvalidConfiguration, message).at_each(locations, "");
-        error.help(Help::text("write its source as plain text, or set the value with ").and(Remedy::SetVariable))
+        error.help(Help::text("write its source as plain text, or set the value with ").and(RunOption::SetVariable))
     };
     unnamed.map(error).collect()
 }

@@ -15,7 +15,7 @@ use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
 use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LOCK_FILE_NAME, LockedModule};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
@@ -62,7 +62,7 @@ impl Session<'_> {
     ) -> Result<Report<T>> {
         if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
             let message = "modules cannot be upgraded offline, because their versions are unknown";
-            let help = Help::text("omit ").and(Remedy::Offline);
+            let help = Help::text("omit ").and(RunOption::Offline);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         self.lock_roots(roots, &options.lock, Some(options), keep)
@@ -302,7 +302,7 @@ impl Pipeline<'_, '_> {
         }
         let message = "min-age is set, but publication dates are unknown offline";
         let help =
-            Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
+            Help::text("to ignore the age pass ").and(RunOption::AnyAge).and_text(", or omit ").and(RunOption::Offline);
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
 

@@ -15,7 +15,7 @@ use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_o
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 use crate::system::{boundary, lock, walk};
@@ -208,7 +208,7 @@ impl Session<'_> {
             number => format!("there are {number} root modules below"),
         };
         let message = format!("{} contains no configuration, but {number}", root.path().display());
-        let help = Help::text("select all of them with ").and(Remedy::Recursive);
+        let help = Help::text("select all of them with ").and(RunOption::Recursive);
         let help = help.and_text(format!(", or one of them, such as {}", example.display()));
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
     }

@@ -10,7 +10,7 @@ use crate::configuration::{
     RootSource, UnknownCall,
 };
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -192,7 +192,7 @@ impl TerragruntUnit {
         let help = if allowed {
             "its requirements were not checked; terragrunt init -lockfile=readonly checks them".into()
         } else {
-            Help::text("skip it with ").and(Remedy::AllowMissingModules)
+            Help::text("skip it with ").and(RunOption::AllowMissingModules)
         };
         let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
         self.at_source(error.shared("the module of the unit is remote and was not fetched"))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
 use crate::system::files::join;
 use crate::system::{canonicalize, repository};
 
@@ -82,7 +82,7 @@ pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
 
 /// Help for a path that leads out of the repository.
 pub(crate) fn help() -> Help {
-    Help::text("put it into the repository, or let verify read it with ").and(Remedy::AllowOutside)
+    Help::text("put it into the repository, or let verify read it with ").and(RunOption::AllowOutside)
 }
 
 #[cfg(unix)]

@@ -71,7 +71,8 @@ impl Invocation {
     pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
         let part = |part: &HelpPart| match part {
             HelpPart::Text(text) => text.clone(),
-            HelpPart::Remedy(remedy) => remedy::flag(remedy).unwrap_or_else(|| self.command(remedy, diagnostic)),
+            HelpPart::Remedy(Remedy::Option(option)) => remedy::flag(option),
+            HelpPart::Remedy(remedy) => self.command(remedy, diagnostic),
         };
         let first = if remedy::is_for_each(diagnostic) { "in each root module: " } else { "" };
         let help = diagnostic.help.as_ref()?;

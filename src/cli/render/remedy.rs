@@ -2,28 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, UpgradeRemedy};
+use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, RunOption, UpgradeRemedy};
 use provlock::provider::{Dialect, Platform};
 
-/// The flag of a remedy, with a value if it needs one; `None` for commands.
-pub(super) fn flag(remedy: &Remedy) -> Option<String> {
-    let flag = match remedy {
-        Remedy::AnyAge => "--min-age 0d",
-        Remedy::Offline => "--offline",
-        Remedy::NamePlatforms => "--platform linux_amd64",
-        Remedy::Recursive => "--recursive (-r)",
-        Remedy::AllowMissingModules => "--allow-missing-modules",
-        Remedy::AllowOutside => "--allow-outside",
-        Remedy::SetVariable => "--var NAME=VALUE",
-        Remedy::UseCliConfiguration => "--use-cli-config",
-        Remedy::OciMirror(template) => return Some(format!("--oci-mirror \"{template}\"")),
-        Remedy::CacheDirectory => "--cache-dir DIR",
-        Remedy::AcceptChangedHashes => "--accept-changed-hashes",
-        Remedy::NoCache => "--no-cache",
-        Remedy::Dialect(dialect) => return Some(format!("--dialect {}", dialect.name())),
-        _ => return None,
+/// Returns the flag of an option, with a value if it needs one.
+pub(super) fn flag(option: &RunOption) -> String {
+    let flag = match option {
+        RunOption::AnyAge => "--min-age 0d",
+        RunOption::Offline => "--offline",
+        RunOption::NamePlatforms => "--platform linux_amd64",
+        RunOption::Recursive => "--recursive (-r)",
+        RunOption::AllowMissingModules => "--allow-missing-modules",
+        RunOption::AllowOutside => "--allow-outside",
+        RunOption::SetVariable => "--var NAME=VALUE",
+        RunOption::UseCliConfiguration => "--use-cli-config",
+        RunOption::OciMirror(template) => return format!("--oci-mirror \"{template}\""),
+        RunOption::CacheDirectory => "--cache-dir DIR",
+        RunOption::NoCache => "--no-cache",
+        RunOption::AcceptChangedHashes => "--accept-changed-hashes",
+        RunOption::Dialect(dialect) => return format!("--dialect {}", dialect.name()),
+        _ => "",
     };
-    Some(flag.to_owned())
+    flag.to_owned()
 }
 
 /// Adds root modules and a dialect to the arguments of a command, and returns the directory in which to run it.

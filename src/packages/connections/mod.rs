@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::oci::{OciLogins, OciRegistries};
 use super::{DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
 use crate::cli_config::{self, CliConfig, Credentials};
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::net::Client;
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
@@ -120,9 +120,9 @@ impl Connections {
         if let Some(directory) = options.cache_directory.as_deref().and_then(storage::open_to_others) {
             let message = format!("other users can write to the cache directory {}", directory.display());
             let help = Help::text("remove that permission with chmod go-w, use a different directory with ")
-                .and(Remedy::CacheDirectory)
+                .and(RunOption::CacheDirectory)
                 .and_text(", or no cache with ")
-                .and(Remedy::NoCache);
+                .and(RunOption::NoCache);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let environment = environment.clone();

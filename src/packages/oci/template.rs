@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hcl_edit::template::Template;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::value::Value;
@@ -27,7 +27,7 @@ impl RepositoryTemplate {
     /// stand for the parts of a provider's address.
     pub(crate) fn parse_flag(text: &str) -> Result<Self> {
         let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
-        Self::parse_named(text, &Help::text("write it as in ").and(Remedy::OciMirror(example)))
+        Self::parse_named(text, &Help::text("write it as in ").and(RunOption::OciMirror(example)))
     }
 
     /// [`RepositoryTemplate::parse_flag`] of the text after `oci://`.

@@ -9,7 +9,7 @@ use super::mirrored::{MirrorTarget, Mirrored};
 use super::releases::{LockedReleases, Record};
 use super::repositories::MirrorRepositories;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
@@ -187,7 +187,7 @@ fn covered(
         let message =
             format!("the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known");
         let help = Help::text("name the platforms of the machines that use the mirror, for example: ");
-        let help = help.and(Remedy::NamePlatforms);
+        let help = help.and(RunOption::NamePlatforms);
         let error = Diagnostic::error(Code::PlatformNotKnown, message);
         opened.in_dialect(error.note(format!("the mirror gets the packages for {names}")).help(help))
     });

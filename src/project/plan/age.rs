@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, RunOption, Severity};
 use crate::packages::{DemandedAge, Listing, NotOldEnough, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress};
 use crate::settings::Policy;
@@ -93,7 +93,9 @@ impl SkippedVersions {
     /// Returns the error if all versions that the constraints allow were skipped.
     pub(crate) fn error(&self, name: &str) -> Option<Diagnostic> {
         let help = match self.reason()? {
-            SkipReason::TooYoung | SkipReason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
+            SkipReason::TooYoung | SkipReason::AgeNotKnown => {
+                Help::text("to use it anyway, pass ").and(RunOption::AnyAge)
+            }
             SkipReason::Incomplete => Help::run_online(),
             SkipReason::NotAllowed => {
                 Help::text("allow a different version in required_providers, or use a different provider")

@@ -10,7 +10,7 @@ use super::kept_platforms::{self, KeptPlatforms};
 use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::{LockRequest, RequestedData};
 use super::select::{SelectedProvider, SelectedVersions, collected};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersion, AvailableVersions, Packages, Platforms, SourceError};
@@ -171,7 +171,7 @@ fn check_platforms(
         // Without packages there would be no hashes, and `init` would accept any package.
         let message = format!("no platform to lock {address} {version} for");
         let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
-        return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());
+        return Err(error.help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms)).into());
     }
     let Some(listed) = listed(version, available) else { return Ok(()) };
     let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else { return Ok(()) };

@@ -11,7 +11,7 @@ use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
 use super::release_lookup::{Confirmation, accept};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, RunOption};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
@@ -133,7 +133,7 @@ fn not_confirmed(
         let help = Help::text("lock from the registry, which has all hashes; or compare with it: ");
         let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add the mirror's, pass ");
         let error = error.note("they may belong to other platforms, or its packages differ from the locked ones");
-        return error.help(help.and(Remedy::AcceptChangedHashes));
+        return error.help(help.and(RunOption::AcceptChangedHashes));
     }
     let help = Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ");
     let error = not_seen.into_iter().fold(error, Diagnostic::note);

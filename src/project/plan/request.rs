@@ -10,7 +10,7 @@ use super::candidate::{Candidate, Wanted};
 use super::recorded_entries::RecordedEntries;
 use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{ProgressSink, Source};
@@ -156,7 +156,7 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
         } else {
             warning(format!("{name} is not locked: dev_overrides takes it from {directory}"))
                 .note("its entry in the lock file, if any, is unchanged")
-                .help(Help::text("to lock it, run without ").and(Remedy::UseCliConfiguration))
+                .help(Help::text("to lock it, run without ").and(RunOption::UseCliConfiguration))
         });
         is_locked
     });

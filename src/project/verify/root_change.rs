@@ -6,7 +6,7 @@ use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile};
 use crate::configuration::{ModuleCall, VariableCall};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LockFileOf, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
 };
@@ -94,7 +94,7 @@ pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         format!("{path} is for {now_name} now; this change is checked by the rules of {before_name}, as the base is")
     });
     let help = Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
-    report.findings.push(finding.help(help.and(Remedy::Dialect(now))));
+    report.findings.push(finding.help(help.and(RunOption::Dialect(now))));
 }
 
 /// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
