@@ -169,9 +169,6 @@ impl Repository {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
         }
-        let own_and_above = changed.iter().flat_map(|path| Path::new(path).ancestors()).collect::<BTreeSet<_>>();
-        let links =
-            own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect();
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
         let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
@@ -189,12 +186,18 @@ impl Repository {
             touched: touched.into_iter().map(|path| self.top.join(path)).collect(),
             before,
             unchanged,
-            links,
+            links: self.links(&changed),
             submodules,
             case_variants: variants,
             findings: Vec::new(),
         };
         Ok(Some((found, change)))
+    }
+
+    /// Returns the symbolic links among paths and the directories above them.
+    fn links<'a>(&self, paths: impl IntoIterator<Item = &'a OsString>) -> BTreeSet<PathBuf> {
+        let own_and_above: BTreeSet<_> = paths.into_iter().flat_map(|path| Path::new(path).ancestors()).collect();
+        own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect()
     }
 
     /// Writes the lock files, settings, configurations and the files that these usually read from a commit into an

@@ -32,14 +32,7 @@ pub(super) fn record(
 ) -> Result<RecordedEntry> {
     let ProviderPlan { candidate, version, mirror, rules, .. } = plan;
     let accept_changed_hashes = request.options.accept_changed_hashes;
-    let constraints = candidate.requirement.constraints.clone();
-    // Every package has the hashes of the whole release; each is taken once.
-    let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
-    let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
-    let provider = Arc::new(LockedProvider { version: (*version).clone(), constraints, hashes });
-    let (counts, old_entry) = (UnconfirmedHashes::default(), candidate.locked.cloned());
-    let mut entry =
-        RecordedEntry { provider, warning: None, counts, covered: None, packages, rules: *rules, old: old_entry };
+    let mut entry = published(plan, packages);
     let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());
     let Some(LockedProvider { hashes: kept, .. }) = kept else { return Ok(entry) };
     let (packages, provider) = (&entry.packages, Arc::make_mut(&mut entry.provider));
@@ -86,6 +79,18 @@ pub(super) fn record(
     entry.covered = if is_reported { kept_platforms::of_entry(provider, &release, packages) } else { None };
     entry.counts = compared.counts();
     Ok(entry)
+}
+
+/// The entry with the published hashes alone.
+fn published(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry {
+    let ProviderPlan { candidate, version, rules, .. } = plan;
+    let constraints = candidate.requirement.constraints.clone();
+    // Every package has the hashes of the whole release; each is taken once.
+    let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
+    let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
+    let provider = Arc::new(LockedProvider { version: (*version).clone(), constraints, hashes });
+    let (counts, old) = (UnconfirmedHashes::default(), candidate.locked.cloned());
+    RecordedEntry { provider, warning: None, counts, covered: None, packages, rules: *rules, old }
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
