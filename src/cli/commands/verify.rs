@@ -18,7 +18,7 @@ use provlock::system::{Boundary, Environment, boundary, canonicalize};
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
 };
-use crate::cli::git::Repository;
+use crate::cli::git::{Repository, both};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage;
 use crate::cli::render::coverage::no_root_module;
@@ -188,7 +188,8 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         refuse_cache_within(session)?;
         Ok(())
     })?;
-    let roots = session.roots(&selection)?;
+    let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
+    let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
     if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
         && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))

@@ -55,8 +55,8 @@ pub(crate) enum Before {
 
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
-/// Runs two functions at the same time: each waits for git.
-fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+/// Runs two functions at the same time: the first waits for git.
+pub(crate) fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let one = scope.spawn(one);
         let other = other();
@@ -255,6 +255,11 @@ impl Repository {
             Some((path, bytes.or_else(|| contents.get(&object).cloned())?))
         };
         Ok((files.into_iter().filter_map(with_content).collect(), unchanged))
+    }
+
+    /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they need the list.
+    pub(crate) fn list_tracked(&self) {
+        self.listed();
     }
 
     /// The listed files that git tracks.
