@@ -72,6 +72,8 @@ fn a_page_has_the_findings_by_cause_and_the_versions() {
     elements(&page);
     assert_eq!(environment.provlock(["verify", "-r", "--format", "html"]).stdout, page);
     for text in [
+        "<h2>Findings</h2>",
+        "<h2>Locked versions</h2>",
         "<h3>hashicorp/null is locked at 3.2.4, but the configuration requires ~&gt; 4.0, in 5 root modules</h3>",
         "<p><span>error</span> version-outside-constraints</p>",
         "<p><code>live/a/.terraform.lock.hcl:2</code> </p>",

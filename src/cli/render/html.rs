@@ -33,7 +33,7 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Verification<'_>, uses: &[Pro
         causes => causes.iter().map(|cause| finding(cause, found)).collect(),
     };
     let body = format!(
-        "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Verification</h2>\n{findings}\
+        "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
          <h2>Locked versions</h2>\n{}",
         numbers.concat(),
         lines.collect::<String>(),
