@@ -75,7 +75,6 @@ pub enum Remedy {
 
 /// An option of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum RunOption {
     /// Chooses versions of any age.
     AnyAge,

@@ -87,14 +87,15 @@ impl Method {
 
     /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        let remember_copy = |copy: &Fetched| self.remember_copy(fetch.package, copy);
         let fetched = match &self.kind {
             SourceKind::Registry(registry) => registry.package(fetch).map(|(fetched, reported)| {
                 self.remember_release(fetch.package, &reported);
                 fetched
             }),
-            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
-            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
-            SourceKind::OciMirror(mirror) => mirror.fetch(fetch).inspect(|copy| self.remember_copy(fetch, copy)),
+            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
+            SourceKind::OciMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
             SourceKind::Offline(offline) => offline.package(fetch),
         };
         (fetch.progress)(fetch.package, Progress::Finished);
@@ -115,7 +116,7 @@ impl Method {
     }
 
     /// Stores the `h1:` of a package from a mirror.
-    fn remember_copy(&self, Fetch { package, .. }: &Fetch<'_>, copy: &Fetched) {
+    fn remember_copy(&self, package: &PackageId, copy: &Fetched) {
         if let Some(cache) = &self.cache {
             cache.change_platforms(&package.address, &package.version, |known| {
                 known.copies.entry(package.platform.clone()).or_default().extend(copy.all_h1());

@@ -21,7 +21,6 @@ pub(super) fn flag(option: &RunOption) -> String {
         RunOption::NoCache => "--no-cache",
         RunOption::AcceptChangedHashes => "--accept-changed-hashes",
         RunOption::Dialect(dialect) => return format!("--dialect {}", dialect.name()),
-        _ => "",
     };
     flag.to_owned()
 }
