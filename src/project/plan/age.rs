@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, RunOption, Severity};
 use crate::packages::{DemandedAge, Listing, NotOldEnough, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress};
@@ -73,21 +74,34 @@ impl SkippedVersions {
 
     /// Returns the warning about skipped versions of a provider or a module.
     pub(crate) fn warning(&self, name: &str) -> Option<Diagnostic> {
-        let (first, others) = self.0.split_first()?;
+        let first = self.0.first()?;
         let code = match first.reason {
             SkipReason::TooYoung | SkipReason::AgeNotKnown => Code::TooYoung,
             SkipReason::Incomplete => Code::PlatformNotKnown,
             SkipReason::NotAllowed => Code::VersionNotAllowed,
         };
-        let warning = Diagnostic::warning(code, format!("{name} {first}"));
-        let warning = match first.reason {
+        let mut warning = Diagnostic::warning(code, format!("{name} {first}"));
+        // Each date is shown, even if two versions were published at the same time.
+        let is_same =
+            |one: &RejectedVersion, next: &RejectedVersion| one.reason != SkipReason::TooYoung && one.why == next.why;
+        for (index, group) in self.0.chunk_by(is_same).enumerate() {
+            let (newest, others) = group.split_first()?;
+            if index > 0 {
+                warning = warning.note(newest.to_string());
+            }
+            if !others.is_empty() {
+                let are = if others.len() == 1 { "is" } else { "are" };
+                let versions = few(others.iter().map(|rejected| &rejected.version));
+                warning = warning.note(format!("{versions} {are} not chosen for the same reason"));
+            }
+        }
+        Some(match first.reason {
             _ if !self.may_ask_more() => {
                 warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
             }
             SkipReason::TooYoung | SkipReason::AgeNotKnown | SkipReason::NotAllowed => warning,
             SkipReason::Incomplete => warning.help(Help::run_online()),
-        };
-        Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
+        })
     }
 
     /// Returns the error if all versions that the constraints allow were skipped.

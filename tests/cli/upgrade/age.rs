@@ -117,7 +117,7 @@ exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
  |
- = 1.0.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+ = 1.0.0 is not chosen for the same reason
 help: to use it anyway, pass --min-age 0d
 "#]]);
 }
