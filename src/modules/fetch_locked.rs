@@ -61,7 +61,7 @@ impl ModuleFetcher {
     fn fetch_locked(&self, clients: &Clients, address: &LockedAddress, source: &ModuleSource) -> Fetched<Package> {
         match (address, source) {
             (LockedAddress::Registry { module, version, .. }, _) => {
-                self.version(clients, (module, version), true, || clients.registry.location(module, version))
+                self.version(clients, module, version, true, || clients.registry.location(module, version))
             }
             (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter() == Getter::Git => {
                 let commit = locked_commit(package).unwrap_or_default();
@@ -86,9 +86,9 @@ impl ModuleFetcher {
             return Some(content.path);
         }
         let dot_git = canonicalize(installed).ok()?.join(GIT);
-        let is_repository = dot_git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git);
-        let git_address = GitAddress::parse(source.filter(|_| is_repository)?.url()).ok()?;
+        dot_git.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
+        let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git)?;
+        let git_address = GitAddress::parse(source.url()).ok()?;
         let scratch = cache.scratch().ok()?;
         let package = new_directory(scratch.path(), "package").ok()?;
         self.git(&scratch.path().join("git")).read_objects(&dot_git, &git_address, &package).ok()?;
@@ -112,10 +112,10 @@ impl ModuleFetcher {
             let named = GitAddress::parse(own_repository(source, &package).url())?;
             // The installed repository must not contain a login.
             let shown = GitAddress::parse(package.url())?;
-            let remote = (shown.url.as_str(), named.tag().filter(|_| matches!(named.revision, Revision::Name(_))));
+            let tag = if let Revision::Name(_) = named.revision { named.tag() } else { None };
             let pack = cache.pack(&package.package);
             fs::create_dir(directory)?;
-            if pack.is_file() && git.make_repository(remote, &commit, &pack, directory).is_ok() {
+            if pack.is_file() && git.make_repository(shown.url.as_str(), tag, &commit, &pack, directory).is_ok() {
                 return Ok(());
             }
             if self.is_offline() {
@@ -124,7 +124,7 @@ impl ModuleFetcher {
             git.fetch_pack(&named.at_commit(&commit), &commit, &fetched)?;
             fs::remove_dir_all(directory)?;
             fs::create_dir(directory)?;
-            git.make_repository(remote, &commit, &fetched, directory)?;
+            git.make_repository(shown.url.as_str(), tag, &commit, &fetched, directory)?;
             // A cache that cannot be written must not stop the run.
             let _ = cache.put_pack(&package.package, &fetched);
             Ok(())

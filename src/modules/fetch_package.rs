@@ -72,7 +72,8 @@ impl ModuleFetcher {
     pub(super) fn version(
         &self,
         clients: &Clients,
-        (module, version): (&RegistryModule, &Version),
+        module: &RegistryModule,
+        version: &Version,
         is_recorded: bool,
         locate: impl FnOnce() -> Fetched<PackageLocation>,
     ) -> Fetched<Package> {
@@ -93,7 +94,7 @@ impl ModuleFetcher {
                     permit_referral(clients, &source)?;
                     let package = self.package(clients, &source, is_recorded)?;
                     let directory = package.below_top(&package.directory(&source.directory, Wildcards::Literal)?);
-                    if let Some(h1) = package.h1.as_ref().filter(|_| !is_recorded) {
+                    if !is_recorded && let Some(h1) = &package.h1 {
                         // A cache that cannot be written must not stop the run.
                         let _ = self.cache()?.remember(&address, h1, &directory);
                     }
@@ -209,7 +210,7 @@ impl ModuleFetcher {
         }
         let package = self.obtain(Wanted { source: &next, referrals: referrals + 1, ..wanted })?;
         let package = self.narrowed(package, &next.directory, Wildcards::Expanded, is_recorded)?;
-        if let Some(h1) = package.h1.as_ref().filter(|_| !is_recorded) {
+        if !is_recorded && let Some(h1) = &package.h1 {
             self.cache()?.remember(&source.package, h1, "")?;
         }
         Ok(package)
@@ -280,7 +281,7 @@ impl ModuleFetcher {
     /// Moves a package into the cache: to be found by its key, or by lock files that record it with an address.
     fn keep(&self, key: Option<&str>, recorded: String, written: Written, is_recorded: bool) -> Fetched<Package> {
         let Written { directory, omitted, zh } = written;
-        if let Some(why) = omitted.filter(|_| is_recorded) {
+        if is_recorded && let Some(why) = omitted {
             return Err(why);
         }
         let cache = self.cache()?;

@@ -225,7 +225,7 @@ impl ModuleFetcher {
         }
         let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
         let locate = || clients.registry.location(module, &version);
-        let package = self.version(clients, (module, &version), is_recorded, locate)?;
+        let package = self.version(clients, module, &version, is_recorded, locate)?;
         Ok(Some((package, version)))
     }
 

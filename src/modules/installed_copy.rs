@@ -34,30 +34,25 @@ pub(crate) enum Comparison {
 }
 
 /// Compares a copy with a whole package.
-pub(crate) fn compare(
-    (copy, files): (&Path, &Listing),
-    (whole, expected): (&Path, &Listing),
-    is_from_git: bool,
-) -> Comparison {
-    let has_hidden = files.0.keys().any(|name| is_hidden(name));
-    if let Some(name) = files.0.keys().find(|name| !expected.0.contains_key(*name)) {
+pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Comparison {
+    let has_hidden = copy.files.keys().any(|name| is_hidden(name));
+    if let Some(name) = copy.files.keys().find(|name| !whole.files.contains_key(*name)) {
         return Comparison::Different(format!("has {name:?}, which the package does not have"));
     }
     let mut differing = Vec::new();
-    for (name, locked) in expected.0.iter().filter(|(name, _)| has_hidden || !is_hidden(name)) {
-        let Some(digest) = files.0.get(name) else {
+    for (name, locked) in whole.files.iter().filter(|(name, _)| has_hidden || !is_hidden(name)) {
+        let Some(digest) = copy.files.get(name) else {
             return Comparison::Different(format!("does not have {name:?}"));
         };
-        let blob = whole.join(name);
-        if digest == locked || (is_from_git && is_written_by_git(&copy.join(name), &blob)) {
+        if digest == locked || (is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name))) {
             continue;
         }
         differing.push((name.as_str(), digest));
     }
     let mut not_compared = Vec::new();
-    let changed = if is_from_git { changed_at_checkout(whole, &differing) } else { BTreeSet::new() };
+    let changed = if is_from_git { changed_at_checkout(&whole.top, &differing) } else { BTreeSet::new() };
     for (name, digest) in differing {
-        match pointed_at(&whole.join(name)) {
+        match pointed_at(&whole.top.join(name)) {
             _ if !changed.contains(name) => return Comparison::Different(format!("has a different {name:?}")),
             Some(wanted) if wanted == *digest => {}
             Some(_) => {
@@ -160,7 +155,7 @@ mod tests {
             let listing = package_hash::listing(place.path()).unwrap();
             (place, listing)
         };
-        let (expected, expected_files) = listed(&whole);
+        let (_expected, expected_files) = listed(&whole);
         for (copy, is_from_git, why) in [
             (&whole[..], false, None),
             (&whole[..1], false, None),
@@ -172,8 +167,8 @@ mod tests {
             (&[("main.tf", "a\r\n")], false, Some("has a different \"main.tf\"")),
             (&[("main.tf", "a\r\n")], true, None),
         ] {
-            let (place, files) = listed(copy);
-            let found = compare((place.path(), &files), (expected.path(), &expected_files), is_from_git);
+            let (_place, files) = listed(copy);
+            let found = compare(&files, &expected_files, is_from_git);
             let same = Comparison::Same { not_compared: Vec::new() };
             assert_eq!(found, why.map_or(same, |why| Comparison::Different(why.to_owned())), "{copy:?}");
         }

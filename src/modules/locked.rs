@@ -32,10 +32,10 @@ impl LockedAddress {
     /// Parses the `package` of an entry: `registry::registry.opentofu.org/acme/net/aws@1.2.0`, or a full source.
     fn parse(text: &str) -> Option<Self> {
         let Some(rest) = text.strip_prefix(REGISTRY) else { return RemoteSource::parse_full(text).map(Self::Remote) };
-        let (name, rest) = rest.split_once('@')?;
-        let (version, directory) = rest.split_once("//").unwrap_or((rest, ""));
         // The host is written, so the dialect does not matter.
-        let module = RegistryModule::parse(name, Dialect::default()).filter(|_| name.split('/').count() == 4)?;
+        let (name, rest) = rest.split_once('@').filter(|(name, _)| name.split('/').count() == 4)?;
+        let (version, directory) = rest.split_once("//").unwrap_or((rest, ""));
+        let module = RegistryModule::parse(name, Dialect::default())?;
         Some(Self::Registry { module, version: version.parse().ok()?, directory: directory.to_owned() })
     }
 
@@ -228,7 +228,7 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
         Some(port) => format!("{host}:{port}"),
         None => host,
     };
-    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| has_owners);
+    let owner = if has_owners { url.path_segments().and_then(|mut parts| parts.next()) } else { None };
     Some(owner.map_or_else(|| host.clone(), |owner| format!("{host}/{owner}")))
 }
 

@@ -26,19 +26,22 @@ pub(crate) fn h1(top: &Path) -> Fetched<Hash> {
     listing(top).map(|listing| listing.h1())
 }
 
-/// The files of a package: names, and SHA-256 in hexadecimal digits.
+/// The files of the package in a directory: names, and SHA-256 in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listing(pub(super) BTreeMap<String, String>);
+pub(crate) struct Listing {
+    pub(super) top: PathBuf,
+    pub(super) files: BTreeMap<String, String>,
+}
 
 impl Listing {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.files.is_empty()
     }
 
     /// Computes the hash of the package.
     pub(crate) fn h1(&self) -> Hash {
         let mut sum = Sha256::new();
-        for (name, digest) in &self.0 {
+        for (name, digest) in &self.files {
             sum.update(format!("{digest}  {name}\n"));
         }
         Hash::h1(&sum.finalize().into())
@@ -52,7 +55,7 @@ impl Listing {
 pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
     let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
     walk.directory("")?;
-    Ok(Listing(walk.files))
+    Ok(Listing { top: top.to_owned(), files: walk.files })
 }
 
 /// Returns the name of a `.git` in a listed directory whose package does not come from git. No hash covers it.

@@ -28,7 +28,7 @@ impl ModuleFetcher {
             let commits = (at_commit(&locked.package), now.locked_address().and_then(|address| at_commit(&address)));
             match commits {
                 (Some((then, old)), Some((now, new))) if then.at_commit("") == now.at_commit("") && old != new => {
-                    let mut findings: Vec<_> = self.moved(source, locked, (&old, &new), is_same)?.into_iter().collect();
+                    let mut findings: Vec<_> = self.moved(source, locked, &old, &new, is_same)?.into_iter().collect();
                     findings.extend(self.compare_commit(clients, source, locked, &then)?);
                     Ok(findings)
                 }
@@ -53,7 +53,7 @@ impl ModuleFetcher {
                     let message = format!("{module} does not list the version {version}");
                     return Err(FetchError::from(Diagnostic::error(Code::NoMatchingVersion, message)).gone(true));
                 }
-                self.version(clients, (module, version), true, || registry.location(module, version))
+                self.version(clients, module, version, true, || registry.location(module, version))
             }
             (ModuleSource::Remote(source), _) => self.package(clients, source, true),
             _ => Err(Diagnostic::error(Code::NoMatchingVersion, "the module is locked without a version").into()),
@@ -65,7 +65,8 @@ impl ModuleFetcher {
         &self,
         source: &ModuleSource,
         locked: &LockedModule,
-        (old, new): (&str, &str),
+        old: &str,
+        new: &str,
         is_same: bool,
     ) -> Fetched<Option<Diagnostic>> {
         let what = match source {

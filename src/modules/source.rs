@@ -209,8 +209,8 @@ impl RemoteSource {
 
     /// The path of a package on this machine; `None` if it is elsewhere.
     pub(crate) fn path_on_this_machine(&self) -> Option<PathBuf> {
-        let url = Url::parse(self.url()).ok().filter(|_| self.is_on_this_machine())?;
-        url.to_file_path().ok()
+        let url = Url::parse(self.url()).ok()?;
+        if self.is_on_this_machine() { url.to_file_path().ok() } else { None }
     }
 
     /// Returns how the package is fetched.

@@ -14,9 +14,9 @@ pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Returns the submodule that contains a directory, if it is not checked out. The path is relative if `directory` is.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
-    let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
-    let is_empty = fs::read_dir(nearest).is_ok_and(|mut entries| entries.next().is_none());
-    let canonical = canonicalize(nearest).ok().filter(|_| is_empty)?;
+    let is_empty = |directory: &&Path| fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
+    let nearest = directory.ancestors().find(|directory| directory.is_dir()).filter(is_empty)?;
+    let canonical = canonicalize(nearest).ok()?;
     let top = canonical.ancestors().skip(1).find(|directory| directory.join(FILE_NAME).is_file())?;
     let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
     let text = String::from_utf8_lossy(&bytes);

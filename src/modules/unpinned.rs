@@ -4,7 +4,7 @@ use url::Url;
 
 use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
-use super::git::GitAddress;
+use super::git::{GitAddress, Revision};
 use super::source::{Getter, ModuleSource, RemoteSource};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
@@ -70,9 +70,9 @@ impl GitAddress {
 
     /// Returns the `ref` if its form is that of a tag.
     pub(super) fn tag(&self) -> Option<&str> {
-        let reference = self.reference().filter(|_| !self.is_immutable())?;
+        let (Revision::Name(reference) | Revision::Expression(reference)) = &self.revision else { return None };
         let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
-        tag.or_else(|| version_start(reference).map(|_| reference))
+        tag.or_else(|| version_start(reference).map(|_| reference.as_str()))
     }
 }
 

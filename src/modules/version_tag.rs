@@ -16,10 +16,10 @@ impl VersionTag {
     /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL, a string or a
     /// comment.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        let start = version_start(name).filter(|_| is_harmless(name))?;
+        let start = version_start(name)?;
         let start = if name[start..].starts_with('v') { start + 1 } else { start };
         let (version, numbers) = Version::parse_partial(&name[start..]).ok()?;
-        Some(Self { prefix: name[..start].to_owned(), numbers, version })
+        is_harmless(name).then(|| Self { prefix: name[..start].to_owned(), numbers, version })
     }
 
     /// Whether two tags differ only in their versions.

@@ -14,6 +14,7 @@ use crate::modules::ModuleSource;
 use crate::modules::registry::ModuleRegistry;
 use crate::net::Client;
 use crate::packages::connections::{Connections, SourceOptions};
+use crate::provider::Hostname;
 use crate::system::{Environment, Token};
 
 fn zip(files: &[(&str, &str)]) -> Vec<u8> {
@@ -38,7 +39,8 @@ fn fetcher_with(environment: &Environment, cache: Option<&Path>, download_retrie
     let plain_http_hosts = ["127.0.0.1", "localhost"].map(str::to_owned).into();
     let settings =
         NetSettings { retries: 0, download_retries, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
-    let http = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
+    let token = |host: &Hostname| if host.host() == "127.0.0.1" { Token::new("t0ken") } else { None };
+    let http = Client::new(settings, move |host| Ok(token(host))).unwrap();
     let options = SourceOptions { cache_directory: cache.map(Path::to_owned), ..SourceOptions::default() };
     let connections = Connections::new(options, environment).unwrap();
     let (_, discovery) = connections.module_registry(Dialect::Tofu).unwrap();
@@ -180,7 +182,7 @@ fn an_encrypted_address_does_not_lead_git_to_an_unencrypted_one() {
     for address in addresses {
         let (clients, source) = (fetcher.clients(Dialect::Tofu).unwrap(), source(address));
         let location = || Ok(PackageLocation::Source(source.clone()));
-        let package = fetcher.version(&clients, (&module.module, &"1.0.0".parse().unwrap()), false, location);
+        let package = fetcher.version(&clients, &module.module, &"1.0.0".parse().unwrap(), false, location);
         let error = package.unwrap_err().to_string();
         assert!(error.contains("is not an https URL") && !error.contains("u:p"), "{address}: {error}");
         assert!(source.is_unencrypted(), "{address}");
@@ -248,7 +250,7 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
     let version: Version = "1.0.0".parse().unwrap();
     let of_version = |fetcher: &ModuleFetcher, locate: &dyn Fn() -> Fetched<PackageLocation>| {
         let clients = fetcher.clients(Dialect::Tofu).unwrap();
-        fetcher.version(&clients, (&module.module, &version), false, locate).unwrap()
+        fetcher.version(&clients, &module.module, &version, false, locate).unwrap()
     };
     let located = || Ok(PackageLocation::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
     let first = of_version(&fetcher(&Environment::default(), Some(cache.path())), &located);
@@ -271,7 +273,7 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
         let location = PackageLocation::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
         let package = {
             let (clients, version) = (fetcher.clients(Dialect::Tofu).unwrap(), version.parse().unwrap());
-            fetcher.version(&clients, (&module.module, &version), false, || Ok(location)).unwrap()
+            fetcher.version(&clients, &module.module, &version, false, || Ok(location)).unwrap()
         };
         assert!(package.top.join("main.tf").exists());
         assert_eq!(server.requests().last().unwrap().authorization(), sent);

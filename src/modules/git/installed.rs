@@ -48,7 +48,8 @@ impl Git<'_> {
     /// content than its id.
     pub(in crate::modules) fn make_repository(
         &self,
-        (url, tag): (&str, Option<&str>),
+        url: &str,
+        tag: Option<&str>,
         commit: &str,
         pack: &Path,
         directory: &Path,

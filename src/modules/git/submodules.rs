@@ -36,8 +36,7 @@ impl Repository<'_> {
         // The file may include any other, which git would follow.
         let arguments = ["--no-includes", "--null", "--get-regexp", r"^submodule\..*\.(path|url|update)$"];
         let list = match file {
-            None => String::new(),
-            Some(file) => {
+            Some(file) if !commits.is_empty() => {
                 let command = self.command(&[&["config", "--blob", file], &arguments[..]].concat());
                 let finished = self.run(command)?;
                 // Without a matching key, git fails and prints nothing.
@@ -46,6 +45,7 @@ impl Repository<'_> {
                 }
                 String::from_utf8_lossy(&finished.stdout).into_owned()
             }
+            _ => String::new(),
         };
         let mut sections = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (key, value) in list.split('\0').filter_map(|entry| entry.split_once('\n')) {

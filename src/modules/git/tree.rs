@@ -103,7 +103,6 @@ impl Repository<'_> {
                 let commit = objects.commit(revision)?;
                 let entries = objects.entries(&commit)?;
                 let Written { mapping, submodules } = objects.write(&entries, prefix, writer, bytes_left)?;
-                let mapping = mapping.filter(|_| !submodules.is_empty());
                 Ok((commit, self.submodules(mapping.as_deref(), prefix, submodules)?))
             },
         );

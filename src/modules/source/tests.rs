@@ -17,19 +17,16 @@ fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
 /// OpenTofu's and Terraform's reading of 300 sources.
 #[test]
 fn sources_are_read_as_by_opentofu_and_terraform() {
-    let vectors = include_str!("../../../testdata/module-sources.jsonl").lines();
-    let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = include_str!("../../../testdata/module-sources.jsonl").lines();
+    let vectors: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(vectors.len(), 300);
-    // They were recorded on Linux, where a drive is a scheme.
-    let vectors: Vec<_> =
-        vectors.into_iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())).collect();
     let mut wrong = Vec::new();
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        for vector in &vectors {
+        // They were recorded on Linux, where a drive is a scheme.
+        for vector in vectors.iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())) {
             // The kind of a Bitbucket repository is not looked up, so all are as in Terraform.
-            let other = vector.get("terraform");
-            let expected = other.filter(|_| dialect == Dialect::Terraform || vector.get("network").is_some());
-            let expected = expected.unwrap_or(vector);
+            let is_of_terraform = dialect == Dialect::Terraform || vector.get("network").is_some();
+            let expected = if is_of_terraform { vector.get("terraform").unwrap_or(vector) } else { vector };
             let text = |name: &str| expected.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             let mut package = text("package");
             if dialect == Dialect::Terraform && vector.get("default_host").is_some() {

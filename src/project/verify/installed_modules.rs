@@ -119,12 +119,12 @@ fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     };
     let listings = parallel::map(copies.iter().collect(), cores, read);
     let is_whole = |entry: &Entry<LockedModule>, listing: &Listing| entry.locked.hashes.contains(&listing.h1());
-    let mut wholes: BTreeMap<_, (&Path, &Listing)> = BTreeMap::new();
+    let mut wholes: BTreeMap<_, &Listing> = BTreeMap::new();
     for (copy, listing) in copies.iter().zip(&listings) {
         if let Ok(listing) = listing
             && is_whole(copy.entry, listing)
         {
-            wholes.insert(package_of(copy), (&copy.directory, listing));
+            wholes.insert(package_of(copy), listing);
         }
     }
     let check = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
@@ -154,23 +154,15 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSe
 }
 
 /// Compares a copy that does not have the locked hash with a whole package that has it.
-fn compared(
-    root: &AuditedRoot<'_>,
-    copy: &Copy<'_>,
-    listing: &Listing,
-    whole: Option<(&Path, &Listing)>,
-) -> Comparison {
+fn compared(root: &AuditedRoot<'_>, copy: &Copy<'_>, listing: &Listing, whole: Option<&Listing>) -> Comparison {
     let is_from_git = copy.entry.locked.package.starts_with("git::");
     if let Some(whole) = whole {
-        return installed_copy::compare((&copy.directory, listing), whole, is_from_git);
+        return installed_copy::compare(listing, whole, is_from_git);
     }
     let fetcher = root.packages.fetcher.as_ref();
     let whole = fetcher.and_then(|fetcher| fetcher.whole(&copy.call.source, &copy.entry.locked, &copy.directory));
-    let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
-    match whole {
-        Some((whole, expected)) => {
-            installed_copy::compare((&copy.directory, listing), (&whole, &expected), is_from_git)
-        }
+    match whole.and_then(|whole| package_hash::listing(&whole).ok()) {
+        Some(whole) => installed_copy::compare(listing, &whole, is_from_git),
         None => Comparison::Different("has a different hash".to_owned()),
     }
 }
