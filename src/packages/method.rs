@@ -66,10 +66,10 @@ impl Method {
             // These sources list the platforms together with the versions.
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
                 let available = self.versions(address)?;
-                let platforms = available.versions.get(version).map(|version| &version.platforms);
-                let platforms = platforms.filter(|platforms| !platforms.is_empty());
-                let platforms = platforms.map(|platforms| platforms.iter().collect());
-                platforms.ok_or_else(|| SourceError::platforms_not_listed(address, version))
+                match available.versions.get(version) {
+                    Some(listed) if !listed.platforms.is_empty() => Ok(listed.platforms.iter().collect()),
+                    _ => Err(SourceError::platforms_not_listed(address, version)),
+                }
             }
         }
     }

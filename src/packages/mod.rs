@@ -122,7 +122,10 @@ impl Source {
                 Err(error) => return Err(error),
             }
         }
-        missing.filter(|_| platforms.is_empty()).map_or(Ok(platforms), Err)
+        match missing {
+            Some(error) if platforms.is_empty() => Err(error),
+            _ => Ok(platforms),
+        }
     }
 
     /// Fetches and authenticates one package, from the first method that has it.
@@ -220,8 +223,8 @@ impl Source {
 
     /// The method for a provider, if only one applies. If several do, the versions that each has decide.
     fn only_method(&self, address: &ProviderAddress) -> Option<&Method> {
-        let mut methods = self.methods_for(address);
-        methods.next().filter(|_| methods.next().is_none())
+        let methods: Vec<_> = self.methods_for(address).collect();
+        if let [only] = methods[..] { Some(only) } else { None }
     }
 
     /// The methods that list a version; the only one need not be asked.

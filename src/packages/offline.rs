@@ -72,7 +72,7 @@ impl Offline {
     }
 
     pub(super) fn package(&self, Fetch { package, archive_file, .. }: &Fetch<'_>) -> Result<Fetched> {
-        let cache = self.cache.as_ref().filter(|_| archive_file.is_none());
+        let cache = if archive_file.is_none() { self.cache.as_ref() } else { None };
         let Some(digest) = cache.and_then(|cache| cache.lookup(package)) else {
             let PackageId { address, version, platform } = package;
             return Err(SourceError::not_known_offline(address, version, Some(platform)));

@@ -44,7 +44,7 @@ impl GithubRepository {
     /// (<https://github.com/opentofu/registry#adding-providers-modules-or-gpg-keys-to-the-registry>).
     pub(super) fn of(address: &ProviderAddress) -> Option<Self> {
         let url = format!("{}{}/terraform-provider-{}", Self::HOST, address.namespace, address.name);
-        Self::parse(&url).filter(|_| address.hostname.is_default_of(Dialect::Tofu))
+        if address.hostname.is_default_of(Dialect::Tofu) { Self::parse(&url) } else { None }
     }
 
     /// The page of a release.

@@ -43,7 +43,7 @@ pub(crate) use unpacked::hash_directory;
 
 use crate::provider::Hash;
 use contents::Hashes;
-use source::Source;
+use source::{ArchiveSum, Source};
 
 /// Hashes the zip archive that `reader` yields, in one pass. If its layout does not allow that and its first bytes are
 /// still kept, the archive goes into an unnamed temporary file.
@@ -82,8 +82,8 @@ pub fn hash_zip_file(
     let mut source = Source::new(&mut *file, limits);
     source.take_kept();
     source.drain(|_| Ok(()))?;
-    let read = source.finish();
-    digest(seeking::hash(file, provider_type, limits), read)
+    let sum = source.finish();
+    digest(seeking::hash(file, provider_type, limits), sum)
 }
 
 /// Hashes an archive: `kept` is its start, which was read already, and `source` yields the rest.
@@ -104,10 +104,7 @@ fn hash_in_temporary_file<R: Read>(
 }
 
 /// Joins the hashes over the content of an archive, or the refusal, with the hash and the number of its bytes.
-fn digest(
-    hashes: Result<Hashes, PackageError>,
-    (sha256, size): ([u8; 32], u64),
-) -> Result<PackageDigest, PackageError> {
-    let Hashes { h1, h1_with_directories } = hashes.map_err(|error| error.with_zh(&sha256))?;
-    Ok(PackageDigest { zh: Hash::zh(&sha256), h1, h1_with_directories, size })
+fn digest(hashes: Result<Hashes, PackageError>, sum: ArchiveSum) -> Result<PackageDigest, PackageError> {
+    let Hashes { h1, h1_with_directories } = hashes.map_err(|error| error.with_zh(&sum.sha256))?;
+    Ok(PackageDigest { zh: Hash::zh(&sum.sha256), h1, h1_with_directories, size: sum.size })
 }

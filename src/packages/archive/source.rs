@@ -13,6 +13,13 @@ const INPUT: usize = 64 * 1024;
 /// nearly always, need not be fetched again.
 const KEPT: usize = 2 * INPUT;
 
+/// SHA-256 and number of the bytes of an archive.
+#[derive(Clone, Copy)]
+pub(super) struct ArchiveSum {
+    pub sha256: [u8; 32],
+    pub size: u64,
+}
+
 /// A buffered reader that computes the SHA-256 of all bytes read.
 pub(super) struct Source<R> {
     reader: R,
@@ -114,9 +121,8 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// The SHA-256 and the number of the bytes read.
-    pub(super) fn finish(self) -> ([u8; 32], u64) {
-        (self.sha256.finish(), self.read)
+    pub(super) fn finish(self) -> ArchiveSum {
+        ArchiveSum { sha256: self.sha256.finish(), size: self.read }
     }
 
     /// Reads after the unused bytes. Returns the number of bytes; zero at the end.

@@ -73,7 +73,8 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     let signature = STANDARD.decode(&case.signature)?;
     authenticate_sums(case.sums.as_bytes(), &signature, &signing_keys(kit, case), policy, case.default_host)?;
     let mut reports = BTreeMap::new();
-    for (platform, report) in case.packages.iter().flatten().filter(|_| tofu) {
+    let reported = if tofu { case.packages.as_ref() } else { None };
+    for (platform, report) in reported.into_iter().flatten() {
         let hashes = report.hashes.iter().map(|hash| hash.parse()).collect::<Result<_, _>>()?;
         reports.insert(platform.clone(), PackageReport { hashes: List(hashes), package_size: report.package_size });
     }

@@ -30,11 +30,10 @@ impl Connections {
         key: &SigningKey,
         only: Option<&BTreeSet<(ProviderAddress, Version)>>,
     ) -> Result<Vec<PublishedRelease>> {
-        let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
-        let releases = releases.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
-        let releases =
-            releases.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
-        Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))
+        let cached = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
+        let wanted = cached.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
+        let facts = wanted.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
+        Ok(publish(&*self.oci_registries(dialect)?, repository, key, facts))
     }
 
     pub(super) fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {

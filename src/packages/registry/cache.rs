@@ -94,7 +94,8 @@ impl RegistryCache {
         service: &Origin,
         address: &ProviderAddress,
         version: &Version,
-        (sums, signature): (&Url, &Url),
+        sums: &Url,
+        signature: &Url,
     ) {
         if is_plain(sums) && is_plain(signature) {
             let stored = StoredRelease { sums: sums.to_string(), signature: signature.to_string() };
@@ -216,11 +217,11 @@ mod tests {
         let service = url("https://registry.opentofu.org/v1/").origin();
         let signature = url("https://files.test/SHA256SUMS.sig");
         for secret in ["https://files.test/SHA256SUMS?token=1", "https://me:pw@files.test/S", "http://files.test/S"] {
-            cache.put_release(&service, &address, &version, (&url(secret), &signature));
+            cache.put_release(&service, &address, &version, &url(secret), &signature);
             assert_eq!(cache.release(&service, &address, &version), None, "{secret}");
         }
         let sums = url("https://files.test/SHA256SUMS");
-        cache.put_release(&service, &address, &version, (&sums, &signature));
+        cache.put_release(&service, &address, &version, &sums, &signature);
         assert_eq!(cache.release(&service, &address, &version), Some((sums, signature)));
         assert_eq!(cache.release(&service, &address, &"1.0.1".parse().unwrap()), None);
         let another = url("https://internal.test/v1/").origin();

@@ -122,7 +122,7 @@ impl Discovery {
 
     /// The cache, for a host that discovery decides about.
     fn cache_for(&self, host: &Hostname) -> Option<&RegistryCache> {
-        self.cache.as_ref().filter(|_| !self.hosts.contains_key(host))
+        if self.hosts.contains_key(host) { None } else { self.cache.as_ref() }
     }
 
     fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
@@ -275,23 +275,19 @@ mod tests {
             assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
         }
         assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
-        for (body, expected) in [
-            ("<html>", "it is not JSON"),
-            ("[]", "its JSON does not have the expected form"),
-            (r#"{"providers.v1": 3}"#, "providers.v1: it is not a string"),
-            (r#"{"providers.v1": "https://"}"#, "providers.v1: empty host"),
-            (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not contain a user name"),
-        ] {
-            let error = error_for(move |_| json(body));
-            assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{body}: {error}");
-        }
+        let of_type = |content_type: &str| Response::ok("{}").header("Content-Type", content_type);
         for (response, expected) in [
-            (Response::ok("{}"), "it has no Content-Type"),
-            (Response::ok("{}").header("Content-Type", "text/html"), "it has a different Content-Type"),
-            (Response::ok("{}").header("Content-Type", "application/jsonx"), "it has a different Content-Type"),
+            (json("<html>"), "it is not JSON"),
+            (json("[]"), "its JSON does not have the expected form"),
+            (json(r#"{"providers.v1": 3}"#), "providers.v1: it is not a string"),
+            (json(r#"{"providers.v1": "https://"}"#), "providers.v1: empty host"),
+            (json(r#"{"providers.v1": "https://u:p@h.test/"}"#), "providers.v1: the URL must not contain a user name"),
+            (Response::ok("{}"), "it has no Content-Type instead of application/json"),
+            (of_type("text/html"), "it has a different Content-Type instead of application/json"),
+            (of_type("application/jsonx"), "it has a different Content-Type instead of application/json"),
         ] {
             let error = error_for(move |_| response.clone());
-            assert!(error.contains(&format!("{expected} instead of application/json")), "{error}");
+            assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{error}");
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
         let error = discovery.service(&name, Service::Providers).unwrap_err();

@@ -25,7 +25,7 @@ use super::error::{Result, SourceError};
 use super::fetched::{Fetch, Fetched, Published};
 use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
+use crate::packages::archive::{HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
 use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
 use crate::provider::{Hash, HashesByScheme, Platform, ProviderAddress, PublicKey, Version};
@@ -106,7 +106,7 @@ impl Registry {
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
         // The cache contains only hashes computed here: a different project may not trust the same keys.
-        if let Some(cache) = self.downloader.cache.as_ref().filter(|_| !is_shared) {
+        if !is_shared && let Some(cache) = &self.downloader.cache {
             cache.put_by_provider(package, &digest);
         }
         let hashes = listed(&digest);
@@ -148,9 +148,10 @@ impl Registry {
 
     /// The metadata of a package. If the package may have to be downloaded, requests the shared facts at the same time.
     fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
-        let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
         std::thread::scope(|scope| {
-            if let Some((facts, _)) = facts {
+            if let Some((facts, _)) = &self.facts
+                && self.downloader.cached(package).is_none()
+            {
                 scope.spawn(|| facts.envelope(&package.address, &package.version));
             }
             self.protocol.metadata(package)
@@ -161,8 +162,10 @@ impl Registry {
     /// lists the `zh:`. Facts that contradict the registry's report are not used: the package itself decides.
     fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
         let Metadata { package, response, .. } = metadata;
-        let is_cached = |cache: &HashCache| cache.get(zh, &package.address.name).is_some();
-        let (facts, keys) = self.facts.as_ref().filter(|_| !self.downloader.cache.as_ref().is_some_and(is_cached))?;
+        let (facts, keys) = self.facts.as_ref()?;
+        if self.downloader.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some()) {
+            return None;
+        }
         let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
         packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;

@@ -138,9 +138,8 @@ impl Metadata {
 
     /// The `packages` map, which only OpenTofu looks at.
     pub(super) fn reports(&self, dialect: Dialect) -> Result<BTreeMap<String, PackageReport>> {
-        let packages = self.response.packages.as_ref().filter(|_| dialect == Dialect::Tofu);
-        let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(packages));
-        reports.map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
+        let packages = if dialect == Dialect::Tofu { self.response.packages.as_deref() } else { None };
+        read_reports(packages).map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
     }
 }
 
@@ -211,12 +210,13 @@ pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
 /// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
 pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
     let packages = serde_json::from_slice::<PackageResponse>(answer).ok()?.packages;
-    let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(&packages));
-    reports.ok().map(|reports| reported(&reports))
+    read_reports(packages.as_deref()).ok().map(|reports| reported(&reports))
 }
 
-/// Reads the `packages` map. The error does not quote it: a registry may echo the token that it received.
-fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, &'static str> {
+/// Reads the `packages` map, if there is one. The error does not quote it: a registry may echo the token that it
+/// received.
+fn read_reports(packages: Option<&RawValue>) -> std::result::Result<BTreeMap<String, PackageReport>, &'static str> {
+    let Some(packages) = packages else { return Ok(BTreeMap::new()) };
     let reports = serde_json::from_str::<Map<PackageReport, MOST_PLATFORMS>>(packages.get());
     reports.map(|reports| reports.0).map_err(|_| "the registry's report of packages does not have the expected form")
 }
@@ -225,11 +225,12 @@ impl VersionList {
     /// Unreadable versions are skipped, as if the registry had not listed them.
     fn available(self) -> AvailableVersions {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
-            let version = version.parse::<Version>().ok().filter(|_| version.len() <= LONGEST_VERSION)?;
+            let version = version.parse::<Version>().ok()?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
             Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
-        let versions = self.versions.0.into_iter().filter_map(available).collect();
+        let short = self.versions.0.into_iter().filter(|entry| entry.version.len() <= LONGEST_VERSION);
+        let versions = short.filter_map(available).collect();
         let warnings = self.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
         AvailableVersions { versions, warnings, ..AvailableVersions::default() }

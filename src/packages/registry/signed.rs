@@ -95,7 +95,7 @@ impl SignedReleases {
             SourceError::refused(error.note(format!("signature: {}", SafeUrl::from(&key.signature))))
         })?;
         if let Some(cache) = &self.cache {
-            cache.put_release(&metadata.service, address, version, (&key.sums, &key.signature));
+            cache.put_release(&metadata.service, address, version, &key.sums, &key.signature);
         }
         let last_modified = sums.last_modified;
         let sums = Sha256Sums::parse(&sums.bytes);
