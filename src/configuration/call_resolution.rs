@@ -238,7 +238,8 @@ impl Walk<'_> {
         request: ModuleRequest,
         always: bool,
     ) -> Option<diagnostic::Result<Option<FetchedModule>>> {
-        let fetcher = self.input.cache.fetcher.as_ref().filter(|_| always || self.input.options.fetch_modules);
+        let may_fetch = always || self.input.options.fetch_modules;
+        let fetcher = if may_fetch { self.input.cache.fetcher.as_ref() } else { None };
         match fetcher.map(|fetcher| fetcher.get(self.input.options.dialect, &request)) {
             None | Some(Some(Ok(None))) => Some(match &call.source {
                 ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
@@ -259,7 +260,8 @@ impl Walk<'_> {
         path: &ModulePath,
         source: &str,
     ) -> Option<InstallPath> {
-        let caller = calling.caller.installed.filter(|_| self.input.resolver.is_some())?;
+        self.input.resolver.as_ref()?;
+        let caller = calling.caller.installed?;
         let package = caller.package.clone();
         let directory = match (path, &package) {
             (ModulePath::Package(module), Some(package)) => {

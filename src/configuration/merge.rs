@@ -50,7 +50,8 @@ impl<T> Table<T> {
     /// Adds a block, or in an override file changes the block of that name by `merge`. Returns the error if it cannot.
     fn add(
         &mut self,
-        (name, location): (String, &Location),
+        name: String,
+        location: &Location,
         block: T,
         overriding: bool,
         merge: impl FnOnce(&mut T, T),
@@ -109,20 +110,20 @@ impl MergedFiles {
                 base.declaration = block.declaration;
             }
         };
-        self.diagnostics.extend(self.providers.add((name, &location), block, self.is_overriding && is_known, merge));
+        self.diagnostics.extend(self.providers.add(name, &location, block, self.is_overriding && is_known, merge));
     }
 
     pub(super) fn add_resource(&mut self, block: Resource) {
         let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
         let location = block.label.clone();
         let merge = |base: &mut Resource, block: Resource| base.provider = block.provider.or(base.provider.take());
-        self.diagnostics.extend(self.resources.add((name, &location), block, self.is_overriding, merge));
+        self.diagnostics.extend(self.resources.add(name, &location, block, self.is_overriding, merge));
     }
 
     pub(super) fn add_call(&mut self, block: Call) {
         let name = module_name(&block.name);
         let location = block.location.clone();
-        self.diagnostics.extend(self.calls.add((name, &location), block, self.is_overriding, merge_call));
+        self.diagnostics.extend(self.calls.add(name, &location, block, self.is_overriding, merge_call));
     }
 }
 

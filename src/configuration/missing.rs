@@ -77,20 +77,19 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
         [one] => one.message(),
         _ => format!("{} modules {what}, so what they require is not known", missing.len()),
     };
-    let shared = format!("called modules {what}, so what they require is not known");
     let diagnostic = if allowed {
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
         let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
         Diagnostic::error(Code::ModuleNotInstalled, message).help(help.and(RunOption::AllowMissingModules))
     };
-    let diagnostic = diagnostic.shared(shared);
+    let shared = diagnostic.shared(format!("called modules {what}, so what they require is not known"));
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };
     let shown = missing.iter().take(LOCATIONS);
-    let diagnostic = shown.fold(diagnostic, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
+    let located = shown.fold(shared, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
     match missing.len().saturating_sub(LOCATIONS) {
-        0 => diagnostic,
-        more => diagnostic.note(format!("and {more} more")),
+        0 => located,
+        more => located.note(format!("and {more} more")),
     }
 }
 

@@ -56,7 +56,7 @@ impl Requirements {
             }
             let is_listed = !own.is_empty() || is_repeated;
             listed.push(depth + usize::from(is_listed));
-            let mut above = call.parent.filter(|_| is_listed);
+            let mut above = if is_listed { call.parent } else { None };
             while let Some(parent) = above {
                 with_requirers_below.insert(self.tree[parent].directory.as_path());
                 above = self.tree[parent].parent;

@@ -215,13 +215,11 @@ fn provider_of(text: &str) -> Option<ProviderAddress> {
     const START: &str = "provider[\"";
     let start = text.rfind(START).filter(|start| *start == 0 || text[..*start].ends_with('.'))?;
     let (address, alias) = text[start + START.len()..].split_once("\"]")?;
-    if !alias.is_empty() && !alias.starts_with('.') {
+    // Terraform accepts more addresses. A full one means the same in both.
+    if address.matches('/').count() != 2 || !(alias.is_empty() || alias.starts_with('.')) {
         return None;
     }
-    // Terraform accepts more addresses. A full one means the same in both.
-    let address =
-        ProviderAddress::parse(address, Dialect::Terraform).ok().filter(|_| address.matches('/').count() == 2);
-    address.filter(|address| address.namespace != "-")
+    ProviderAddress::parse(address, Dialect::Terraform).ok().filter(|address| address.namespace != "-")
 }
 
 /// The members of a state that matter.

@@ -335,7 +335,7 @@ impl<'a> Walk<'a> {
         if let Some((key, below)) = self.installed_call(caller, &path)
             && let Some(package) = self.packages.get(&key)
         {
-            self.call_installed(calling, path, (package, &below), &source, withheld);
+            self.call_installed(calling, path, package, &below, &source, withheld);
             return Targets::ByCaller;
         }
         let installed = self.local_install_path(&calling, &path, &source);
@@ -348,9 +348,8 @@ impl<'a> Walk<'a> {
     /// The call in whose installed package a directory is, and the directory in the package. Only the user's own
     /// modules call others in this way.
     fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
-        let ModulePath::Directory(directory) = path else { return None };
-        let base = self.base.as_deref().filter(|_| caller.entry.is_none())?;
-        split_installed(base, &self.input.options.data_directory, directory)
+        let (ModulePath::Directory(directory), None) = (path, caller.entry) else { return None };
+        split_installed(self.base.as_deref()?, &self.input.options.data_directory, directory)
     }
 
     /// Follows a call by the directory in which the package of another call is installed. The package is that of the
@@ -359,7 +358,8 @@ impl<'a> Walk<'a> {
         &mut self,
         calling: Calling<'_>,
         directory: ModulePath,
-        (package, below): (CalledPackage, &str),
+        package: CalledPackage,
+        below: &str,
         source: &str,
         withheld: Option<Unknown>,
     ) {

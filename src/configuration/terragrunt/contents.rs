@@ -44,9 +44,10 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
     }
     let Some(parts) = variants.iter().map(Variant::parts).collect::<Option<Vec<_>>>() else { return whole() };
     let is_same = parts.iter().all(|others| others.iter().map(Part::key).eq(parts[0].iter().map(Part::key)));
+    let decisive = if is_same { Vec::new() } else { conditions };
     let mut omitted = Vec::new();
     let unknown = parts.iter().flatten().filter_map(|part| part.unknown);
-    for unknown in unknown.chain(conditions.into_iter().filter(|_| !is_same)) {
+    for unknown in unknown.chain(decisive) {
         if !omitted.contains(unknown) {
             omitted.push(Arc::clone(unknown));
         }

@@ -53,7 +53,7 @@ pub(crate) fn working_directory(
         Ok(UnitSource::Unit) => {}
         Ok(UnitSource::Local(module)) => working.copy(module, repository),
         Ok(UnitSource::Remote(_)) => match remote {
-            Some(remote) => working.copy_remote(remote, unit),
+            Some((directory, shown)) => working.copy_remote(directory, shown, unit),
             None => working.is_module_missing = true,
         },
         Err(unknown) => working.unknown.push(unknown.clone()),
@@ -102,7 +102,7 @@ impl WorkingDirectory {
     }
 
     /// Adds the files of a remote module.
-    fn copy_remote(&mut self, (directory, shown): (&Path, &Path), unit: &Unit) {
+    fn copy_remote(&mut self, directory: &Path, shown: &Path, unit: &Unit) {
         self.sources.push(directory.to_owned());
         let read = Repository::open(directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
