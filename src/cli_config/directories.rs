@@ -25,9 +25,7 @@ pub(super) fn main_files(environment: &Environment, dialect: Dialect) -> Vec<Pat
     };
     let base = base(environment);
     let mut files: Vec<_> = names.iter().filter_map(|name| Some(base.as_ref()?.join(name))).collect();
-    if dialect == Dialect::Tofu && !cfg!(windows) {
-        files.extend(environment.path_variable("XDG_CONFIG_HOME").map(|xdg| xdg.join("opentofu/tofurc")));
-    }
+    files.extend(xdg_directory(environment, dialect, "XDG_CONFIG_HOME").map(|directory| directory.join("tofurc")));
     files
 }
 
@@ -40,9 +38,7 @@ pub(super) fn directory(environment: &Environment, dialect: Dialect) -> Option<P
 pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let platform = Platform::current().to_string();
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
-    let xdg = environment.path_variable("XDG_DATA_HOME").map(|xdg| xdg.join("opentofu"));
-    let xdg = xdg.filter(|_| dialect == Dialect::Tofu && !cfg!(windows));
-    [own, xdg]
+    [own, xdg_directory(environment, dialect, "XDG_DATA_HOME")]
         .into_iter()
         .flatten()
         .flat_map(|directory| {
@@ -83,10 +79,17 @@ fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
 /// `~/.terraform.d`; if it does not exist, OpenTofu's directory below that of the XDG variable, if that is set.
 fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str) -> Option<PathBuf> {
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
-    if dialect == Dialect::Terraform || cfg!(windows) || own.as_deref().is_some_and(Path::exists) {
-        return own;
+    if own.as_deref().is_some_and(Path::exists) {
+        own
+    } else {
+        xdg_directory(environment, dialect, xdg_variable).or(own)
     }
-    environment.path_variable(xdg_variable).map(|xdg| xdg.join("opentofu")).or(own)
+}
+
+/// OpenTofu's directory below that of an XDG variable, which it does not read on Windows.
+fn xdg_directory(environment: &Environment, dialect: Dialect, variable: &str) -> Option<PathBuf> {
+    let is_read = dialect == Dialect::Tofu && !cfg!(windows);
+    if is_read { environment.path_variable(variable).map(|xdg| xdg.join("opentofu")) } else { None }
 }
 
 /// The directory of OpenTofu's and Terraform's per-user files.

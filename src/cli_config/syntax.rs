@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
         }
         let indented = self.accept("-");
         let marker = self.identifier();
-        let Some(first) = self.rest().find('\n').filter(|_| !marker.is_empty()) else {
+        let (false, Some(first)) = (marker.is_empty(), self.rest().find('\n')) else {
             return self.fail("a marker and a line break were expected after \"<<\"");
         };
         self.position += first + 1;
@@ -319,8 +319,16 @@ mod tests {
 
     #[test]
     fn native_and_json_forms_give_the_same_tree() {
-        let native = "# c\ncredentials \"h.test\" {\n  token = \"a\\\"b\" // c\n}\n/* c */ dev_overrides { \"a/b\" = \".\" }\nn = 3\nl = [\"x\", \"y\",]\nt = true";
-        let json = r#"{"credentials": {"h.test": {"token": "a\"b"}}, "dev_overrides": {"a/b": "."}, "n": 3, "l": ["x", "y"], "t": true}"#;
+        let native = r#"# c
+credentials "h.test" {
+  token = "a\"b" // c
+}
+/* c */ dev_overrides { "a/b" = "." }
+n = 3
+l = ["x", "y",]
+t = true"#;
+        let json = r#"{"credentials": {"h.test": {"token": "a\"b"}}, "dev_overrides": {"a/b": "."},
+            "n": 3, "l": ["x", "y"], "t": true}"#;
         let expected = r#"{credentials={h.test={token="a\"b"}} dev_overrides={a/b="."} n=3 l=["x" "y"] t=true}"#;
         assert_eq!(show(&parse(native).unwrap()), expected);
         assert_eq!(show(&parse(json).unwrap()), expected);

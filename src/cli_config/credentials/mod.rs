@@ -163,7 +163,9 @@ impl Credentials {
                 invalid(format!("the token for {host} is written in {path}, which is not changed automatically"));
             return Err(error.help(format!("edit the block credentials \"{host}\" in {path}")).into());
         }
-        if let Some(config) = self.helper_config.as_ref().filter(|_| block.is_none()) {
+        if block.is_none()
+            && let Some(config) = &self.helper_config
+        {
             return self.installed_helper().map(TokenStore::Helper).ok_or_else(|| {
                 let message = format!("the credentials helper terraform-credentials-{} is not installed", config.name);
                 Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), "").into()

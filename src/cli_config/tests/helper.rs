@@ -75,7 +75,8 @@ fn blocks_and_variables_come_before_the_helper() {
 #[test]
 fn store_gets_the_token_alone_and_forget_forgets() {
     let home = install(
-        "case $3 in get) cat \"$dir/kept\" 2>/dev/null || echo '{}';; store) cat >\"$dir/kept\";; forget) rm -f \"$dir/kept\";; esac",
+        "case $3 in get) cat \"$dir/kept\" 2>/dev/null || echo '{}';; store) cat >\"$dir/kept\";; \
+         forget) rm -f \"$dir/kept\";; esac",
     );
     home.write("kept", "{\"token\": \"old\", \"more\": [1.5, \"x\"]}");
     let h = host("h.test");
@@ -172,18 +173,18 @@ fn endless_output_is_cut_off() {
 
 #[test]
 fn the_error_of_a_helper_that_cannot_store_lacks_the_token() {
-    let home = install("case $3 in get) echo '{}';; *) cat >/dev/null; echo \"no room for it\" >&2; exit 1;; esac");
-    let error = home.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
+    let full = install("case $3 in get) echo '{}';; *) cat >/dev/null; echo \"no room for it\" >&2; exit 1;; esac");
+    let error = full.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
     assert!(
         error[0].message.contains("cannot store the credentials for h.test")
             && error[0].message.ends_with("no room for it")
     );
-    assert!(home.credentials().forget(&host("h.test")).unwrap_err()[0].message.contains("cannot forget"));
-    let home = install("case $3 in get) echo '{}';; *) echo bad: $(cat) >&2; exit 1;; esac");
-    let error = home.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
+    assert!(full.credentials().forget(&host("h.test")).unwrap_err()[0].message.contains("cannot forget"));
+    let echoing = install("case $3 in get) echo '{}';; *) echo bad: $(cat) >&2; exit 1;; esac");
+    let error = echoing.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
     assert!(error[0].message.ends_with("says: [redacted]"), "{error}");
-    let home = install("case $3 in get) echo '{}';; *) exit 0;; esac");
-    home.credentials().store(&host("h.test"), &Token::new(&"x".repeat(300_000)).unwrap()).unwrap();
+    let deaf = install("case $3 in get) echo '{}';; *) exit 0;; esac");
+    deaf.credentials().store(&host("h.test"), &Token::new(&"x".repeat(300_000)).unwrap()).unwrap();
 }
 
 #[test]
