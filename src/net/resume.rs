@@ -61,7 +61,7 @@ fn strong_validator(headers: &HeaderMap) -> Option<&HeaderValue> {
         return Some(tag).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
     }
     let is_over = http_date(headers, &DATE)? > http_date(headers, &LAST_MODIFIED)?;
-    headers.get(LAST_MODIFIED).filter(|_| is_over)
+    if is_over { headers.get(LAST_MODIFIED) } else { None }
 }
 
 /// A body that may come in several responses.

@@ -191,11 +191,11 @@ impl Pipeline<'_, '_> {
             }
             let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
             let carry_out = |(root, planned)| (root, self.carry_out(planned, &rewrites));
-            parallel::in_order(list.iter().zip(planned), (threads, UNREPORTED), carry_out, |done| report(done));
+            parallel::in_order(list.iter().zip(planned), threads, UNREPORTED, carry_out, |done| report(done));
         } else {
             let rewrites = Rewrites::new([]);
             let run = |root| (root, self.carry_out(self.plan(root), &rewrites));
-            parallel::in_order(list.iter(), (threads, UNREPORTED), run, |done| report(done));
+            parallel::in_order(list.iter(), threads, UNREPORTED, run, |done| report(done));
         }
     }
 

@@ -80,10 +80,9 @@ impl Hostname {
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let invalid = || AddressError::Hostname(text.to_owned());
         let (host, port) = match text.split_once(':') {
-            Some((host, port)) => {
-                let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
-                (host, Some(port.parse::<u16>().ok().filter(|_| digits).ok_or_else(invalid)?))
-            }
+            // `parse` accepts a plus sign.
+            Some((_, port)) if port.starts_with('+') => return Err(invalid()),
+            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| invalid())?)),
             None => (text, None),
         };
         if host.is_empty() || host.ends_with('.') {

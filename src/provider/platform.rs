@@ -48,7 +48,7 @@ impl Platform {
             other => other,
         };
         let meant = format!("{os}_{arch}");
-        meant.parse().ok().filter(|_| meant != text)
+        if meant == text { None } else { meant.parse().ok() }
     }
 
     /// Reads a platform that a person wrote. Unlike a registry, a person may use a name other than Go's, which

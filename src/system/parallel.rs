@@ -36,7 +36,8 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> 
 /// the items. Up to `ahead` results may wait for `consume`.
 pub(crate) fn in_order<T: Send, R: Send, C>(
     items: impl Iterator<Item = T> + Send,
-    (threads, ahead): (usize, usize),
+    threads: usize,
+    ahead: usize,
     work: impl Fn(T) -> R + Sync,
     consume: impl FnOnce(&mut (dyn Iterator<Item = R> + Send)) -> C,
 ) -> C {
@@ -47,11 +48,12 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         let (items, sender) = queue.as_mut()?;
         let (promise, result) = mpsc::sync_channel(1);
         // The channel is closed if `consume` has returned.
-        let item = items.next().filter(|_| sender.send(result).is_ok());
-        if item.is_none() {
+        let item = items.next();
+        if item.is_none() || sender.send(result).is_err() {
             *queue = None;
+            return None;
         }
-        Some((item?, promise))
+        item.map(|item| (item, promise))
     };
     let worker = || std::iter::from_fn(next).for_each(|(item, promise)| _ = promise.send(work(item)));
     std::thread::scope(|scope| {
@@ -126,11 +128,11 @@ mod tests {
             assert!(waiting < 4 + 8 + 2, "{waiting} results wait");
             n * n
         };
-        let squares = in_order(0..1000, (4, 8), work, |results| {
+        let squares = in_order(0..1000, 4, 8, work, |results| {
             results.inspect(|_| _ = taken.fetch_add(1, Ordering::SeqCst)).collect::<Vec<_>>()
         });
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
-        assert_eq!(in_order(0..0u64, (0, 8), work, |results| results.count()), 0);
+        assert_eq!(in_order(0..0u64, 0, 8, work, |results| results.count()), 0);
     }
 
     #[test]
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn work_ends_when_nobody_takes_results_any_more() {
         let made = AtomicUsize::new(0);
-        let first = in_order(0..1000, (4, 8), |n| (n, made.fetch_add(1, Ordering::SeqCst)).0, |results| results.next());
+        let first = in_order(0..1000, 4, 8, |n| (n, made.fetch_add(1, Ordering::SeqCst)).0, |results| results.next());
         assert_eq!(first, Some(0));
         assert!(made.into_inner() < 20);
     }

@@ -161,9 +161,10 @@ fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) 
         let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
         let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
         let is_hidden = |secret: &&str| is_web || has_secret_user || password == Some(secret);
-        let secret = match secret_in(user, None).filter(|_| has_secret_user && password.is_some()) {
-            Some(_) => Some(login),
-            None => secret_in(user, password).filter(is_hidden),
+        let secret = if has_secret_user && password.is_some() && secret_in(user, None).is_some() {
+            Some(login)
+        } else {
+            secret_in(user, password).filter(is_hidden)
         };
         if let Some(secret) = secret.filter(|secret| *secret != REDACTED) {
             let before = if password == Some(secret) { start + user.len() + 1 } else { start };

@@ -4,7 +4,6 @@ mod block;
 mod canonical_blocks;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
@@ -64,10 +63,12 @@ impl<T: EntryKind> LockFileOf<T> {
         let has_end = text.ends_with('\n');
         let text = if has_end { text.clone() } else { format!("{text}{line_break}") };
         let mut layout = FileLayout::read(self, new, &text, line_break);
-        new.iter().filter(|(address, _)| !self.locks.contains_key(address)).for_each(|entry| layout.add(entry));
+        for (address, locked) in new.iter().filter(|(address, _)| !self.locks.contains_key(address)) {
+            layout.add(address, locked);
+        }
         let edited = layout.text();
-        let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).filter(|_| !has_end);
-        without_end.unwrap_or(&edited).to_owned()
+        let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).unwrap_or(&edited);
+        if has_end { edited } else { without_end.to_owned() }
     }
 }
 
@@ -131,9 +132,9 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
     }
 
     /// Adds a new entry before the first entry with a greater address, or else after the last entry.
-    fn add(&mut self, (address, locked): (&'a T::Address, &Arc<T>)) {
+    fn add(&mut self, address: &'a T::Address, locked: &T) {
         let mut block = String::new();
-        push_block(&mut block, address, &**locked);
+        push_block(&mut block, address, locked);
         let (blank, block) = (self.line_break.to_owned(), Some(block.replace('\n', self.line_break)));
         let mut section = Section { address: Some(address), loose: String::new(), blank, block };
         let greater = |section: &Section<'_, T>| section.address.is_some_and(|other| other > address);

@@ -27,8 +27,8 @@ fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
 /// Whether this is the process that [`in_a_process_with`] has started, which then has asked for the URL.
 fn is_asked() -> bool {
     let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return false };
-    let file = std::env::var_os("SSL_CERT_FILE").filter(|_| cfg!(any(windows, target_vendor = "apple")));
-    let certificate_file = file.map(PathBuf::from);
+    let is_setting = cfg!(any(windows, target_vendor = "apple"));
+    let certificate_file = if is_setting { std::env::var_os("SSL_CERT_FILE").map(PathBuf::from) } else { None };
     let client = client(NetSettings { certificate_file, use_proxies: true, retries: 0, ..plain() });
     if let Some(url) = asks.strip_prefix("failure of ") {
         let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Metadata).unwrap_err();
