@@ -91,8 +91,16 @@ mod tests {
 
     #[test]
     fn a_host_has_its_login_or_the_default_one() {
-        let text = "# mine: machine a.test\nmachine a.test login alice password w0nder\nmachine b.test:8443\n  login bob\n  \
-                    password b account x\nmacdef init\nmachine evil.test login x\n\ndefault login anonymous password me";
+        let text = "\
+# mine: machine a.test
+machine a.test login alice password w0nder
+machine b.test:8443
+  login bob
+  password b account x
+macdef init
+machine evil.test login x
+
+default login anonymous password me";
         let netrc = Netrc::parse(text);
         assert_eq!(netrc.login("a.test"), Some(("alice", "w0nder")));
         assert_eq!(netrc.login("b.test:8443"), Some(("bob", "b")));

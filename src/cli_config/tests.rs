@@ -240,9 +240,8 @@ credentials_helper "store" { args = ["--flag"] }
     assert!(!installation.methods[0].providers.contains(&address("hashicorp/aws")));
     assert_eq!(config.oci_default_credentials.docker_style_config_files, Some(vec![home.path("docker.json")]));
     assert_eq!(config.oci_default_credentials.docker_credentials_helper.as_deref(), Some("desktop"));
-    assert!(
-        matches!(&config.oci_credentials[0].login, OciLoginSource::Login(OciLogin::Basic { username, .. }) if username == "u")
-    );
+    let OciLoginSource::Login(OciLogin::Basic { username, .. }) = &config.oci_credentials[0].login else { panic!() };
+    assert_eq!(username, "u");
     assert!(matches!(&config.oci_credentials[1].login, OciLoginSource::Login(OciLogin::OAuth { .. })));
     assert!(
         config.debug.iter().any(|line| line.contains(":38:1: \"future_block\" is not known")),
@@ -262,7 +261,9 @@ fn json_files_mean_the_same() {
     let config = Home::named(
         r#"{"host": {"h.test": {"services": {"providers.v1": "https://x.test/"}}},
             "credentials_helper": {"store": {"args": ["a", "b"]}},
-            "provider_installation": [{"network_mirror": [{"url": "https://one.test/"}, {"url": "https://two.test/"}]}, ]}"#,
+            "provider_installation": [
+                {"network_mirror": [{"url": "https://one.test/"}, {"url": "https://two.test/"}]},
+            ]}"#,
     )
     .load();
     assert_eq!(config.hosts[&host("h.test")]["providers.v1"], "https://x.test/");

@@ -22,7 +22,7 @@ pub const UNIT_ADDRESS: &str = ".";
 /// The header of such a file.
 const HEADER: [&str; 2] = [
     "# This file is maintained by provlock. It records the packages of the modules that this configuration calls.",
-    "# OpenTofu and Terraform do not read it: \"provlock get\" installs what it records, \"provlock verify\" checks it.",
+    r#"# OpenTofu and Terraform do not read it: "provlock get" installs what it records, "provlock verify" checks it."#,
 ];
 
 /// The entry of one call of a module.

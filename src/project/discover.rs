@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_module_with_its_own_providers_is_a_root_unless_called() {
-        let aliases = "terraform {\n  required_providers {\n    null = {\n      configuration_aliases = [null.b]\n    }\n  }\n}\n";
+        let aliases = "terraform {\n  required_providers {\n    null = { configuration_aliases = [null.b] }\n  }\n}\n";
         let directory = tree(&[
             ("main.tf", ROOT),
             ("caller/main.tf", "provider \"null\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n"),

@@ -6,8 +6,8 @@ use crate::lockfile::rng::Rng;
 const LONGEST: usize = 64 << 10;
 
 /// Tokens of the notations, with a space between each.
-const WORDS: &str = "\" ' { } [ ] ( ) = : , # // /* */ ${ %{ $${ \\ \\u0000 .. ../ ./ ? @ %2e :: 0 -1 18446744073709551616 1e999 \
-                     null true \0 \u{feff} \u{85} \u{a0} \u{202e} \u{e9}";
+const WORDS: &str = "\" ' { } [ ] ( ) = : , # // /* */ ${ %{ $${ \\ \\u0000 .. ../ ./ ? @ %2e :: 0 -1 \
+                     18446744073709551616 1e999 null true \0 \u{feff} \u{85} \u{a0} \u{202e} \u{e9}";
 
 /// White space that means something, and lines that do.
 const LINES: [&str; 9] = [" ", "\t", "\n", "\r\n", "<<EOT\n", "\nEOT\n", "<<<<<<< a\n", "=======\n", ">>>>>>> b\n"];

@@ -8,7 +8,15 @@ pub fn requires(source: &str, constraint: &str) -> String {
     let name = source.rsplit('/').next().unwrap();
     let version = if constraint.is_empty() { String::new() } else { format!("version = \"{constraint}\"") };
     format!(
-        "terraform {{\n  required_providers {{\n    {name} = {{\n      source = \"{source}\"\n      {version}\n    }}\n  }}\n}}\n"
+        r#"terraform {{
+  required_providers {{
+    {name} = {{
+      source = "{source}"
+      {version}
+    }}
+  }}
+}}
+"#
     )
 }
 
@@ -33,9 +41,10 @@ pub fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -
 
 /// Returns the text of a lock file of modules with these entries.
 pub fn module_lock_file(entries: &[String]) -> String {
-    let header = "# This file is maintained by provlock. It records the packages of the modules that this configuration \
-                  calls.\n# OpenTofu and Terraform do not read it: \"provlock get\" installs what it records, \"provlock \
-                  verify\" checks it.\n";
+    let header = "# This file is maintained by provlock. It records the packages of the modules that this \
+                  configuration calls.\n\
+                  # OpenTofu and Terraform do not read it: \"provlock get\" installs what it records, \
+                  \"provlock verify\" checks it.\n";
     format!("{header}{}", entries.concat())
 }
 

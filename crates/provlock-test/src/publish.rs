@@ -286,7 +286,11 @@ impl<'a> Publish<'a> {
     }
 
     fn listed_keys(&self) -> Vec<Value> {
-        let listed = |key_id: &str, armor: &str| json!({ "key_id": key_id, "ascii_armor": armor, "trust_signature": "", "source": "" });
+        let listed = |key_id: &str, armor: &str| {
+            json!({
+                "key_id": key_id, "ascii_armor": armor, "trust_signature": "", "source": "",
+            })
+        };
         let mut keys = self.more_keys.clone();
         match (self.has(&Flaw::NoKeys), self.has(&Flaw::WrongKey)) {
             (true, _) => return Vec::new(),

@@ -163,7 +163,8 @@ mod tests {
         let result = |message: &str, line: usize| {
             let file =
                 json!({ "artifactLocation": { "uri": "live/.terraform.lock.hcl" }, "region": { "startLine": line } });
-            json!({ "ruleId": "no-hashes", "message": { "text": message }, "locations": [{ "physicalLocation": file }] })
+            let locations = [json!({ "physicalLocation": file })];
+            json!({ "ruleId": "no-hashes", "message": { "text": message }, "locations": locations })
         };
         let fingerprints = |results: &[Value]| {
             let mut results = results.to_vec();

@@ -14,6 +14,7 @@ use crate::provider::Dialect;
 mod conformance;
 mod declarations;
 mod files;
+mod json_syntax;
 mod modules;
 mod native;
 mod rewrite;

@@ -108,7 +108,8 @@ fn installed_modules_are_found_by_their_path_of_calls() {
         (MANIFEST, manifest),
         (
             ".terraform/modules/vpc/main.tf",
-            "module \"sub\" {\n  source = \"git::https://example.com/sub.git\"\n}\nmodule \"local\" {\n  source = \"./local\"\n}\n",
+            "module \"sub\" {\n  source = \"git::https://example.com/sub.git\"\n}\n\
+             module \"local\" {\n  source = \"./local\"\n}\n",
         ),
         (".terraform/modules/vpc.sub/main.tf", "provider \"s\" {\n  version = \"> 1\"\n}\n"),
         (".terraform/modules/vpc/local/main.tf", "provider \"l\" {}\n"),
@@ -141,11 +142,13 @@ fn a_module_that_is_not_installed_is_named() {
     let files = [
         (
             "main.tf",
-            "module \"vpc\" {\n  source = \"x/vpc/aws\"\n}\nmodule \"gone\" {\n  source = \"x/gone/aws\"\n}\nprovider \"p\" {}\n",
+            "module \"vpc\" {\n  source = \"x/vpc/aws\"\n}\nmodule \"gone\" {\n  source = \"x/gone/aws\"\n}\n\
+             provider \"p\" {}\n",
         ),
         (
             MANIFEST,
-            r#"{"Modules":[{"Key":"gone","Source":"registry.opentofu.org/x/gone/aws","Dir":".terraform/modules/gone"}]}"#,
+            r#"{"Modules":[
+                {"Key":"gone","Source":"registry.opentofu.org/x/gone/aws","Dir":".terraform/modules/gone"}]}"#,
         ),
     ];
     let errors = read_files(&files).unwrap_err();
@@ -217,7 +220,8 @@ fn a_source_may_depend_on_defaults_of_variables() {
     let m = ("m/main.tf", "provider \"x\" {}\n");
     for source in ["var.s", "\"./${var.n}\"", "var.o.path", "var.n == \"m\" ? \"./m\" : \"./n\""] {
         let main = format!(
-            "variable \"s\" {{\n  default = \"./m\"\n}}\nvariable \"n\" {{\n  default = \"m\"\n}}\nvariable \"o\" {{\n  default = {{ path = \"./m\" }}\n}}\n\
+            "variable \"s\" {{\n  default = \"./m\"\n}}\nvariable \"n\" {{\n  default = \"m\"\n}}\n\
+             variable \"o\" {{\n  default = {{ path = \"./m\" }}\n}}\n\
              module \"m\" {{\n  source = {source}\n}}\n"
         );
         assert_providers(&[("main.tf", &main), m], &[("hashicorp/x", "")]);
@@ -285,7 +289,15 @@ fn modules_are_shared_through_a_cache() {
 fn constraints_of_all_modules_are_merged() {
     let requirements = read_files(&[
         ("main.tf", "module \"m\" {\n  source = \"./m\"\n}\nprovider \"x\" {\n  version = \"< 2\"\n}\n"),
-        ("m/main.tf", "terraform {\n  required_providers {\n    y = { source = \"hashicorp/x\", version = \">= 1, < 2.0\" }\n  }\n}\n"),
+        (
+            "m/main.tf",
+            r#"terraform {
+  required_providers {
+    y = { source = "hashicorp/x", version = ">= 1, < 2.0" }
+  }
+}
+"#,
+        ),
     ])
     .unwrap();
     let requirement = requirements.providers.values().next().unwrap();

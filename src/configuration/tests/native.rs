@@ -236,8 +236,9 @@ proptest! {
         pieces in proptest::collection::vec(
             prop_oneof![
                 Just("{"), Just("}"), Just("["), Just("]"), Just("("), Just(")"), Just("\""), Just("${"), Just("%{"),
-                Just("$"), Just("<<E\n"), Just("\nE\n"), Just("\n"), Just("#"), Just("//"), Just("/*"), Just("*/"), Just("\\"),
-                Just(" "), Just("a"), Just("="), Just("\u{e9}"), Just("\r\n"), Just("terraform"), Just("1"), Just(","),
+                Just("$"), Just("<<E\n"), Just("\nE\n"), Just("\n"), Just("#"), Just("//"), Just("/*"), Just("*/"),
+                Just("\\"), Just(" "), Just("a"), Just("="), Just("\u{e9}"), Just("\r\n"), Just("terraform"), Just("1"),
+                Just(","),
             ],
             0..60,
         ),

@@ -8,59 +8,176 @@ use crate::provider::{ConstraintList, Version};
 const LAYOUTS: [(&str, &str); 20] = [
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source  = \"acme/gamma\"\n      version = \"«~> 5.0»\"\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source  = "acme/gamma"
+      version = "«~> 5.0»"
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\", version = \"«~> 5.0»\" }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = { source = "acme/gamma", version = "«~> 5.0»" }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = { version = \"«~> 5.0»\", source = \"acme/gamma\" } # version = \"~> 5.0\"\n  }\n}",
+        r#"terraform {
+  required_providers {
+    gamma = { version = "«~> 5.0»", source = "acme/gamma" } # version = "~> 5.0"
+  }
+}"#,
     ),
     (
         "main.tf",
-        "# version = \"~> 5.0\"\n// ~> 5.0\n/* \"~> 5.0\" */\nterraform {\n  required_providers {\n    gamma={source=\"acme/gamma\",version=\"«~> 5.0»\"}\n  }\n}\n",
+        r#"# version = "~> 5.0"
+// ~> 5.0
+/* "~> 5.0" */
+terraform {
+  required_providers {
+    gamma={source="acme/gamma",version="«~> 5.0»"}
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n    required_version = \"~> 5.0\"\n    required_providers {\n        gamma = {\n            version = /* here */ \"«~>5.0»\" // ünïcode ~> 5.0\n            source  = \"acme/gamma\"\n        }\n    }\n}\n",
+        r#"terraform {
+    required_version = "~> 5.0"
+    required_providers {
+        gamma = {
+            version = /* here */ "«~>5.0»" // ünïcode ~> 5.0
+            source  = "acme/gamma"
+        }
+    }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      \"source\": \"acme/gamma\",\n      \"version\": \"«~> 5.0»\",\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      "source": "acme/gamma",
+      "version": "«~> 5.0»",
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      version = (\n\n\n        \"~> 5.0\"\n      )\n      source = \"acme/gamma\"\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      version = (
+
+
+        "~> 5.0"
+      )
+      source = "acme/gamma"
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source = \"acme/gamma\"\n      version = \"«>= 5.0.0, < 6.0.0»\"\n      configuration_aliases = [gamma.a]\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source = "acme/gamma"
+      version = "«>= 5.0.0, < 6.0.0»"
+      configuration_aliases = [gamma.a]
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source = \"acme/gamma\"\n      version = \" «~> 5.1.2 ,!= 5.1.3» \"\n    }\n    null = { source = \"acme/null\", version = \"~> 5.0\" }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source = "acme/gamma"
+      version = " «~> 5.1.2 ,!= 5.1.3» "
+    }
+    null = { source = "acme/null", version = "~> 5.0" }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n\n\n  required_providers {\n    null = { source = \"acme/null\", version = \"~> 5.0\" }\n\n    gamma = { source = \"acme/gamma\", version = \"«= 5.3.1»\" }\n  }\n}\n\n\n",
+        r#"terraform {
+
+
+  required_providers {
+    null = { source = "acme/null", version = "~> 5.0" }
+
+    gamma = { source = "acme/gamma", version = "«= 5.3.1»" }
+  }
+}
+
+
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\", version = \"«5.3.1»\" }\n  }\n}\n\nlocals {\n  a = <<EOT\nversion = \"5.3.1\"\nEOT\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = { source = "acme/gamma", version = "«5.3.1»" }
+  }
+}
+
+locals {
+  a = <<EOT
+version = "5.3.1"
+EOT
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\" }\n  }\n}\nprovider \"gamma\" {\n  version = \"«~> 5.0»\"\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = { source = "acme/gamma" }
+  }
+}
+provider "gamma" {
+  version = "«~> 5.0»"
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\", version = \"«~> 5»\" }\n  }\n}\nresource \"gamma_thing\" \"x\" {\n  version = \"~> 5\"\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = { source = "acme/gamma", version = "«~> 5»" }
+  }
+}
+resource "gamma_thing" "x" {
+  version = "~> 5"
+}
+"#,
     ),
     (
         "versions.tofu",
-        "terraform {\n\trequired_providers {\n\t\tgamma = {\n\t\t\tsource\t= \"acme/gamma\"\n\t\t\tversion\t= \"«~> 5.0»\"\t# tab\n\t\t}\n\t}\n}\n",
+        "terraform {\n\
+         \trequired_providers {\n\
+         \t\tgamma = {\n\
+         \t\t\tsource\t= \"acme/gamma\"\n\
+         \t\t\tversion\t= \"«~> 5.0»\"\t# tab\n\
+         \t\t}\n\
+         \t}\n\
+         }\n",
     ),
     (
         "main.tf.json",
@@ -68,23 +185,65 @@ const LAYOUTS: [(&str, &str); 20] = [
     ),
     (
         "main.tf.json",
-        "{\n  \"//\": \"~> 5.0\",\n  \"terraform\": [ { \"required_providers\": { \"gamma\": {\n    \"version\" : \"«<= 5.0»\" ,\n    \"source\": \"acme/gamma\" } } } ]\n}\n",
+        r#"{
+  "//": "~> 5.0",
+  "terraform": [ { "required_providers": { "gamma": {
+    "version" : "«<= 5.0»" ,
+    "source": "acme/gamma" } } } ]
+}
+"#,
     ),
     (
         "main_override.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source = \"acme/gamma\" # one\n      # two\n      version = \"«~> 5.0, ~> 5.1»\" # three\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source = "acme/gamma" # one
+      # two
+      version = "«~> 5.0, ~> 5.1»" # three
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform { \n  required_providers { \n    gamma = { \n      source  = \"registry.opentofu.org/acme/gamma\"   \n      version = \"«~> 5.0.0-beta1»\"   \n    } \n  } \n} \n",
+        concat!(
+            "terraform { \n",
+            "  required_providers { \n",
+            "    gamma = { \n",
+            "      source  = \"registry.opentofu.org/acme/gamma\"   \n",
+            "      version = \"«~> 5.0.0-beta1»\"   \n",
+            "    } \n",
+            "  } \n",
+            "} \n",
+        ),
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source  = \"acme/gamma\"\n      version = <<EOT\n~> 5.0\nEOT\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source  = "acme/gamma"
+      version = <<EOT
+~> 5.0
+EOT
+    }
+  }
+}
+"#,
     ),
     (
         "main.tf",
-        "terraform {\n  required_providers {\n    gamma = {\n      source  = \"acme/gamma\"\n      version = \"\\u007e> 5.0\"\n    }\n  }\n}\n",
+        r#"terraform {
+  required_providers {
+    gamma = {
+      source  = "acme/gamma"
+      version = "\u007e> 5.0"
+    }
+  }
+}
+"#,
     ),
 ];
 
@@ -103,6 +262,18 @@ const REWRITTEN: [(&str, &str); 12] = [
     ("< 5.2", "< 6.4"),
     ("< 5.2.0", "< 6.4.0"),
 ];
+
+/// A configuration that requires acme/gamma.
+fn requiring(constraint: &str) -> String {
+    format!(
+        r#"terraform {{
+  required_providers {{
+    gamma = {{ source = "acme/gamma", version = "{constraint}" }}
+  }}
+}}
+"#
+    )
+}
 
 /// The same layout as other editors would have saved it.
 fn variants(layout: &str) -> [String; 4] {
@@ -150,9 +321,7 @@ fn every_other_byte_of_many_layouts_stays() {
 #[test]
 fn each_operator_keeps_its_form() {
     for (old, new) in REWRITTEN {
-        let text = format!(
-            "terraform {{\n  required_providers {{\n    gamma = {{ source = \"acme/gamma\", version = \"{old}\" }}\n  }}\n}}\n"
-        );
+        let text = requiring(old);
         let directory = directory(&[("main.tf", &text)]);
         assert_eq!(allow_newest(directory.path(), "6.3.1").unwrap()[0].1, text.replace(old, new));
     }
@@ -161,9 +330,7 @@ fn each_operator_keeps_its_form() {
 #[test]
 fn what_the_user_excludes_is_not_allowed_by_force() {
     for constraint in [">= 7.0", "> 6.3.1", "!= 6.3.1", "= 5.0", "~> 5.0, != 6.3.1"] {
-        let text = format!(
-            "terraform {{\n  required_providers {{\n    gamma = {{ source = \"acme/gamma\", version = \"{constraint}\" }}\n  }}\n}}\n"
-        );
+        let text = requiring(constraint);
         let message = allow_newest(directory(&[("main.tf", &text)]).path(), "6.3.1").unwrap_err();
         assert!(message.contains("not its form"), "{constraint}: {message}");
     }
@@ -171,16 +338,11 @@ fn what_the_user_excludes_is_not_allowed_by_force() {
 
 #[test]
 fn only_an_exact_constraint_comes_to_allow_a_prerelease() {
-    let text = |constraint| {
-        format!(
-            "terraform {{\n  required_providers {{\n    gamma = {{ source = \"acme/gamma\", version = \"{constraint}\" }}\n  }}\n}}\n"
-        )
-    };
-    let exact = directory(&[("main.tf", &text("= 6.0.0"))]);
-    assert_eq!(allow_newest(exact.path(), "7.0.0-rc.1").unwrap()[0].1, text("= 7.0.0-rc.1"));
+    let exact = directory(&[("main.tf", &requiring("= 6.0.0"))]);
+    assert_eq!(allow_newest(exact.path(), "7.0.0-rc.1").unwrap()[0].1, requiring("= 7.0.0-rc.1"));
     for constraint in ["~> 6.0", "~> 6.0.0", "< 7.0", ">= 6.0"] {
         assert!(
-            allow_newest(directory(&[("main.tf", &text(constraint))]).path(), "7.0.0-rc.1").is_err(),
+            allow_newest(directory(&[("main.tf", &requiring(constraint))]).path(), "7.0.0-rc.1").is_err(),
             "{constraint}"
         );
     }
@@ -188,17 +350,17 @@ fn only_an_exact_constraint_comes_to_allow_a_prerelease() {
 
 #[test]
 fn a_file_that_is_not_text_and_a_foreign_module_stay() {
-    let text =
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\", version = \"~> 5.0\" }\n  }\n}\n";
+    let text = requiring("~> 5.0");
     let latin = directory(&[]);
     write(latin.path(), "main.tf", &[b"# caf\xe9\n", text.as_bytes()].concat());
     assert!(allow_newest(latin.path(), "6.3.1").unwrap_err().contains("not UTF-8"));
 
-    let manifest = r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"registry.opentofu.org/a/b/c","Version":"1.0.0","Dir":".terraform/modules/m"}]}"#;
+    let manifest = r#"{"Modules":[{"Key":"","Source":"","Dir":"."},
+        {"Key":"m","Source":"registry.opentofu.org/a/b/c","Version":"1.0.0","Dir":".terraform/modules/m"}]}"#;
     let foreign = directory(&[
         ("main.tf", "module \"m\" {\n  source = \"a/b/c\"\n}\n"),
         (".terraform/modules/modules.json", manifest),
-        (".terraform/modules/m/main.tf", text),
+        (".terraform/modules/m/main.tf", &text),
     ]);
     assert!(allow_newest(foreign.path(), "6.3.1").unwrap_err().contains("not in this project"));
 }
@@ -206,10 +368,9 @@ fn a_file_that_is_not_text_and_a_foreign_module_stay() {
 #[cfg(unix)]
 #[test]
 fn a_file_that_two_modules_share_is_written_once() {
-    let text =
-        "terraform {\n  required_providers {\n    gamma = { source = \"acme/gamma\", version = \"~> 5.0\" }\n  }\n}\n";
+    let text = requiring("~> 5.0");
     let directory =
-        directory(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/main.tf", ""), ("versions.tf", text)]);
+        directory(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/main.tf", ""), ("versions.tf", &text)]);
     std::os::unix::fs::symlink("../versions.tf", directory.path().join("m/versions.tf")).unwrap();
     assert_eq!(allow_newest(directory.path(), "6.3.1").unwrap().len(), 1);
 }

@@ -7,8 +7,9 @@ use crate::provider::Dialect;
 
 #[test]
 fn a_declaration_has_its_location() {
-    let text = "\u{feff}terraform {\r\n  required_providers {\r\n    a = { source = \"x/a\", version = \"~> 1.0\" }\r\n    \
-                b = { source = \"x/b\" }\r\n    c = {}\r\n    d = \"> 1\"\r\n  }\r\n}\r\n\
+    let text = "\u{feff}terraform {\r\n  required_providers {\r\n    \
+                a = { source = \"x/a\", version = \"~> 1.0\" }\r\n    b = { source = \"x/b\" }\r\n    \
+                c = {}\r\n    d = \"> 1\"\r\n  }\r\n}\r\n\
                 provider \"a\" {\r\n  version = \"< 2\"\r\n}\r\nprovider \"e\" {}\r\nresource \"f_g\" \"h\" {}\r\n\
                 data \"i_j\" \"k\" {\r\n  provider = l.m\r\n}\r\n";
     let requirements = read_files(&[("main.tf", text)]).unwrap();
@@ -42,7 +43,11 @@ fn constant_expressions_are_evaluated_and_others_are_errors() {
     for (value, constraints) in [
         ("{ source = \"x/${\"a\"}\", version = \"${2}.0\" }", "2.0.0"),
         (
-            "{\n source : \"x/a\"\n (\"ver${\"sion\"}\") = (true ? \"1.0\" : \"2.0\")\n configuration_aliases = [a.b]\n }",
+            r#"{
+ source : "x/a"
+ ("ver${"sion"}") = (true ? "1.0" : "2.0")
+ configuration_aliases = [a.b]
+ }"#,
             "1.0.0",
         ),
         ("{ source = \"x/a\", version = <<-X\n  > 1\n  X\n}", "> 1.0.0"),
@@ -131,7 +136,13 @@ fn every_error_of_every_file_is_reported() {
     let found = errors(&[
         (
             "a.tf",
-            "terraform {\n  required_providers {\n    A = { source = \"x/y\" }\n    b = { version = \"x\", source = \"/\" }\n  }\n}\n",
+            r#"terraform {
+  required_providers {
+    A = { source = "x/y" }
+    b = { version = "x", source = "/" }
+  }
+}
+"#,
         ),
         ("b.tf", "resource \"x\" {}\nprovider {}\nmodule \"m\" {}\nmodule \"n\" \"o\" {}\n"),
         ("c.tf", "locals {\n  a = \"b\n}\n"),
@@ -167,10 +178,13 @@ fn what_does_not_matter_is_not_parsed() {
     assert_providers(
         &[(
             "main.tf",
-            "locals {\n  a = { b = 1, b = 2 }\n  c = { for k, v in x : k =>\n  v }\n}\nvariable { ??? }\nfuture \"a\" \"b\" \"c\" { = }\n\
+            "locals {\n  a = { b = 1, b = 2 }\n  c = { for k, v in x : k =>\n  v }\n}\nvariable { ??? }\n\
+             future \"a\" \"b\" \"c\" { = }\n\
              terraform {\n  future \"x\" {\n    required_providers {}\n  }\n  required_version = \"nonsense\"\n}\n\
-             resource \"null_resource\" \"x\" {\n  a = { b = 1, b = 2 }\n  c = provider(\n  1)\n  d {\n    provider = random\n  }\n}\n\
-             removed {\n  from = a_b.c\n}\nmoved {\n  from = d_e.f\n  to = g_h.i\n}\noutput \"o\" {\n  value = provider::x::y()\n}\n",
+             resource \"null_resource\" \"x\" {\n  a = { b = 1, b = 2 }\n  c = provider(\n  1)\n  \
+             d {\n    provider = random\n  }\n}\n\
+             removed {\n  from = a_b.c\n}\nmoved {\n  from = d_e.f\n  to = g_h.i\n}\n\
+             output \"o\" {\n  value = provider::x::y()\n}\n",
         )],
         &[("hashicorp/null", "")],
     );
@@ -185,8 +199,10 @@ fn finds_every_kind_of_implied_provider() {
              check \"c\" {\n  data \"e_x\" \"x\" {}\n}\nimport {\n  to = f_x.x[\"a.b\"]\n  id = \"1\"\n}\n\
              resource \"z\" \"m\" {\n  provider = g\n}\nresource \"z\" \"n\" {\n  provider = h.y[each.key]\n}\n\
              resource \"z\" \"o\" {\n  provider = \"i.y\"\n}\nresource \"local\" \"x\" {\n  provider = mine\n}\n\
-             resource \"terraform_data\" \"x\" {}\ndata \"terraform_remote_state\" \"x\" {}\nprovider \"terraform\" {}\n\
-             terraform {\n  required_providers {\n    mine = { source = \"x/j\" }\n    old = { source = \"-/old\" }\n  }\n}\n",
+             resource \"terraform_data\" \"x\" {}\ndata \"terraform_remote_state\" \"x\" {}\n\
+             provider \"terraform\" {}\n\
+             terraform {\n  required_providers {\n    mine = { source = \"x/j\" }\n    \
+             old = { source = \"-/old\" }\n  }\n}\n",
         )],
         &[
             ("hashicorp/a", ""),
@@ -226,7 +242,8 @@ fn an_ephemeral_block_in_an_override_file_is_read_by_opentofu_alone() {
 fn an_import_has_the_provider_that_each_tool_uses() {
     let files = [(
         "main.tf",
-        "resource \"a_b\" \"c\" {\n  provider = x\n}\nimport {\n  to = a_b.c\n  id = 1\n}\nimport {\n  to = module.m[0].d_e.f\n  id = 1\n}\n",
+        "resource \"a_b\" \"c\" {\n  provider = x\n}\nimport {\n  to = a_b.c\n  id = 1\n}\n\
+         import {\n  to = module.m[0].d_e.f\n  id = 1\n}\n",
     )];
     let directory = super::directory(&files);
     let names = |dialect| {
@@ -238,70 +255,18 @@ fn an_import_has_the_provider_that_each_tool_uses() {
 }
 
 #[test]
-fn json_means_the_same_in_every_shape_that_hcl_allows() {
-    for text in [
-        r#"{"terraform": {"required_providers": {"a": {"source": "x/a", "version": "> 1"}}}, "provider": {"b": {"version": "< 2"}}, "resource": {"c_d": {"e": {"provider": "f.g"}}}}"#,
-        r#"{"//": "c", "terraform": [{"//": 1, "required_providers": [{"a": {"source": "x/a", "version": "> 1"}}]}], "provider": [{"b": [{"version": "< 2"}]}], "resource": [{"c_d": [{"e": [{"provider": "f.g"}]}]}]}"#,
-        r#"[{"terraform": [{"required_providers": {"a": {"source": "x/a", "version": "> 1"}}}, {"x": 1}]}, {"provider": {"b": {"version": "< 2"}}, "resource": {"//": {}, "c_d": {"e": {"provider": "f"}}}, "variable": null}]"#,
-    ] {
-        assert_providers(
-            &[("m.tf.json", text)],
-            &[("hashicorp/b", "< 2.0.0"), ("hashicorp/f", ""), ("x/a", "> 1.0.0")],
-        );
-    }
-    assert_providers(
-        &[(
-            "m.tf.json",
-            "\u{feff}{\"check\": {\"c\": {\"data\": {\"a_b\": {\"c\": {}}}}},\r\n\"import\": [{\"to\": \"d_e.f\", \"id\": \"1\"}],\n\
-             \"terraform\": {\"required_providers\": {\"g\": \"> 1\", \"h\": 2}}}",
-        )],
-        &[("hashicorp/a", ""), ("hashicorp/d", ""), ("hashicorp/g", "> 1.0.0"), ("hashicorp/h", "2.0.0")],
-    );
-}
-
-#[test]
-fn json_errors_have_their_location() {
-    for (text, wanted) in [
-        (
-            "{\n  \"terraform\": {\"required_providers\": {\"a\": {\"source\": \"x\", \"version\": true}}}}",
-            "m.tf.json:2:72",
-        ),
-        ("{\"terraform\": {\"required_providers\": {\"a\": {\"source\": \"${x}\"}}}}", "\"${x}\""),
-        ("{\"terraform\": {\"required_providers\": {\"a\": []}}}", "a string is expected here, not a list"),
-        ("{\"a\": \"\n\"}", "m.tf.json:1:7"),
-        ("{\"a\": 01}", "m.tf.json:1:8"),
-        ("{\n\"a\" 1}", "expected `:` [m.tf.json:2:5"),
-        ("{\"a\": 1,}", "m.tf.json:1:9"),
-        ("{a: 1}", "key must be a string [m.tf.json:1:2"),
-        ("{\"a\": tru}", "m.tf.json:1:10"),
-        ("{\"a\": [1 2]}", "expected `,` or `]` [m.tf.json:1:10"),
-        ("{\"a\": \"b", "EOF while parsing a string [m.tf.json:1:8"),
-        ("{} {}", "trailing characters [m.tf.json:1:4"),
-        ("", "EOF while parsing a value [m.tf.json:1:1"),
-        ("1", "an object is expected here, not a number"),
-    ] {
-        let errors = errors(&[("m.tf.json", text)]);
-        assert!(errors.len() == 1 && errors[0].contains(wanted), "{text}: {errors:?}");
-    }
-    let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_providers(&[("m.tf.json", &deep)], &[]);
-    let provider = format!("{{\"terraform\": {{\"required_providers\": {{\"a\": {{\"version\": {deep}}}}}}}}}");
-    assert!(errors(&[("m.tf.json", &provider)])[0].contains("too deeply nested"));
-    let many = format!("{{\"a\": [{}1]}}", "1,".repeat(1_000_000));
-    assert!(errors(&[("m.tf.json", &many)])[0].contains("too many values"));
-}
-
-#[test]
 fn override_files_replace_entries_and_arguments() {
     assert_providers(
         &[
             (
                 "main.tf",
-                "provider \"a\" {\n  version = \"> 1\"\n}\nprovider \"b\" {\n  version = \"> 1\"\n}\nresource \"c_c\" \"x\" {}\nresource \"d_d\" \"x\" {\n  provider = e\n}\n",
+                "provider \"a\" {\n  version = \"> 1\"\n}\nprovider \"b\" {\n  version = \"> 1\"\n}\n\
+                 resource \"c_c\" \"x\" {}\nresource \"d_d\" \"x\" {\n  provider = e\n}\n",
             ),
             (
                 "x_override.tf",
-                "provider \"a\" {\n  version = \"> 2\"\n}\nprovider \"b\" {}\nprovider \"f\" {}\nresource \"c_c\" \"x\" {\n  provider = g\n}\nresource \"d_d\" \"x\" {}\n",
+                "provider \"a\" {\n  version = \"> 2\"\n}\nprovider \"b\" {}\nprovider \"f\" {}\n\
+                 resource \"c_c\" \"x\" {\n  provider = g\n}\nresource \"d_d\" \"x\" {}\n",
             ),
             ("override.tf.json", r#"{"terraform": {"required_providers": {"g": {"source": "x/g"}}}}"#),
             ("z_override.tofu", "terraform {\n  required_providers {\n    g = { source = \"x/h\" }\n  }\n}\n"),
@@ -317,7 +282,8 @@ fn override_files_replace_entries_and_arguments() {
     let found = errors(&[
         (
             "main.tf",
-            "provider \"a\" {}\nprovider \"a\" {}\nprovider \"a\" {\n  alias = \"b\"\n}\nresource \"a_b\" \"c\" {}\nresource \"a_b\" \"c\" {}\n",
+            "provider \"a\" {}\nprovider \"a\" {}\nprovider \"a\" {\n  alias = \"b\"\n}\nresource \"a_b\" \"c\" {}\n\
+             resource \"a_b\" \"c\" {}\n",
         ),
         ("override.tf", "resource \"a_b\" \"d\" {}\nprovider \"a\" {\n  alias = \"c\"\n}\n"),
     ]);
@@ -326,8 +292,10 @@ fn override_files_replace_entries_and_arguments() {
         [
             "provider \"a\" is declared twice in this module [main.tf:2:10: ]",
             "resource \"a_b\" \"c\" is declared twice in this module [main.tf:7:10: ]",
-            "resource \"a_b\" \"d\" is in an override file, but there is nothing that it overrides [override.tf:1:10: ]",
-            "provider \"a\" with the alias \"c\" is in an override file, but there is nothing that it overrides [override.tf:2:10: ]",
+            "resource \"a_b\" \"d\" is in an override file, but there is nothing that it overrides \
+             [override.tf:1:10: ]",
+            "provider \"a\" with the alias \"c\" is in an override file, but there is nothing that it overrides \
+             [override.tf:2:10: ]",
         ]
     );
 }
@@ -338,7 +306,8 @@ fn test_files_are_read_unless_they_are_excluded() {
         ("main.tf", "terraform {\n  required_providers {\n    a = { source = \"x/a\" }\n  }\n}\n"),
         (
             "m.tftest.hcl",
-            "provider \"a\" {}\nprovider \"b\" {\n  version = \"> 1\"\n}\nmock_provider \"c\" {}\nrun \"r\" {\n  command = plan\n}\n",
+            "provider \"a\" {}\nprovider \"b\" {\n  version = \"> 1\"\n}\nmock_provider \"c\" {}\n\
+             run \"r\" {\n  command = plan\n}\n",
         ),
         ("hidden.tftest.hcl", "provider \"d\" {}\n"),
         ("hidden.tofutest.hcl", "provider \"e\" {}\n"),
@@ -422,7 +391,15 @@ fn a_local_backend_may_set_its_paths() {
 
 #[test]
 fn the_provider_of_a_state_store_is_required() {
-    let store = "terraform {\n  state_store \"a_b\" {\n    provider \"a\" {\n      region = \"x\"\n    }\n    path = \"y\"\n  }\n}\n";
+    let store = r#"terraform {
+  state_store "a_b" {
+    provider "a" {
+      region = "x"
+    }
+    path = "y"
+  }
+}
+"#;
     let sources = "terraform {\n  required_providers {\n    a = { source = \"x/z\", version = \"~> 1.0\" }\n  }\n}\n";
     assert_providers(&[("a.tf", store), ("b.tf", sources)], &[("x/z", "~> 1.0")]);
     assert_providers(&[("a.tf", store)], &[("hashicorp/a", "")]);
@@ -451,7 +428,15 @@ fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller(
         assert!(!configures(used), "{used}");
     }
     assert!(!configures(provider), "nothing uses it");
-    let aliases = "terraform {\n  required_providers {\n    a = {\n      source = \"x/a\"\n      configuration_aliases = [a.b]\n    }\n  }\n}\n";
+    let aliases = r#"terraform {
+  required_providers {
+    a = {
+      source = "x/a"
+      configuration_aliases = [a.b]
+    }
+  }
+}
+"#;
     assert!(!configures(&[aliases, provider, "resource \"a_b\" \"c\" {}\n"].concat()));
 }
 

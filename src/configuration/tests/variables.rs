@@ -167,7 +167,8 @@ fn what_is_not_known_before_a_plan_is_named() {
         ("path.cwd", "path.cwd is not known before a plan"),
     ] {
         let main = format!(
-            "locals {{\n  id = aws_vpc.main.id\n  one = local.two\n  two = local.one\n}}\nmodule \"m\" {{\n  source = {source}\n}}\n"
+            "locals {{\n  id = aws_vpc.main.id\n  one = local.two\n  two = local.one\n}}\n\
+             module \"m\" {{\n  source = {source}\n}}\n"
         );
         let found = errors(&[("main.tf", &main)]);
         assert!(found.len() == 1 && found[0].contains(why), "{source}: {found:?}");

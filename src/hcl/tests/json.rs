@@ -77,7 +77,8 @@ proptest! {
         pieces in proptest::collection::vec(
             prop_oneof![
                 Just("{"), Just("}"), Just("["), Just("]"), Just(","), Just(":"), Just("\"a\""), Just("\""), Just("\\"),
-                Just("1"), Just("-"), Just("."), Just("e"), Just("true"), Just("null"), Just(" "), Just("\n"), Just("\u{e9}"),
+                Just("1"), Just("-"), Just("."), Just("e"), Just("true"), Just("null"), Just(" "), Just("\n"),
+                Just("\u{e9}"),
             ],
             0..24,
         ),

@@ -200,19 +200,24 @@ proptest! {
         let sides = sides.unwrap();
         prop_assert_eq!(&sides.style, &style);
         for (side, bytes) in [(&ours, &sides.ours), (&theirs, &sides.theirs)] {
-            let entries = merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), side.get(&c.address)?.clone())));
+            let entry = |address: &ProviderAddress| Some((address.clone(), side.get(address)?.clone()));
+            let entries = merged.conflicts.iter().filter_map(|conflict| entry(&conflict.address));
             let expected: Locks = merged.locks.clone().into_iter().chain(entries).collect();
             prop_assert_eq!(lock_file(bytes).locks().clone(), expected);
             prop_assert_eq!(bytes.windows(2).any(|pair| pair == b"\r\n"), windows);
         }
-        let again = merge(lock_file(&sides.base).locks(), lock_file(&sides.ours).locks(), lock_file(&sides.theirs).locks());
+        let [base, ours, theirs] = [&sides.base, &sides.ours, &sides.theirs].map(|side| lock_file(side));
+        let again = merge(base.locks(), ours.locks(), theirs.locks());
         prop_assert_eq!(conflicts(&again), conflicts(&merged));
         prop_assert_eq!(again.locks, merged.locks);
     }
 
     #[test]
     fn splitting_survives_any_text(lines in prop::collection::vec(
-        select(vec!["<<<<<<< a", "<<<<<<<< b", "||||||| c", "=======", "========", ">>>>>>> d", ">>>>>>>", "x", "\u{e4}"]), 0..12,
+        select(vec![
+            "<<<<<<< a", "<<<<<<<< b", "||||||| c", "=======", "========", ">>>>>>> d", ">>>>>>>", "x", "\u{e4}",
+        ]),
+        0..12,
     )) {
         let _ = split_conflicts(Path::new("lock.hcl"), lines.join("\n").as_bytes());
     }
@@ -287,7 +292,8 @@ fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
 
 #[test]
 fn conflicts_are_read_anywhere_in_an_entry() {
-    let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n=======\r\nt\r\n>>>>>>> topic\r\nz";
+    let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n\
+                 =======\r\nt\r\n>>>>>>> topic\r\nz";
     let sides = split_conflicts(Path::new("lock.hcl"), text).unwrap().unwrap();
     assert_eq!(sides.ours, b"a\r\no\r\nz");
     assert_eq!(sides.base, b"a\r\n<<<<<<<<< nested\r\n=========\r\nz");

@@ -37,7 +37,13 @@ fn constraints_come_and_go_with_alignment() {
 #[test]
 fn removed_attributes_leave_their_comments() {
     let text = entry(
-        "  version = \"1.0.0\"\n  # c\n  constraints /* in */ = \"1.0.0\" # beside\n  hashes = [ # h\n    \"h1:a\", # a\n  ] # end\n",
+        r#"  version = "1.0.0"
+  # c
+  constraints /* in */ = "1.0.0" # beside
+  hashes = [ # h
+    "h1:a", # a
+  ] # end
+"#,
     );
     let bare = entry("  version = \"1.0.0\"\n  # c\n  /* in */\n  # beside\n  # h\n  # a\n  # end\n");
     assert_eq!(edited(&text, "1.0.0", "", &[]), bare);
@@ -92,7 +98,15 @@ fn hashes_are_added_to_blocks_of_any_form() {
     let expected = plain.replace("# c\n", &format!("# c\n{hashes}"));
     assert_eq!(edited(&plain, "1.0.0", "1.0.0", &["h1:a"]), expected);
     let one_line = "provider /* p */ \"a.b/c/d\" { /* x\ny */ version = \"1.0.0\" /* z */ } # end\n";
-    let opened = "provider \"a.b/c/d\" { /* p */\n  /* x\ny */\n  version = \"1.0.0\" /* z */\n  hashes = [\n    \"h1:a\",\n  ]\n} # end\n";
+    let opened = r#"provider "a.b/c/d" { /* p */
+  /* x
+y */
+  version = "1.0.0" /* z */
+  hashes = [
+    "h1:a",
+  ]
+} # end
+"#;
     assert_eq!(edited(one_line, "1.0.0", "", &["h1:a"]), opened);
 }
 

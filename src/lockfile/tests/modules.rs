@@ -55,12 +55,32 @@ const ENTRIES: [(&str, &str); 3] = [
 #[test]
 fn the_text_is_aligned_by_entry_and_sorted_by_bytes() {
     let expected = format!(
-        "{HEADER}\nmodule \"net\" {{\n  source      = \"r.test/a/net/aws\"\n  version     = \"5.13.0\"\n  \
-         constraints = \"~> 5.0\"\n  package     = \"git::https://r.test/net.git?ref=e0ab\"\n  hashes = [\n    \
-         \"h1:a\",\n  ]\n}}\n\nmodule \"net-b\" {{\n  source  = \"r.test/a/any/aws\"\n  version = \"1.0.0\"\n  package = \
-         \"registry::r.test/a/any/aws@1.0.0\"\n}}\n\nmodule \"net.sub\" {{\n  source  = \
-         \"git::https://r.test/net.git//sub?ref=v1\"\n  package = \"git::https://r.test/net.git?ref=5632\"\n  hashes = \
-         [\n    \"h1:b\",\n    \"h1:c\",\n  ]\n}}\n"
+        r#"{HEADER}
+module "net" {{
+  source      = "r.test/a/net/aws"
+  version     = "5.13.0"
+  constraints = "~> 5.0"
+  package     = "git::https://r.test/net.git?ref=e0ab"
+  hashes = [
+    "h1:a",
+  ]
+}}
+
+module "net-b" {{
+  source  = "r.test/a/any/aws"
+  version = "1.0.0"
+  package = "registry::r.test/a/any/aws@1.0.0"
+}}
+
+module "net.sub" {{
+  source  = "git::https://r.test/net.git//sub?ref=v1"
+  package = "git::https://r.test/net.git?ref=5632"
+  hashes = [
+    "h1:b",
+    "h1:c",
+  ]
+}}
+"#
     );
     let text = canonical_text::<LockedModule>(&locks(ENTRIES), Dialect::default());
     assert_eq!(text, expected);
@@ -137,8 +157,17 @@ fn edited(text: &str, entry: &str) -> String {
 #[test]
 fn attributes_come_and_go_with_alignment() {
     let git = "module \"a\" { # a\n  source  = \"g?ref=v1\" # why\n  package = \"g?ref=c1\"\n  # end\n}\n";
-    let registry = "module \"a\" { # a\n  source      = \"r\" # why\n  version     = \"1.0.0\"\n  constraints = \"~> 1\"\n  \
-                    package     = \"p\"\n  hashes = [\n    \"h1:x\",\n  ]\n  # end\n}\n";
+    let registry = r#"module "a" { # a
+  source      = "r" # why
+  version     = "1.0.0"
+  constraints = "~> 1"
+  package     = "p"
+  hashes = [
+    "h1:x",
+  ]
+  # end
+}
+"#;
     assert_eq!(edited(git, "r 1.0.0 [~> 1] p x"), registry);
     let back = git.replace("\n  # end", "\n  hashes = [\n    \"h1:x\",\n  ]\n  # end");
     assert_eq!(edited(registry, "g?ref=v1 - [] g?ref=c1 x"), back);
@@ -155,7 +184,16 @@ fn attributes_come_and_go_with_alignment() {
 #[test]
 fn unknown_attributes_stay_as_they_are_written() {
     let text = "module \"a\" {\n  new={ a = [ 1 ] } # n\n  source = \"g\"\n  # of p\n  package = \"p\"\n}\n";
-    let expected = "module \"a\" {\n  source  = \"r\"\n  # of p\n  package = \"p\"\n  new={ a = [ 1 ] } # n\n  hashes = [\n    \"h1:x\",\n  ]\n}\n";
+    let expected = r#"module "a" {
+  source  = "r"
+  # of p
+  package = "p"
+  new={ a = [ 1 ] } # n
+  hashes = [
+    "h1:x",
+  ]
+}
+"#;
     assert_eq!(edited(text, "r - [] p x"), expected);
 }
 

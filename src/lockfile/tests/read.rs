@@ -25,7 +25,8 @@ fn entry(attributes: &str) -> String {
 fn model_and_places() {
     let text = format!(
         "{HEADER}\nprovider \"a.b/c/d\" {{\n  version     = \"1.2.3\"\n  constraints = \">= 1.0.0\"\n  \
-         hashes = [\n    \"zh:b\",\n    \"h1:a\",\n    \"zh:b\",\n  ]\n}}\nprovider \"a.b/c/e\" {{ version = \"2.0.0\" }}\n"
+         hashes = [\n    \"zh:b\",\n    \"h1:a\",\n    \"zh:b\",\n  ]\n}}\n\
+         provider \"a.b/c/e\" {{ version = \"2.0.0\" }}\n"
     );
     let lock_file = lock_file(&text);
     let entry = lock_file.entry(&address("a.b/c/d")).unwrap();

@@ -57,7 +57,10 @@ mod tests {
 
     #[test]
     fn challenges_are_read_as_registries_send_them() {
-        let docker = r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:a/b:pull,push""#;
+        let docker = concat!(
+            r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io","#,
+            r#"scope="repository:a/b:pull,push""#,
+        );
         let expected =
             bearer("https://auth.docker.io/token", Some("registry.docker.io"), Some("repository:a/b:pull,push"));
         assert_eq!(parse([docker]), expected);

@@ -92,9 +92,9 @@ mod tests {
 
     fn document(schema: u32, address: &str, platform: &str, zh: &str) -> String {
         let h1 = crate::provider::Hash::h1(&[1; 32]);
-        format!(
-            r#"{{"schema":{schema},"address":"{address}","version":"1.0.0","packages":{{"{platform}":{{"zh":"{zh}","h1":"{h1}","h1_with_directories":"{h1}","size":9}}}}}}"#
-        )
+        let digest = format!(r#"{{"zh":"{zh}","h1":"{h1}","h1_with_directories":"{h1}","size":9}}"#);
+        let packages = format!(r#"{{"{platform}":{digest}}}"#);
+        format!(r#"{{"schema":{schema},"address":"{address}","version":"1.0.0","packages":{packages}}}"#)
     }
 
     #[test]

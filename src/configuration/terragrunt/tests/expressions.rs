@@ -81,7 +81,20 @@ fn templates() {
 fn heredocs_lose_their_indent_and_markers_strip_a_line() {
     let tree = Tree::new(&[(
         "unit/terragrunt.hcl",
-        "locals {\n  a = <<-EOT\n    a\n      b ${1}\n  EOT\n  b = <<EOT\na\n%{ if true ~}\nb\n  %{~ endif }\nc\nEOT\n}\n",
+        r"locals {
+  a = <<-EOT
+    a
+      b ${1}
+  EOT
+  b = <<EOT
+a
+%{ if true ~}
+b
+  %{~ endif }
+c
+EOT
+}
+",
     )]);
     assert_eq!(evaluate_in(&tree, "unit", "\"${local.a}${local.b}\"").as_deref(), Ok("a\n  b 1\na\nb\n\nc\n"));
 }
@@ -104,7 +117,11 @@ fn locals_that_refer_to_each_other_have_no_value() {
 fn only_dependants_of_an_unknown_value_are_unknown() {
     let tree = Tree::new(&[(
         "unit/terragrunt.hcl",
-        "locals {\n  config = { known = \"a\", account = run_cmd(\"x\") }\n  all = merge(local.config, { more = 1 })\n}\n",
+        r#"locals {
+  config = { known = "a", account = run_cmd("x") }
+  all = merge(local.config, { more = 1 })
+}
+"#,
     )]);
     assert_eq!(evaluate_in(&tree, "unit", "local.all.known").as_deref(), Ok("a"));
     let unknown = evaluate_in(&tree, "unit", "jsonencode(local.all)").unwrap_err();

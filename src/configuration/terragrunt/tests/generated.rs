@@ -178,24 +178,41 @@ fn generated_with(text: &str) -> Option<String> {
     working.files.get("p.tf").map(|file| file.text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+#[track_caller]
+fn assert_generated(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(generated_with(text).as_deref(), Some(*expected), "{text}");
+    }
+}
+
+const AWS: &str = "terraform { required_providers { aws = \"5\" } }";
+
 #[test]
 fn what_is_literal_around_a_branch_or_in_both_is_read() {
-    let aws = "terraform { required_providers { aws = \"5\" } }";
-    for (text, expected) in [
-        ("terraform {\n  required_providers {\n    aws = \"5\"\n$IF\n    k8s = \"2\"\n$END\n  }\n}\n", aws),
+    assert_generated(&[
+        ("terraform {\n  required_providers {\n    aws = \"5\"\n$IF\n    k8s = \"2\"\n$END\n  }\n}\n", AWS),
         (
-            "terraform {\n  required_providers {\n$IF\n    aws = \"5\"\n    a = { version = \"1\" }\n$ELSE\n    aws = \"5\"\n\
+            "terraform {\n  required_providers {\n\
+             $IF\n    aws = \"5\"\n    a = { version = \"1\" }\n\
+             $ELSE\n    aws = \"5\"\n\
              $END\n  }\n}\n",
-            aws,
+            AWS,
         ),
         (
-            "$IF\nterraform {\n  required_providers {\n    aws = \"5\"\n    a = 1\n  }\n}\n$ELSE\nterraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n$END\n",
-            aws,
+            "$IF\nterraform {\n  required_providers {\n    aws = \"5\"\n    a = 1\n  }\n}\n\
+             $ELSE\nterraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n\
+             $END\n",
+            AWS,
         ),
-        ("terraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n$IF\nprovider \"b\" {\n}\n$END\n", aws),
-        ("terraform {\n$IF\n  backend \"s3\" {\n  }\n$END\n  required_providers {\n    aws = \"5\"\n  }\n}\n", aws),
+        ("terraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n$IF\nprovider \"b\" {\n}\n$END\n", AWS),
+        ("terraform {\n$IF\n  backend \"s3\" {\n  }\n$END\n  required_providers {\n    aws = \"5\"\n  }\n}\n", AWS),
         (
-            "terraform {\n  required_providers {\n    aws = \"5\"\n$IF\n    b = \"2\"\n$IF\n    c = { version = \"2\" }\n$END\n$ELSE\n    b = \"2\"\n$END\n  }\n}\n",
+            "terraform {\n  required_providers {\n    aws = \"5\"\n\
+             $IF\n    b = \"2\"\n\
+             $IF\n    c = { version = \"2\" }\n\
+             $END\n\
+             $ELSE\n    b = \"2\"\n\
+             $END\n  }\n}\n",
             "terraform { required_providers { aws = \"5\" b = \"2\" } }",
         ),
         (
@@ -203,58 +220,83 @@ fn what_is_literal_around_a_branch_or_in_both_is_read() {
             "provider \"b\" { }",
         ),
         ("provider \"a\" {\n$IF\n  version = \"1\"\n$END\n}\nprovider \"b\" {\n}\n", "provider \"b\" { }"),
-        // Within an object, only the provider that it describes is unknown.
-        (
-            "terraform {\n  required_providers {\n    aws = \"5\"\n    b = {\n      source = \"a/b\"\n$IF\n      version = \"1\"\n$ELSE\n      version = \"2\"\n$END\n    }\n  }\n}\n",
-            aws,
-        ),
-        (
-            "terraform {\n  required_providers {\n    b = {\n$IF\n      source = \"a/b\",\n      version = \"1\",\n$ELSE\n      version = \"2\",\n$END\n    }\n    aws = \"5\"\n  }\n}\n",
-            aws,
-        ),
-        (
-            "terraform {\n  required_providers {\n    b = {\n      source = \"a/b\"\n$IF\n      configuration_aliases = []\n$END\n    }\n    aws = \"5\"\n  }\n}\n",
-            aws,
-        ),
-        (
-            "provider \"a\" {\n  tags = {\n$IF\n    a = 1\n$END\n  }\n  version = \"${run_cmd(\"x\")}\"\n}\nprovider \"b\" {\n}\n",
-            "provider \"b\" { }",
-        ),
         // A name as any other.
         ("provlock_branch_0 {}\n$IF\nprovider \"b\" {\n}\n$END\n", "provlock_branch_0 {}"),
-    ] {
-        assert_eq!(generated_with(text).as_deref(), Some(expected), "{text}");
-    }
-    // Branches need not consist of whole blocks or attributes.
-    for (text, expected) in [
+    ]);
+}
+
+#[test]
+fn a_branch_in_an_object_makes_only_its_provider_unknown() {
+    assert_generated(&[
+        (
+            "terraform {\n  required_providers {\n    aws = \"5\"\n    b = {\n      source = \"a/b\"\n\
+             $IF\n      version = \"1\"\n\
+             $ELSE\n      version = \"2\"\n\
+             $END\n    }\n  }\n}\n",
+            AWS,
+        ),
+        (
+            "terraform {\n  required_providers {\n    b = {\n\
+             $IF\n      source = \"a/b\",\n      version = \"1\",\n\
+             $ELSE\n      version = \"2\",\n\
+             $END\n    }\n    aws = \"5\"\n  }\n}\n",
+            AWS,
+        ),
+        (
+            "terraform {\n  required_providers {\n    b = {\n      source = \"a/b\"\n\
+             $IF\n      configuration_aliases = []\n\
+             $END\n    }\n    aws = \"5\"\n  }\n}\n",
+            AWS,
+        ),
+        (
+            "provider \"a\" {\n  tags = {\n\
+             $IF\n    a = 1\n\
+             $END\n  }\n  version = \"${run_cmd(\"x\")}\"\n}\n\
+             provider \"b\" {\n}\n",
+            "provider \"b\" { }",
+        ),
+    ]);
+}
+
+#[test]
+fn branches_need_not_consist_of_whole_blocks_or_attributes() {
+    assert_generated(&[
         ("terraform {\n  required_providers {\n    aws = \"~> $IF 4 $ELSE 5 $END\"\n  }\n}\n", ""),
         ("terraform {\n  required_providers {\n    aws = [\n$IF\n    1\n$END\n    ]\n  }\n}\n", ""),
         (
-            "terraform {\n  required_providers {\n    aws = {\n$IF\n    version = \"1\"\n    }\n    b = {\n$END\n    }\n  }\n}\n",
+            "terraform {\n  required_providers {\n    aws = {\n\
+             $IF\n    version = \"1\"\n    }\n    b = {\n\
+             $END\n    }\n  }\n}\n",
             "",
         ),
         ("provider \"aws\" {\n$IF\n}\nmodule \"a\" {\n$END\n}\n", "provider \"aws\" { }"),
         ("terraform {\n  required_version = <<X\n$IF\n  version = 1\n$END\nX\n}\n", ""),
         // A value that is unknown in itself.
         (
-            "terraform {\n  required_providers {\n    aws = {\n      version = \"${run_cmd(\"x\")}\"\n$IF\n    source = \"a/b\"\n$END\n    }\n    b = { version = \"${run_cmd(\"x\")}\" }\n    c = \"1\"\n  }\n}\n",
+            "terraform {\n  required_providers {\n    aws = {\n      version = \"${run_cmd(\"x\")}\"\n\
+             $IF\n    source = \"a/b\"\n\
+             $END\n    }\n    b = { version = \"${run_cmd(\"x\")}\" }\n    c = \"1\"\n  }\n}\n",
             "terraform { required_providers { c = \"1\" } }",
         ),
         ("$IF\nprovider \"b\" {\n}\n$END\nprovider \"a\" {\n  version = \"${run_cmd(\"x\")}\"\n}\n", ""),
         // The same text in both branches, which only one of them knows.
         (
-            "$IF\nprovider \"a\" {\n  version = \"${run_cmd(\"x\")}\"\n}\n$ELSE\nprovider \"a\" {\n  version = \"unknown\"\n}\n$END\n",
+            "$IF\nprovider \"a\" {\n  version = \"${run_cmd(\"x\")}\"\n}\n\
+             $ELSE\nprovider \"a\" {\n  version = \"unknown\"\n}\n$END\n",
             "",
         ),
         // Each condition has a value of its own.
         ("$IF\nprovider \"a\" {\n}\n$END\n$IF\n$ELSE\nprovider \"a\" {\n}\n$END\n", ""),
         (
-            "$IF\nprovider \"a\" {\n}\n$ELSE\nprovider \"b\" {\n}\n$END\n$IF\nprovider \"b\" {\n}\n$ELSE\nprovider \"a\" {\n}\n$END\n",
+            "$IF\nprovider \"a\" {\n}\n$ELSE\nprovider \"b\" {\n}\n$END\n\
+             $IF\nprovider \"b\" {\n}\n$ELSE\nprovider \"a\" {\n}\n$END\n",
             "",
         ),
-    ] {
-        assert_eq!(generated_with(text).as_deref(), Some(expected), "{text}");
-    }
+    ]);
+}
+
+#[test]
+fn a_file_with_unbalanced_or_too_many_branches_is_unknown() {
     let many = "provider \"a\" {\n}\n".to_owned() + &"$IF\nprovider \"b\" {\n}\n$END\n".repeat(6);
     for text in ["provider \"aws\" {\n$IF\n}\n$END\n", "$IF\n}\n$ELSE\n}\n$END\n", &many] {
         assert_eq!(generated_with(text), None, "{text}");

@@ -87,7 +87,13 @@ fn evaluate_in(tree: &Tree, directory: &str, expression: &str) -> Result<String,
     let path = Path::new(directory).join("terragrunt.hcl");
     let file = fs::read_to_string(tree.root().join(&path)).unwrap_or_default();
     let generate = format!(
-        "{file}\ngenerate \"x\" {{\n  path = \"x.txt\"\n  if_exists = \"overwrite\"\n  contents = \"${{{expression}}}\"\n}}\n"
+        r#"{file}
+generate "x" {{
+  path = "x.txt"
+  if_exists = "overwrite"
+  contents = "${{{expression}}}"
+}}
+"#
     );
     tree.write(path.to_str().unwrap(), &generate);
     let unit = tree.unit(directory);

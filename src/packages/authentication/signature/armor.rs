@@ -61,7 +61,8 @@ mod tests {
     fn reads_the_armor_that_go_reads() {
         for text in [
             "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n",
-            "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\nVersion: 1\r\n\r\nAQ\r\nID\r\n-----END PGP PUBLIC KEY BLOCK-----\r\n",
+            "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\nVersion: 1\r\n\r\nAQ\r\nID\r\n\
+             -----END PGP PUBLIC KEY BLOCK-----\r\n",
             "before\n  -----BEGIN PGP PUBLIC KEY BLOCK-----  \nComment: a\n \t\nAQID",
         ] {
             assert_eq!(decode_public_key(text), Ok(vec![1, 2, 3]), "{text:?}");

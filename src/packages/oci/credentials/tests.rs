@@ -79,7 +79,12 @@ fn the_most_specific_login_wins_and_blocks_win_over_files() {
     let home = tempfile::tempdir().unwrap();
     write(
         &home.path().join(".docker/config.json"),
-        &json!({"auths": {"h.test": auth("file"), "h.test/a/b": auth("file-ab"), "h.test/x": auth("file-x"), "H2.test": auth("file-2")}}),
+        &json!({"auths": {
+            "h.test": auth("file"),
+            "h.test/a/b": auth("file-ab"),
+            "h.test/x": auth("file-x"),
+            "H2.test": auth("file-2"),
+        }}),
     );
     let blocks = vec![
         block("h.test/a", password("block-a")),
@@ -119,8 +124,13 @@ fn docker_files_are_read_in_their_order() {
     write(
         &at(".docker/config.json"),
         &json!({
-            "auths": {"first.test": auth("docker"), "https://second.test/": auth("docker"), "https://index.docker.io/v1/": auth("hub"),
-                "emptied.test": {}, "identity.test": {"auth": "MDAwMDo=", "identitytoken": "s3cr3t"}},
+            "auths": {
+                "first.test": auth("docker"),
+                "https://second.test/": auth("docker"),
+                "https://index.docker.io/v1/": auth("hub"),
+                "emptied.test": {},
+                "identity.test": {"auth": "MDAwMDo=", "identitytoken": "s3cr3t"},
+            },
             "HttpHeaders": {"unknown": 1},
         }),
     );

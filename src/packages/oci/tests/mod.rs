@@ -246,7 +246,11 @@ fn two_providers_cannot_share_a_repository() {
 
 #[test]
 fn an_index_of_a_different_kind_is_described() {
-    let target = |artifact: &str, media: &str| json!({"mediaType": media, "artifactType": artifact, "digest": digest_of(b"x"), "size": 1});
+    let target = |artifact: &str, media: &str| {
+        json!({
+            "mediaType": media, "artifactType": artifact, "digest": digest_of(b"x"), "size": 1,
+        })
+    };
     let index = |artifact: &str, manifests: Value| {
         json!({"mediaType": manifest::INDEX, "artifactType": artifact, "manifests": manifests}).to_string()
     };
