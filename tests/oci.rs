@@ -342,7 +342,13 @@ fn lock_from_a_registry_with_passwords() {
     let lock = |login: &str, flags: &[&str]| {
         let include = "registry.opentofu.org/*/*";
         let block = format!(
-            "provider_installation {{\n  oci_mirror {{\n    repository_template = \"{host}/mirror/${{namespace}}/${{type}}\"\n    include = [\"{include}\"]\n  }}\n}}\n"
+            r#"provider_installation {{
+  oci_mirror {{
+    repository_template = "{host}/mirror/${{namespace}}/${{type}}"
+    include = ["{include}"]
+  }}
+}}
+"#
         );
         fs::write(at("tofurc"), format!("{login}{block}")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_provlock"));

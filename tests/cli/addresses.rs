@@ -282,7 +282,8 @@ fn no_secret_in_the_source_of_a_module_is_shown() {
         "git::ssh://git@127.0.0.1:1/a.git?sshkey=SECRET",
         "git::git@127.0.0.1:a.git?sshkey=SECRET&ref=v1",
         "github.com/a/b?sshkey=SECRET",
-        "s3::https://s3.amazonaws.com/b/a.zip?aws_access_key_id=AKIA&aws_access_key_secret=SECRET&aws_access_token=SECRET",
+        "s3::https://s3.amazonaws.com/b/a.zip?aws_access_key_id=AKIA&aws_access_key_secret=SECRET&\
+         aws_access_token=SECRET",
         "hg::https://user:SECRET@127.0.0.1:1/a",
         "gcs::https://u:SECRET@www.googleapis.com/storage/v1/b/a.zip",
         "oci://127.0.0.1:1/a?tag=v1&token=SECRET",

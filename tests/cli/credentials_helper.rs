@@ -219,7 +219,13 @@ fn the_helper_of_the_documentation_works() {
     environment.write(environment.home().join(".tofurc"), "credentials_helper \"pass\" {\n  args = []\n}\n");
     write_program(&environment.home().join(".terraform.d/plugins/terraform-credentials-pass"), script);
     // The program pass, without encryption: the entry is its last argument.
-    let pass = "#!/bin/sh\nverb=$1\nfor entry; do :; done\nfile=\"$HOME/.password-store/$entry.gpg\"\nmkdir -p \"$(dirname \"$file\")\"\ncase $verb in show) cat \"$file\";; insert) cat >\"$file\";; rm) rm \"$file\";; esac\n";
+    let pass = r#"#!/bin/sh
+verb=$1
+for entry; do :; done
+file="$HOME/.password-store/$entry.gpg"
+mkdir -p "$(dirname "$file")"
+case $verb in show) cat "$file";; insert) cat >"$file";; rm) rm "$file";; esac
+"#;
     write_program(&environment.bin().join("pass"), pass);
 
     let refused = environment.provlock(LOCK);

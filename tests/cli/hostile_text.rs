@@ -238,7 +238,8 @@ fn a_secret_of_the_environment_in_an_expression_is_not_shown() {
     let environment = TestEnvironment::new();
     environment.write(
         "main.tf",
-        "variable \"password\" {}\nmodule \"m\" {\n  source = \"x y ${var.password}\"\n}\nmodule \"n\" {\n  source = \"git::https://me:hunter2@h.test/m.git\"\n}\n",
+        "variable \"password\" {}\nmodule \"m\" {\n  source = \"x y ${var.password}\"\n}\n\
+         module \"n\" {\n  source = \"git::https://me:hunter2@h.test/m.git\"\n}\n",
     );
     let output = environment.command(["verify"]).env("TF_VAR_password", "correct horse").run();
     output.assert_lacks("correct horse").assert_lacks("hunter2");

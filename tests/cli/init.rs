@@ -124,7 +124,14 @@ All hashes are published
 /// An attack in one of ten root modules, and the error.
 type Attack = (&'static str, fn(&Repository), &'static str);
 
-const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
+const EVIL_HOST: &str = r#"terraform {
+  required_providers {
+    aws = {
+      source = "hashicorp-terraform.io/hashicorp/aws"
+    }
+  }
+}
+"#;
 
 /// Attacks, from the registry to the settings. Facts that `cache push` publishes are not among
 /// them, because no finding is about them (`shared_facts::push`).

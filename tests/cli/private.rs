@@ -267,7 +267,12 @@ error[request-failed]: cannot get providers from registry.example.com: https://r
 "#]]);
     write_configuration(
         &environment,
-        "host \"registry.example.com\" {\n  services = {\n    \"providers.v1\" = \"https://mirror.example.com/via/registry.example.com/v1/providers/\"\n  }\n}\n",
+        r#"host "registry.example.com" {
+  services = {
+    "providers.v1" = "https://mirror.example.com/via/registry.example.com/v1/providers/"
+  }
+}
+"#,
     );
     let asked = registry.requests_to(url::DISCOVERY);
     environment.provlock(LOCK).assert_code(0);

@@ -139,7 +139,11 @@ fn spdx_has_packages_with_checksums_and_relationships() {
     assert_eq!(null["externalRefs"][0]["referenceLocator"], NULL);
     assert_eq!(null["annotations"][1]["comment"], format!("provlock:hash={H1}"));
     let relations: Vec<_> = document["relationships"].as_array().unwrap().iter().collect();
-    let relation = |from: &str, kind: &str, to: &Value| json!({ "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to });
+    let relation = |from: &str, kind: &str, to: &Value| {
+        json!({
+            "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to,
+        })
+    };
     assert_eq!(relations[0], &relation("SPDXRef-DOCUMENT", "DESCRIBES", &json!("SPDXRef-Project")));
     assert!(relations.contains(&&relation("SPDXRef-RootModule-0--", "DEPENDS_ON", &null["SPDXID"])), "{document:#}");
 }

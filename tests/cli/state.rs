@@ -152,7 +152,8 @@ fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     assert_not_required(
         &environment,
-        r#"tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: backend "s3" keeps the state elsewhere"#,
+        "tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: \
+         backend \"s3\" keeps the state elsewhere",
         "provlock lock --prune, unless the state still has resources of it",
     );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"

@@ -5,7 +5,8 @@
 //!
 //! ```sh
 //! mkdir target/conformance && tar -xJf testdata/conformance.tar.xz -C target/conformance
-//! tar -C target/conformance --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cJf testdata/conformance.tar.xz cases registry modules
+//! tar -C target/conformance --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+//!     -cJf testdata/conformance.tar.xz cases registry modules
 //! PROVLOCK_CASES=tofu/reg- cargo test --test conformance        # only cases whose names contain the text
 //! ```
 

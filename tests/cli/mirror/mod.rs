@@ -69,7 +69,13 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
     let archive = |platform: &str| {
         let (h1, zh, filename) = (null.h1(platform), null.zh(platform), &null.packages[platform].filename);
         format!(
-            "    \"{platform}\": {{\n      \"hashes\": [\n        \"{h1}\",\n        \"{zh}\"\n      ],\n      \"url\": \"{filename}\"\n    }}"
+            r#"    "{platform}": {{
+      "hashes": [
+        "{h1}",
+        "{zh}"
+      ],
+      "url": "{filename}"
+    }}"#
         )
     };
     let archives = BOTH.map(archive).join(",\n");

@@ -115,7 +115,8 @@ fn an_included_file_is_no_unit() {
     ] {
         environment.write(path, text);
     }
-    let stale = "live/.terraform.lock.hcl: no-configuration: there is no configuration beside live/.terraform.lock.hcl, so it was checked on its own";
+    let stale = "live/.terraform.lock.hcl: no-configuration: there is no configuration beside \
+                 live/.terraform.lock.hcl, so it was checked on its own";
     assert_eq!(verify(&environment), [stale]);
     std::fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
     environment.provlock(LOCK_ALL).assert_code(0);
@@ -192,7 +193,17 @@ generate "elsewhere" {
     environment.write("terragrunt.hcl", text);
     environment.write_lock_file(Providers::lock_file(&[(&providers.null, "")]));
     assert_eq!(verify(&environment), [""; 0]);
-    environment.write("terragrunt.hcl", "locals {\n  a = read_terragrunt_config(\"b.hcl\")\n}\ninputs = local.a.inputs\nterraform {\n  source = local.a.locals.b\n}\n");
+    environment.write(
+        "terragrunt.hcl",
+        r#"locals {
+  a = read_terragrunt_config("b.hcl")
+}
+inputs = local.a.inputs
+terraform {
+  source = local.a.locals.b
+}
+"#,
+    );
     environment.write("b.hcl", "locals {\n  a = {\n    b = 1 2\n  }\n}\n");
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0

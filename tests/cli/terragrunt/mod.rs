@@ -24,7 +24,13 @@ fn unit(source: &str) -> String {
 /// A block that generates a file.
 fn generate(name: &str, contents: &str) -> String {
     format!(
-        "generate \"{name}\" {{\n  path      = \"{name}.tf\"\n  if_exists = \"overwrite\"\n  contents  = <<-EOT\n{contents}EOT\n}}\n"
+        r#"generate "{name}" {{
+  path      = "{name}.tf"
+  if_exists = "overwrite"
+  contents  = <<-EOT
+{contents}EOT
+}}
+"#
     )
 }
 

@@ -187,8 +187,12 @@ fn a_source_of_a_registry_is_locked_with_its_version() {
     unit("?version=1.1.0");
     environment.provlock(LOCK_MODULES).assert_code(0);
     let text = module_lock_file(environment);
-    let expected = "module \".\" {\n  source      = \"registry.opentofu.org/acme/vpc/aws\"\n  version     = \"1.1.0\"\n  \
-                    constraints = \"1.1.0\"\n  package     = \"registry::registry.opentofu.org/acme/vpc/aws@1.1.0\"\n";
+    let expected = r#"module "." {
+  source      = "registry.opentofu.org/acme/vpc/aws"
+  version     = "1.1.0"
+  constraints = "1.1.0"
+  package     = "registry::registry.opentofu.org/acme/vpc/aws@1.1.0"
+"#;
     assert!(text.contains(expected), "{text}");
     assert_eq!(project.found(&["--online"]), [""; 0]);
     unit("?version=1.2.0");

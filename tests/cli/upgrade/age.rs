@@ -154,7 +154,10 @@ fn dates_come_from_both_registries_at_any_address() {
     let (registry, mut environment) = Registry::with_project();
     let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "registry.terraform.io/hashicorp/null", version));
     let gamma = ["1.0.0", "1.1.0"].map(|version| publish(&registry, "registry.opentofu.org/acme/gamma", version));
-    let version = |version: &str, days| json!({ "type": "provider-versions", "attributes": { "version": version, "published-at": days_ago(days).0 } });
+    let version = |version: &str, days| {
+        let attributes = json!({ "version": version, "published-at": days_ago(days).0 });
+        json!({ "type": "provider-versions", "attributes": attributes })
+    };
     let included = json!({ "data": {}, "included": [version("3.2.4", 3), version("3.1.0", 300)] });
     registry.serve("/v2/providers/hashicorp/null", included.to_string());
     registry.fault("registry.terraform.io/v2/*", Times::Always, Fault::Status(404));

@@ -34,7 +34,19 @@ fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 /// A configuration that requires two providers.
 fn requires_both(gamma: &str, null: &str) -> String {
     format!(
-        "terraform {{\n  required_providers {{\n    gamma = {{\n      source  = \"acme/gamma\"\n      version = \"{gamma}\"\n    }}\n    null = {{\n      source  = \"hashicorp/null\"\n      version = \"{null}\"\n    }}\n  }}\n}}\n"
+        r#"terraform {{
+  required_providers {{
+    gamma = {{
+      source  = "acme/gamma"
+      version = "{gamma}"
+    }}
+    null = {{
+      source  = "hashicorp/null"
+      version = "{null}"
+    }}
+  }}
+}}
+"#
     )
 }
 

@@ -84,8 +84,8 @@ fn github_gets_one_command_for_each_finding() {
     let lines: Vec<_> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{output}");
     assert!(lines[0].starts_with("::error file=.terraform.lock.hcl,title=bundled-plugins::"), "{output}");
-    let expected = "::error file=.terraform.lock.hcl,line=5,col=17,title=version-outside-constraints::hashicorp/null is \
-                    locked at 3.2.4, but the configuration requires ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
+    let expected = "::error file=.terraform.lock.hcl,line=5,col=17,title=version-outside-constraints::hashicorp/null \
+                    is locked at 3.2.4, but the configuration requires ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
     assert_eq!(lines[1], expected);
     assert!(
         lines[2].starts_with("::warning file=.terraform.lock.hcl,line=9,col=5,title=unsorted-hashes::"),

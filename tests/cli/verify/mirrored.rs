@@ -156,8 +156,16 @@ fn the_mirrors_of_the_cli_configuration_are_no_registry_either() {
     let mirror = environment.project().join("mirror");
     let mirror = mirror.display();
     let rules = format!(
-        "provider_installation {{\n  filesystem_mirror {{\n    path = \"{mirror}\"\n    include = [\"hashicorp/null\"]\n  }}\n\
-         direct {{\n    exclude = [\"hashicorp/null\"]\n  }}\n}}\n"
+        r#"provider_installation {{
+  filesystem_mirror {{
+    path = "{mirror}"
+    include = ["hashicorp/null"]
+  }}
+  direct {{
+    exclude = ["hashicorp/null"]
+  }}
+}}
+"#
     );
     let path = environment.write("config.tofurc", rules);
     environment.set("TF_CLI_CONFIG_FILE", path);

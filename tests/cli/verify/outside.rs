@@ -49,7 +49,8 @@ fn calls(environment: &TestEnvironment, source: &str) {
 fn installed(environment: &TestEnvironment, directory: &str) {
     calls(environment, "acme/m/null");
     let modules = format!(
-        "{{\"Modules\": [{{\"Key\": \"m\", \"Source\": \"registry.opentofu.org/acme/m/null\", \"Version\": \"1.0.0\", \"Dir\": \"{directory}\"}}]}}"
+        r#"{{"Modules": [
+            {{"Key": "m", "Source": "registry.opentofu.org/acme/m/null", "Version": "1.0.0", "Dir": "{directory}"}}]}}"#
     );
     environment.write(".terraform/modules/modules.json", modules);
 }

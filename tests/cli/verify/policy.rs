@@ -137,7 +137,8 @@ fn calls_of_fetched_modules_need_not_be_pinned() {
     environment.write("calls.tf", "module \"m\" {\n  source  = \"acme/m/null\"\n  version = \"1.0.0\"\n}\n");
     let source = "registry.opentofu.org/acme/m/null";
     let manifest = format!(
-        r#"{{"Modules":[{{"Key":"","Source":"","Dir":"."}},{{"Key":"m","Source":"{source}","Version":"1.0.0","Dir":"theirs"}}]}}"#
+        r#"{{"Modules":[{{"Key":"","Source":"","Dir":"."}},
+            {{"Key":"m","Source":"{source}","Version":"1.0.0","Dir":"theirs"}}]}}"#
     );
     environment.write(".terraform/modules/modules.json", manifest);
     environment.write("theirs/main.tf", "module \"n\" {\n  source = \"acme/n/null\"\n}\n");

@@ -15,10 +15,19 @@ fn call(source: &str) -> String {
 
 const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
 
+/// A block that generates a file with the output of a command.
+const GENERATE: &str = r#"generate "a" {
+  path = "a.tf"
+  if_exists = "overwrite"
+  contents = run_cmd("cat", "x")
+}
+"#;
+
 /// A stack with a unit whose source is in the repository, and one with this source.
 fn stack(source: &str) -> String {
     format!(
-        "unit \"local\" {{\n  source = \"../unit\"\n  path   = \"l\"\n}}\nunit \"a\" {{\n  source = \"{source}\"\n  path   = \"a\"\n}}\n"
+        "unit \"local\" {{\n  source = \"../unit\"\n  path   = \"l\"\n}}\n\
+         unit \"a\" {{\n  source = \"{source}\"\n  path   = \"a\"\n}}\n"
     )
 }
 
@@ -132,8 +141,7 @@ fn requirements_made_unknown_are_an_error() {
             (
                 "a unit runs a command",
                 |gate| {
-                    let generate = "generate \"a\" {\n  path = \"a.tf\"\n  if_exists = \"overwrite\"\n  contents = run_cmd(\"cat\", \"x\")\n}\n";
-                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{generate}"));
+                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{GENERATE}"));
                 },
                 "made-unknown",
             ),
@@ -312,8 +320,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                 "it also runs a command",
                 |gate| {
                     unit(gate, "units/new", S3);
-                    let generate = "generate \"a\" {\n  path = \"a.tf\"\n  if_exists = \"overwrite\"\n  contents = run_cmd(\"cat\", \"x\")\n}\n";
-                    gate.write("units/new/terragrunt.hcl", gate.read("units/new/terragrunt.hcl") + generate);
+                    gate.write("units/new/terragrunt.hcl", gate.read("units/new/terragrunt.hcl") + GENERATE);
                 },
                 "made-unknown",
             ),
