@@ -143,8 +143,8 @@ mod tests {
         fn line_and_column_are_counted_from_the_start(
             pieces in proptest::collection::vec(
                 prop_oneof![
-                Just("a"), Just("\u{e9}"), Just("\u{1f980}\u{1f980}"), Just("\n"), Just("\r\n"), Just("0123456789"),
-            ],
+                    Just("a"), Just("\u{e9}"), Just("\u{1f980}\u{1f980}"), Just("\n"), Just("\r\n"), Just("0123456789"),
+                ],
                 0..1000,
             ),
             offset in 0_usize..5000,

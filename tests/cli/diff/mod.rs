@@ -32,8 +32,7 @@ fn new() -> String {
     ])
 }
 
-const TEXT: &str = "\
-new.hcl
+const TEXT: &str = r"new.hcl
   + datadog/datadog      3.44.1                              1 h1, 2 zh
   ~ hashicorp/aws        5.60.0 → 5.82.2   minor             constraints ~> 4.0 → ~> 5.0
   ~ hashicorp/random     3.6.3                               h1 1 → 4
