@@ -64,10 +64,10 @@ fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> 
         b'[' => b']',
         b'(' => b')',
         b'"' => return Some(quote(text, at, depth)),
-        b'<' => return heredoc_start(text, at).map(|(marker, start)| heredoc(text, at, (marker, start), depth)),
+        b'<' => return heredoc_start(text, at).map(|(marker, lines)| heredoc(text, at, marker, lines, depth)),
         _ => return None,
     };
-    Some(code(text, at, (at + 1, close), depth))
+    Some(code(text, at, at + 1, close, depth))
 }
 
 /// A heredoc's introduction: `<<` or `<<-`, an identifier, and the end of the line.
@@ -113,7 +113,7 @@ fn unclosed(text: &[u8], start: usize) -> Fault {
 }
 
 /// Reads code from `at` to the bracket that closes the one at `start`.
-fn code(text: &[u8], start: usize, (mut at, close): (usize, u8), depth: usize) -> Result<usize, Fault> {
+fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Result<usize, Fault> {
     if depth == MAX_DEPTH {
         return Err(Fault::new(start..start + 1, format!("more than {MAX_DEPTH} levels of nesting")));
     }
@@ -147,8 +147,8 @@ fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Reads the lines of a heredoc.
-fn heredoc(text: &[u8], start: usize, (marker, mut at): (&[u8], usize), depth: usize) -> Result<usize, Fault> {
+/// Reads the lines of a heredoc from `at` to its marker.
+fn heredoc(text: &[u8], start: usize, marker: &[u8], mut at: usize, depth: usize) -> Result<usize, Fault> {
     let mut is_line_start = true;
     loop {
         if is_line_start {
@@ -167,7 +167,7 @@ fn heredoc(text: &[u8], start: usize, (marker, mut at): (&[u8], usize), depth: u
 /// Reads a `$` or `%` of a string, and the template that it may start.
 fn template(text: &[u8], at: usize, depth: usize) -> Result<usize, Fault> {
     match (text.get(at + 1), text.get(at + 2)) {
-        (Some(b'{'), _) => code(text, at, (at + 2, b'}'), depth + 1),
+        (Some(b'{'), _) => code(text, at, at + 2, b'}', depth + 1),
         (Some(second), Some(b'{')) if *second == text[at] => Ok(at + 3),
         _ => Ok(at + 1),
     }
