@@ -182,24 +182,22 @@ impl Policy {
         dialect: Dialect,
         version: &Version,
     ) -> Vec<Diagnostic> {
-        if self.rules.is_empty() {
-            return Vec::new();
-        }
-        let name = address.short(dialect);
+        let name = || address.short(dialect);
         self.each(|rules, errors| {
             let error = |rule: &ProviderRule, message| {
                 rules.not_met(rule, Code::VersionNotAllowed, message).help("use another version")
             };
             let denied = of(&rules.deny, address, dialect).filter(|rule| rule.denies(version));
             errors.extend(denied.map(|rule| {
-                let message = format!("the policy denies {name} {version} ({})", rule.versions);
+                let message = format!("the policy denies {} {version} ({})", name(), rule.versions);
                 error(rule, message)
             }));
             let allowing: Vec<_> = rules.allow.iter().flat_map(|rules| of(rules, address, dialect)).collect();
-            let allowing = allowing.first().filter(|_| !allowing.iter().any(|rule| rule.is_met(version)));
+            let is_allowed = allowing.iter().any(|rule| rule.is_met(version));
+            let allowing = if is_allowed { None } else { allowing.first().copied() };
             let required = of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
-            errors.extend(allowing.copied().into_iter().chain(required).map(|rule| {
-                let message = format!("the policy requires {name} {}, not {version}", rule.versions);
+            errors.extend(allowing.into_iter().chain(required).map(|rule| {
+                let message = format!("the policy requires {} {}, not {version}", name(), rule.versions);
                 error(rule, message)
             }));
         })
@@ -244,7 +242,7 @@ impl Policy {
         release: &str,
         found: &Authentication,
     ) -> Vec<Diagnostic> {
-        let accepts = |rule: &&TrustRule| match found {
+        let accepts = |rule: &TrustRule| match found {
             Authentication::Signed { fingerprint, .. } => rule.fingerprints.contains(fingerprint),
             _ => false,
         };
@@ -254,8 +252,8 @@ impl Policy {
                 let help = "use another provider, or ask its author to publish a signing key in the registry";
                 errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
             }
-            let trust: Vec<_> = rules.trusting(address, dialect).collect();
-            if let Some(rule) = trust.first().filter(|_| !trust.iter().any(accepts)) {
+            let is_accepted = rules.trusting(address, dialect).any(accepts);
+            if !is_accepted && let Some(rule) = rules.trusting(address, dialect).next() {
                 errors.push(not_trusted(release, found).at_each(&rules.location(&rule.providers), FOR_IT));
             }
         })

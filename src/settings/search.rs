@@ -74,7 +74,7 @@ impl Settings {
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
         let own = Self::of_directory(root, files, shown)?;
-        let parent = root.parent().filter(|_| !files.is_top(root));
+        let parent = if files.is_top(root) { None } else { root.parent() };
         let find =
             |parent: &Path| above.found.get_or_compute(&parent.to_owned(), || Self::find(parent, files, above, shown));
         let above = parent.map_or_else(|| Ok(Self::default()), find)?;
