@@ -119,8 +119,8 @@ fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -
     let mut all = BTreeSet::new();
     for address in providers.keys() {
         let requirers = read.requirers(address).into_iter().filter(|requirer| requirer.declaration.is_some());
-        let requiring = requirers.map(|requirer| requirer.call.and_then(|call| locked_around(&call.key, modules)));
-        let requiring: BTreeSet<Requiring> = requiring.collect();
+        let callers = requirers.map(|requirer| requirer.call.and_then(|call| locked_around(&call.key, modules)));
+        let requiring: BTreeSet<Requiring> = callers.collect();
         let requiring = if requiring.is_empty() { BTreeSet::from([None]) } else { requiring };
         all.extend(requiring.into_iter().map(|by| (by, Material::Provider(address.clone()))));
     }

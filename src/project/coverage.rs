@@ -58,8 +58,10 @@ impl Coverage {
     /// Counts a directory. `rule` is the line by which git ignores its lock file.
     pub(super) fn add(&mut self, kind: DirectoryKind, status: RootStatus, rule: Option<&Location>) {
         *self.numbers.entry((kind, status)).or_default() += 1;
-        let rule = rule.filter(|_| status == RootStatus::Ignored).map(|rule| (kind, rule.clone()));
-        self.ignore_rules.extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
+        if status == RootStatus::Ignored {
+            let rule = rule.map(|rule| (kind, rule.clone()));
+            self.ignore_rules.extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
+        }
     }
 
     /// Notes that git ignores the lock file of a directory that was counted as without one.

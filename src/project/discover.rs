@@ -182,7 +182,7 @@ impl RootSearch<'_, '_> {
             let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));
             let was_unit = !change.makes_unit(&directory);
             let sign = if was_unit { has_lock_file.then_some(Sign::Unit) } else { sign_of(&module, has_lock_file) };
-            let runs = now.runs.clone().filter(|_| was_unit && !is_source_new);
+            let runs = if was_unit && !is_source_new { now.runs.clone() } else { None };
             Some(Evidence { sign, calls: calls_to_others(&module).collect(), runs })
         });
         let before = before.unwrap_or_else(|| now.clone());
@@ -196,10 +196,10 @@ impl RootSearch<'_, '_> {
 fn former_roots(change: &ReviewedChange, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
     let known: HashSet<_> = now.iter().map(|one| &one.directory).collect();
     let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
-    let removed = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
-    let removed: Vec<_> =
-        removed.map(|module| Evidence { calls: calls_to_others(&module).collect(), ..Evidence::default() }).collect();
-    let callees = Callees::of(now.iter().map(|one| &one.before).chain(&removed));
+    let modules = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
+    let evidence: Vec<_> =
+        modules.map(|module| Evidence { calls: calls_to_others(&module).collect(), ..Evidence::default() }).collect();
+    let callees = Callees::of(now.iter().map(|one| &one.before).chain(&evidence));
     let was_root = |one: &&SearchedDirectory| match one.before.sign {
         Some(Sign::UnlockedUnit) | None => false,
         Some(sign) => callees.leave(&one.directory, sign),
@@ -331,7 +331,7 @@ mod tests {
         Session::new(Environment::default(), options).unwrap()
     }
 
-    fn search(session: &Session<'_>, (start, canonical): (&Path, &Path), filter: &Filter) -> Vec<FoundRoot> {
+    fn search(session: &Session<'_>, start: &Path, canonical: &Path, filter: &Filter) -> Vec<FoundRoot> {
         let search = RootSearch { session, start, canonical, filter, dialect: None, with_modules: false };
         search.find().unwrap().roots
     }
@@ -339,7 +339,7 @@ mod tests {
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
-        let roots = search(&session(), (directory, &base), &filter);
+        let roots = search(&session(), directory, &base, &filter);
         let below = |root: &FoundRoot| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
@@ -379,7 +379,7 @@ mod tests {
         let canonical = canonicalize(directory.path()).unwrap();
         let session = session();
         let filter = Filter::new(&[]).unwrap();
-        let roots = search(&session, (directory.path(), &canonical), &filter);
+        let roots = search(&session, directory.path(), &canonical, &filter);
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();

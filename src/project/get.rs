@@ -114,7 +114,7 @@ impl Session<'_> {
             Some(LockedPackage { key, top, is_installed: installed(call).is_some(), locked, source })
         };
         let packages = read.package_calls().filter_map(package).collect();
-        let fetcher = self.modules.fetcher.as_ref().filter(|_| options.with_git);
+        let fetcher = if options.with_git { self.modules.fetcher.as_ref() } else { None };
         let installation = Installation::new(&directory, &read, packages, fetcher);
         if !options.check {
             installation.carry_out()?;
@@ -330,8 +330,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The entry of a call in `modules.json`.
 fn entry(call: &ModuleCall) -> Option<Installed> {
-    let version = call.module.as_ref().and_then(FetchedModule::version);
-    let version = version.filter(|_| matches!(call.source, ModuleSource::Registry(_)));
+    let is_of_registry = matches!(call.source, ModuleSource::Registry(_));
+    let version = if is_of_registry { call.module.as_ref().and_then(FetchedModule::version) } else { None };
     Some(Installed {
         key: call.key.clone(),
         source: call.source.installed(),

@@ -217,11 +217,11 @@ fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFi
         Some(error.at(entry.block.clone(), "").about(&entry.address))
     };
     let of_requirement = |(address, requirement): (&ProviderAddress, &Requirement)| {
-        let error = policy::looks_like_another(root, None, address).filter(|_| lock_file.entry(address).is_none())?;
+        let error = policy::looks_like_another(root, None, address)?;
         Some(requirement.at_declarations(error).about(address))
     };
-    let errors = lock_file.entries().iter().filter_map(of_entry);
-    let errors = errors.chain(requirements.providers.iter().filter_map(of_requirement));
+    let not_locked = requirements.providers.iter().filter(|(address, _)| lock_file.entry(address).is_none());
+    let errors = lock_file.entries().iter().filter_map(of_entry).chain(not_locked.filter_map(of_requirement));
     errors.map(|error| Diagnostic { severity: Severity::Error, ..error }).collect()
 }
 
@@ -309,7 +309,7 @@ impl Inventory {
 
     /// The platform that all lock files have in common, if it is the only one and the user requested none.
     pub fn only_platform(&self) -> Option<&Platform> {
-        self.platforms.first().filter(|_| self.platforms.len() == 1 && self.named_platforms.is_none())
+        if self.platforms.len() == 1 && self.named_platforms.is_none() { self.platforms.first() } else { None }
     }
 
     /// The platforms that lock files cover, together with the usual ones if these are fewer than two.

@@ -10,7 +10,7 @@ use super::options::UpgradeOptions;
 use super::plan::{RejectedVersion, SkipReason, SkippedVersions};
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements};
-use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Severity, UpgradeRemedy};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Severity, UpgradeRemedy};
 use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry};
@@ -73,8 +73,8 @@ struct Choices {
     list: Vec<Choice>,
     current: Option<String>,
     newest: String,
-    /// The constraint or `ref` of the current one: its location and its text.
-    asked: (Location, String),
+    /// The constraint of the call, or its `ref`.
+    asked: HoldingConstraint,
 }
 
 impl<'a> ModuleChoices<'a> {
@@ -101,7 +101,7 @@ impl<'a> ModuleChoices<'a> {
     pub(super) fn choose<'c>(&mut self, calls: impl Iterator<Item = &'c ModuleCall>) -> bool {
         let is_open = |call: &&ModuleCall| self.selects(call) && !self.chosen.contains_key(&key(call));
         let open: BTreeMap<_, _> = calls.filter(is_open).map(|call| (key(call), call)).collect();
-        let Some(rules) = self.rules.filter(|_| !open.is_empty()) else { return false };
+        let (Some(rules), false) = (self.rules, open.is_empty()) else { return false };
         let ModuleRules { modules, dialect, .. } = rules;
         let refuses = |call: &ModuleCall| modules.refuses(&call.source, call.entry.is_some());
         let sources = open.values().filter(|call| !refuses(call)).map(|call| call.source.clone());
@@ -185,7 +185,7 @@ impl<'a> ModuleChoices<'a> {
                 }
                 _ => continue,
             };
-            let age = moving.rules.age.filter(|_| !is_current);
+            let age = if is_current { None } else { moving.rules.age };
             let published = || moving.published(&edited.wanted, &reference);
             let Some(rejected) = age.and_then(|age| RejectedVersion::by_age(&label, age, published)) else {
                 chosen = Some((label, edited));
@@ -199,7 +199,7 @@ impl<'a> ModuleChoices<'a> {
         self.plan.warnings.extend(skipped.warning(&moving.name()));
         self.plan.warnings.extend(impossible.map(|(label, why)| {
             let message = format!("the call of {} cannot be made to allow {label}: {why}", moving.name());
-            Diagnostic::warning(Code::VersionOutsideConstraints, message).at(choices.asked.0.clone(), "")
+            Diagnostic::warning(Code::VersionOutsideConstraints, message).at(choices.asked.location.clone(), "")
         }));
         Ok(chosen.map(|(label, edited)| self.plan(moving, &label, edited, choices, skipped.reason())))
     }
@@ -209,7 +209,7 @@ impl<'a> ModuleChoices<'a> {
         moving: &Moving<'_>,
         label: &str,
         EditedCall { edit, wanted }: EditedCall,
-        Choices { current, newest, asked: (location, text), .. }: Choices,
+        Choices { current, newest, asked, .. }: Choices,
         skipped: Option<SkipReason>,
     ) -> RequestedModule {
         // Several calls of a module may need the same edit.
@@ -217,7 +217,7 @@ impl<'a> ModuleChoices<'a> {
         self.plan.edits.extend(edit);
         let mut versions = Move {
             subject: Subject::Module { key: moving.call.key.clone(), source: moving.call.source.recorded() },
-            locked: current.filter(|_| moving.known.is_some()).map(|text| VersionLabel::of_module(&text)),
+            locked: moving.known.and(current).map(|text| VersionLabel::of_module(&text)),
             selected: VersionLabel::of_module(label),
             newest: VersionLabel::of_module(&newest),
             is_named: moving.named().is_some(),
@@ -226,7 +226,7 @@ impl<'a> ModuleChoices<'a> {
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() && skipped.is_none() {
-            versions.held_back_by.push(HoldingConstraint { text, location, is_own: true });
+            versions.held_back_by.push(asked);
         }
         self.plan.moves.push(versions);
         wanted
@@ -279,17 +279,13 @@ impl Moving<'_> {
 
     /// Fails if nothing was chosen because versions were skipped, or because the call does not allow the named one.
     /// `impossible` is the reason why it cannot be edited.
-    fn refuse(
-        &self,
-        skipped: &SkippedVersions,
-        impossible: Option<&str>,
-        (location, text): &(Location, String),
-    ) -> Result<()> {
+    fn refuse(&self, skipped: &SkippedVersions, impossible: Option<&str>, asked: &HoldingConstraint) -> Result<()> {
         let name = self.name();
         if let Some(error) = skipped.error(&name) {
             return Err(Box::new(error));
         }
         let Some(version) = self.named() else { return Ok(()) };
+        let HoldingConstraint { text, location, .. } = asked;
         let message = format!("{name} cannot be {version}, because the call requires {text}");
         let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(location.clone(), "asked for here");
         let providers = vec![format!("{name}@{version}")];
@@ -315,7 +311,8 @@ impl Moving<'_> {
             edited: self.edited_to_version(version),
             is_current: current == Some(version),
         });
-        let asked = (call.version.as_ref().unwrap_or(&call.location).clone(), call.constraints.to_string());
+        let (text, location) = (call.constraints.to_string(), call.version.as_ref().unwrap_or(&call.location).clone());
+        let asked = HoldingConstraint { text, location, is_own: true };
         Choices { list: choices.collect(), current: current.map(ToString::to_string), newest, asked }
     }
 
@@ -384,9 +381,9 @@ impl GitCall<'_> {
             let is_newer = is_release(tag) && tag.version > current_tag.version;
             tag.is_like(current_tag) && (moving.named().is_some() || is_newer || name == current)
         };
-        let tags = references.tags().map(|tag| format!("{start}{tag}"));
-        let tags = tags.filter_map(|name| Some((VersionTag::parse(&name)?, name)));
-        let mut tags: Vec<_> = tags.filter(is_meant).collect();
+        let names = references.tags().map(|tag| format!("{start}{tag}"));
+        let parsed = names.filter_map(|name| Some((VersionTag::parse(&name)?, name)));
+        let mut tags: Vec<_> = parsed.filter(is_meant).collect();
         tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
         let newest = tags.iter().find(|(tag, name)| is_release(tag) || name == current);
         let newest = newest.map_or(current, |(_, name)| name).to_owned();
@@ -446,11 +443,12 @@ impl GitCall<'_> {
         options.rewrite_constraints.then(|| module_edit::reference(call, dialect, reference, comment))
     }
 
-    /// The `ref` of the source, or the name beside it: the location and the text.
-    fn asked(&self) -> (Location, String) {
+    /// The `ref` of the source, or the name beside it.
+    fn asked(&self) -> HoldingConstraint {
         let query = self.source.package.split_once('?').map_or("", |(_, query)| query);
         let reference = query.split('&').find(|parameter| parameter.starts_with("ref=")).unwrap_or_default();
-        let comment = self.name.filter(|_| self.pinned.is_some()).map(|name| format!("# {name}"));
-        (self.moving.call.location.clone(), comment.unwrap_or_else(|| reference.to_owned()))
+        let comment = self.pinned.as_ref().and(self.name).map(|name| format!("# {name}"));
+        let text = comment.unwrap_or_else(|| reference.to_owned());
+        HoldingConstraint { text, location: self.moving.call.location.clone(), is_own: true }
     }
 }

@@ -74,18 +74,17 @@ impl Session<'_> {
         let FoundRoot { path, kind, .. } = found;
         let canonical = found.canonical.clone().map_or_else(|| self.canonical(path), Ok)?;
         let limit = &self.modules.boundary;
-        let outside = limit.excludes(&canonical).then_some(path.as_path());
-        let may_be_unit = *kind != DirectoryKind::RootModule && outside.is_none();
+        let is_outside = limit.excludes(&canonical);
+        let may_be_unit = *kind != DirectoryKind::RootModule && !is_outside;
         let unit = if may_be_unit { TerragruntUnit::open(path, &canonical, &self.environment) } else { None };
         let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory);
         let (shown, lock_directory) = lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
         let lock_path = super::join(&shown, Path::new(LOCK_FILE_NAME));
         let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
         let has_modules = module_lock_path.symlink_metadata().is_ok();
-        let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
-        let is_link_out = || has_modules && limit.is_link_out(&module_lock_path);
-        let outside = outside.or_else(|| is_link_out().then_some(&*module_lock_path));
-        let refused = outside.map(boundary::refused);
+        let link = || [&lock_path, &module_lock_path].into_iter().find(|path| limit.is_link_out(path));
+        let refused = if is_outside { Some(path) } else { link() }.map(|path| boundary::refused(path));
+        let unit = if refused.is_none() { unit } else { None };
         let (mut settings, mut lock_bytes, mut module_lock_bytes) = (Settings::default(), None, None);
         if refused.is_none() {
             let change = self.options.change.as_ref();
@@ -115,7 +114,7 @@ impl Session<'_> {
             module_lock_path,
             module_lock_bytes,
             data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
-            units: unit.filter(|_| refused.is_none()).into_iter().chain(sharing).collect(),
+            units: unit.into_iter().chain(sharing).collect(),
             canonical,
             lock_directory,
             refused,
@@ -133,7 +132,8 @@ impl Session<'_> {
         let of_lock_file = || Some((lockfile::detect_dialect(lock_bytes.as_deref()?)?, DialectReason::LockFile));
         let is_new = |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
         let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
-        let known = named.or(before.filter(|_| !is_new)).or_else(of_lock_file).or(before);
+        let kept = if is_new { None } else { before };
+        let known = named.or(kept).or_else(of_lock_file).or(before);
         let (dialect, dialect_reason) = match known {
             Some(known) => known,
             None if refused.is_some() => (Dialect::default(), DialectReason::Default),

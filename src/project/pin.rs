@@ -71,7 +71,7 @@ impl Session<'_> {
         let locks = lock_file.locks();
         // Calls are not followed. Terragrunt generates or copies the files of units, so that these are not edited.
         let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
-        let resolver = Some(skip).filter(|_| !root.is_unit());
+        let resolver = if root.is_unit() { None } else { Some(skip) };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
         warnings.extend(read.warnings.iter().cloned());
         let (modules, dialect) = (&self.modules, root.dialect);
@@ -80,10 +80,9 @@ impl Session<'_> {
             pins.add_calls(&read, options.registry)?;
         }
         let Pins { locks: new, edits, warnings, .. } = pins;
-        let old = root.module_lock_bytes.filter(|_| new != *locks);
-        let lock_file = match old {
-            Some(old) => Some((root.module_lock_path, old, lock_file.edit(&new)?)),
-            None => None,
+        let lock_file = match root.module_lock_bytes {
+            Some(old) if new != *locks => Some((root.module_lock_path, old, lock_file.edit(&new)?)),
+            _ => None,
         };
         Ok(PinnedModules { edits, warnings, lock_file })
     }

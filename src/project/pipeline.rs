@@ -313,10 +313,7 @@ impl Pipeline<'_, '_> {
             !prepared.root.found.is_one_of_several
                 && !prepared.requirements.package_calls().any(|call| call.key == **key)
         };
-        match no_such_call(named.filter(is_missing)) {
-            Some(error) => Err(error.into()),
-            None => Ok(()),
-        }
+        no_such_call(named.filter(is_missing)).map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Selects the versions, after asking for everything that is certain to be needed.
@@ -415,18 +412,19 @@ fn check_names(
         return Ok(());
     }
     let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
-    let read = |root: &FoundRoot| {
-        let prepared = session.read_to_lock(root, options, upgrade).ok();
-        prepared.map(|Prepared { root, requirements, .. }| {
+    let read = |root: &FoundRoot| match session.read_to_lock(root, options, upgrade) {
+        Ok(Prepared { root, requirements, .. }) => {
             let (providers, calls) = &mut *lock(&unknown);
             providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
             requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
-        })
+        }
+        // It may have all of them.
+        Err(_) => *lock(&unknown) = (Vec::new(), BTreeSet::new()),
     };
-    let are_read = parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
+    parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
     let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
     let error = providers.first().map(|provider| no_such_provider(provider)).or_else(|| no_such_call(calls));
-    error.filter(|_| !are_read.contains(&None)).map_or(Ok(()), |error| Err(error.into()))
+    error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {

@@ -54,7 +54,7 @@ impl Prepared {
 
     /// The entry of the only side of a conflict with this version. Its hashes are kept if the release has one of them.
     pub(super) fn side_with(&self, address: &ProviderAddress, version: &Version) -> Option<&Arc<LockedProvider>> {
-        let mut sides = self.replaced.get(address)?.iter().filter(|side| side.version == *version);
-        sides.next().filter(|_| sides.next().is_none())
+        let sides: Vec<_> = self.replaced.get(address)?.iter().filter(|side| side.version == *version).collect();
+        if let [side] = sides[..] { Some(side) } else { None }
     }
 }

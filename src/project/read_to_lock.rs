@@ -15,7 +15,7 @@ use super::roots::FoundRoot;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::lockfile::{LockFile, ModuleLocks};
+use crate::lockfile::{Entry, LockFile, ModuleLocks};
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -157,12 +157,11 @@ impl Session<'_> {
 /// them.
 fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
-        let Some(entry) = lock_file.entry(address) else { continue };
+        let is_new = |term: &_| !requirement.constraints.terms().contains(term);
+        let has_new = |entry: &&Entry| entry.locked.constraints.terms().iter().any(is_new);
+        let Some(entry) = lock_file.entry(address).filter(has_new) else { continue };
+        let Some(location) = entry.constraints().cloned() else { continue };
         let constraints = entry.locked.constraints.clone();
-        let is_new = |term| !requirement.constraints.terms().contains(term);
-        let Some(location) = entry.constraints().cloned().filter(|_| constraints.terms().iter().any(is_new)) else {
-            continue;
-        };
         requirement.constraints = ConstraintList::merge([&requirement.constraints, &constraints]);
         requirement.declarations.push(Declaration {
             version: Some(location.clone()),

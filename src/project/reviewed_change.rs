@@ -113,7 +113,7 @@ impl ReviewedChange {
 
     /// Content of a file, if it is known to be unchanged.
     pub(super) fn unchanged(&self, path: &Path) -> Option<&[u8]> {
-        self.file_before(path).filter(|_| self.unchanged.contains(path.as_os_str()))
+        if self.unchanged.contains(path.as_os_str()) { self.file_before(path) } else { None }
     }
 
     /// Files of this name at the base.
@@ -262,7 +262,8 @@ impl ReviewedChange {
     pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
         let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
-        for path in self.files_now.iter().map(Path::new).filter(|_| !new.is_empty()) {
+        let files = if new.is_empty() { &BTreeSet::new() } else { &self.files_now };
+        for path in files.iter().map(Path::new) {
             for path in path.ancestors().take_while(|path| path.starts_with(&self.top)) {
                 by_folded.entry(folded(&path.to_string_lossy())).or_default().insert(path);
             }

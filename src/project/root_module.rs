@@ -197,8 +197,8 @@ impl RootModule {
     /// Returns the root modules that the change under review replaces by units. Users may still run them directly.
     pub(super) fn former_roots(&self, modules: &ModuleCache) -> Vec<&Path> {
         let has_configuration = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
-        let former = self.former_roots.iter().filter(|_| !self.units.is_empty());
-        former.filter(has_configuration).map(PathBuf::as_path).collect()
+        let former: &[PathBuf] = if self.units.is_empty() { &[] } else { &self.former_roots };
+        former.iter().filter(has_configuration).map(PathBuf::as_path).collect()
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {

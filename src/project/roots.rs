@@ -165,8 +165,8 @@ impl FoundRoot {
         self.is_explicit |= other.is_explicit;
         self.former_root = self.former_root.take().or(other.former_root);
         let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
-        let unit = other.canonical.filter(|_| is_other).map(|canonical| (other.path, canonical));
-        self.sharing.extend(unit.filter(|unit| !self.sharing.contains(unit)));
+        let unit = other.canonical.map(|canonical| (other.path, canonical));
+        self.sharing.extend(unit.filter(|unit| is_other && !self.sharing.contains(unit)));
     }
 
     /// Whether only the policy applies to the directory, which is not a root module: it has a lock file, or the change

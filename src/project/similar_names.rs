@@ -226,11 +226,11 @@ impl WellKnown {
         let is_type =
             |text: &str| self.providers.keys().any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text));
         let is_extended = |known: &&&str| {
-            let rest = namespace.strip_prefix(**known).filter(|_| !is_known && known.len() >= NAMESPACE_LENGTH);
-            rest.is_some_and(|rest| {
+            let is_extension = |rest: &str| {
                 let suffix = rest.strip_prefix('-').unwrap_or(rest);
                 PUBLISHER_SUFFIXES.contains(&suffix) || (rest.len() > suffix.len() && is_type(suffix))
-            })
+            };
+            !is_known && known.len() >= NAMESPACE_LENGTH && namespace.strip_prefix(**known).is_some_and(is_extension)
         };
         let of_provider = self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
         let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));

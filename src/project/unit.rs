@@ -117,10 +117,10 @@ impl TerragruntUnit {
         let is_unknown = |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
         let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
         requirements.calls.extend(call);
-        let source = self.read.source_location.iter().filter(|_| is_unknown).cloned();
+        let source = if is_unknown { self.read.source_location.clone() } else { None };
         let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
         let locations = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
-        let unknown_calls = source.chain(locations).map(|location| UnknownCall {
+        let unknown_calls = source.into_iter().chain(locations).map(|location| UnknownCall {
             location,
             directory: None,
             origin: Origin::default(),
@@ -175,7 +175,7 @@ impl TerragruntUnit {
         let others: BTreeSet<_> = locations.filter_map(|location| Some(join(location.path().parent()?, ""))).collect();
         let files = RootFiles {
             directory: root.clone(),
-            source: read.source_location.clone().filter(|_| matches!(module, Some(ModulePath::Package(_)))),
+            source: if matches!(module, Some(ModulePath::Package(_))) { read.source_location.clone() } else { None },
             module,
             others: others.into_iter().collect(),
             files,
@@ -261,9 +261,9 @@ fn fetch(
         }
         Resolution::Preferred(_) | Resolution::Unlocked => {}
     }
-    match call.request().filter(|_| options.fetch_modules) {
-        Some(request) => fetch(&request),
-        None => Ok(None),
+    match call.request() {
+        Some(request) if options.fetch_modules => fetch(&request),
+        _ => Ok(None),
     }
 }
 

@@ -98,6 +98,16 @@ impl Settings {
     }
 }
 
+impl PlatformSelection {
+    /// The platforms that it names, none if it is `all`.
+    pub(crate) fn named(&self) -> &[Platform] {
+        match self {
+            Self::All => &[],
+            Self::These(platforms) => platforms,
+        }
+    }
+}
+
 /// One platform, `OS_ARCH`, or `all`.
 impl FromStr for PlatformSelection {
     type Err = PlatformError;

@@ -173,7 +173,7 @@ pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChang
 /// The object name among words that begin with a mode, if that is the mode of a file or of a symbolic link.
 fn blob(words: &str, index: usize) -> Option<String> {
     let is_blob = words.starts_with("10") || words.starts_with("12");
-    words.split(' ').nth(index).filter(|_| is_blob).map(str::to_owned)
+    if is_blob { words.split(' ').nth(index).map(str::to_owned) } else { None }
 }
 
 /// The tracked files below a directory that differ from a commit, or exist in only one of the two.
@@ -235,6 +235,9 @@ pub(crate) struct IgnoreRule {
 
 /// The lines of ignore files that match `paths`, which are relative to `directory`; empty if git fails.
 pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
     // This command takes patterns; a path that begins like this is not read as a pattern.
     let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
     let input: Vec<u8> = paths.iter().flat_map(line).collect();

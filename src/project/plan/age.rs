@@ -155,8 +155,8 @@ impl Listings<'_> {
         source: &Source,
     ) -> Vec<Diagnostic> {
         let name = address.short(dialect);
-        let is_exempt = policy.is_exempt_from_min_age(address, dialect);
-        let age = policy.min_provider_age().filter(|_| !is_exempt).and_then(|age| {
+        let min_age = if policy.is_exempt_from_min_age(address, dialect) { None } else { policy.min_provider_age() };
+        let age = min_age.and_then(|age| {
             let demanded = DemandedAge { age, now: self.now };
             let rejected = demanded.rejects(|| self.dates.first_published(address, source))?;
             let is = if rejected.is_date_known { "is" } else { "may be" };

@@ -48,8 +48,8 @@ impl Candidate<'_> {
             let SourceError::ProviderNotFound { in_registry, .. } = error else {
                 return Diagnostics::from(error).map(|error| self.requirement.at_declarations(error));
             };
-            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            let meant = meant.filter(|_| in_registry);
+            let meant = || provider_meant(self.address, self.lock_file, self.required, self.dialect);
+            let meant = if in_registry { meant() } else { None };
             Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
         })
     }

@@ -160,5 +160,5 @@ fn ask(recorded: &BTreeSet<Hash>, old: &ReleaseLookup<'_>, known: &mut HashesByP
         known.entry(platform).or_default().extend(hashes);
     }
     let errors = old.explain(recorded, &platforms, known);
-    errors.first().map(ToString::to_string).filter(|_| !unexplained(recorded, known).is_empty())
+    if unexplained(recorded, known).is_empty() { None } else { errors.first().map(ToString::to_string) }
 }

@@ -62,8 +62,7 @@ pub(crate) fn record_entries(
         match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
-                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider);
-                errors.extend(refusal.filter(|_| !prepared.platforms_are_named));
+                errors.extend(plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider));
                 entries.push((plan.candidate.address, entry));
             }
             Err(more) => errors.extend(more),

@@ -134,7 +134,7 @@ fn plan<'a>(
     let RootModule { settings, dialect, .. } = &prepared.root;
     let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
     let is_looked_up = request.upgrade.is_none() && (settings.policy.judges_listings() || is_age_known);
-    if let Some(listings) = request.listings.filter(|_| is_looked_up) {
+    if is_looked_up && let Some(listings) = request.listings {
         let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
         let errors = errors.map(|error| candidate.requirement.at_declarations(error));
         errors.collect::<Diagnostics>().into_result(())?;
@@ -148,7 +148,6 @@ fn plan<'a>(
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
 fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> KeptPlatforms {
     let LockRequest { prepared, options, .. } = *request;
-    let PlatformSelection::These(platforms) = &prepared.platforms else { return KeptPlatforms::default() };
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
@@ -156,7 +155,7 @@ fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRe
     let sides = prepared.replaced.get(candidate.address).into_iter().flatten();
     let new = request.release(candidate.address, version);
     let old = candidate.locked.filter(is_replaced).into_iter().chain(sides);
-    let found = old.map(|old| KeptPlatforms::find(old, &new, platforms));
+    let found = old.map(|old| KeptPlatforms::find(old, &new, prepared.platforms.named()));
     found.reduce(KeptPlatforms::and).unwrap_or_default()
 }
 
@@ -181,18 +180,11 @@ fn check_platforms(
         !version.is_prerelease() && release.platforms.contains(missing) && release.unsupported_protocols.is_none()
     };
     // Not all versions are known offline.
-    let mut versions = available.versions.iter().rev().filter(|_| !available.is_partial);
-    let Some((newest, _)) = versions.find(has_package) else { return Err(error) };
-    let platforms = match &prepared.platforms {
-        PlatformSelection::These(platforms)
-            if prepared.root.settings.platforms.as_ref() != Some(&prepared.platforms) =>
-        {
-            Some(platforms.clone())
-        }
-        _ => None,
-    };
+    let newest = if available.is_partial { None } else { available.versions.iter().rev().find(has_package) };
+    let Some((newest, _)) = newest else { return Err(error) };
+    let is_set = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
     let remedy = UpgradeRemedy {
-        platforms,
+        platforms: (!is_set).then(|| prepared.platforms.named().to_vec()),
         providers: vec![format!("{}@{newest}", candidate.name())],
         constraints: !candidate.requirement.constraints.allows(newest),
         allow_downgrade: candidate.lock_file.entry(address).is_some_and(|old| old.locked.version > *newest),
@@ -222,10 +214,10 @@ fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool)
 /// Whether a provider is locked for the platforms that the lock file covers, if none are specified: it has fewer
 /// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
 fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
-    let PlatformSelection::These(platforms) = &prepared.platforms else { return false };
     let number = |locked: &Arc<LockedProvider>| locked.platform_hashes().count();
     let own = candidate.locked.map_or(0, number);
-    let is_elsewhere = listed.is_some_and(|listed| !platforms.iter().all(|platform| listed.contains(platform)));
+    let mut platforms = prepared.platforms.named().iter();
+    let is_elsewhere = listed.is_some_and(|listed| !platforms.all(|platform| listed.contains(platform)));
     let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());
     let covers_less = || !is_complete && prepared.lock_file.locks().values().any(|locked| number(locked) > own);
     !prepared.platforms_are_named && (is_elsewhere || covers_less())

@@ -142,8 +142,7 @@ fn not_confirmed(
     }
     let help = Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ");
     let error = not_seen.into_iter().fold(error, Diagnostic::note);
-    let error = error.note("the release may have been replaced after it was locked");
-    error.help(help.and(accept(candidate.name())))
+    error.note("the release may have been replaced after it was locked").help(help.and(accept(candidate.name())))
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

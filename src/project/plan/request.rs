@@ -133,7 +133,7 @@ impl<'a> LockRequest<'a> {
             wanted,
             lock_file,
             required: &requirements.providers,
-            minimum_age: minimum_age.filter(|_| !policy.is_exempt_from_min_age(address, root.dialect)),
+            minimum_age: if policy.is_exempt_from_min_age(address, root.dialect) { None } else { *minimum_age },
             policy,
             dialect: root.dialect,
         }

@@ -74,10 +74,6 @@ pub(crate) fn select_versions<G>(
 /// Asks everything that is certain to be needed before a version is selected: the versions of each provider, and what
 /// is signed about the packages of a version that is kept. Returns whether anything had to be asked.
 pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
-    let platforms = match &request.prepared.platforms {
-        PlatformSelection::These(platforms) => &platforms[..],
-        PlatformSelection::All => &[],
-    };
     let mut subjects = Vec::new();
     for candidate in candidates.iter().filter(|candidate| !request.source.knows_versions(candidate.address)) {
         let address = candidate.address;
@@ -85,7 +81,7 @@ pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate
         if let Some(version) = candidate.kept_version() {
             let package = |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
             let release = RequestedData::Release(address.clone(), version.clone());
-            let of_version = iter::once(release).chain(platforms.iter().map(package));
+            let of_version = iter::once(release).chain(request.prepared.platforms.named().iter().map(package));
             subjects.extend(of_version.map(|subject| (address.hostname.clone(), subject)));
         }
     }
@@ -329,12 +325,12 @@ impl Search<'_> {
         }
         // A mirror is used so that no registry need be asked.
         let is_shown = options.release_info && versions.moves() && request.source.mirror_of(address).is_none();
-        if let Some(Listings { dates, .. }) = request.listings.filter(|_| is_shown) {
+        if is_shown && let Some(Listings { dates, .. }) = request.listings {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
         selected.planned = Some(versions);
         let is_compared = options.compare_hashes && options.plan_only && self.candidate.has_locked(&selected.version);
-        if let Some(old) = self.candidate.locked.filter(|_| is_compared) {
+        if is_compared && let Some(old) = self.candidate.locked {
             let compared = request.release(address, &selected.version).compare(&old.hashes, &Packages::new());
             selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
             selected.counts = compared.counts();

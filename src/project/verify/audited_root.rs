@@ -115,11 +115,11 @@ impl AuditedRoot<'_> {
     pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
         let is_readable = self.state != FileState::Unreadable;
         let locked = self.lock_file.locks();
-        let required = self.declared.providers.iter();
-        let required =
-            required.filter(move |(address, one)| is_readable && one.is_certain && !locked.contains_key(address));
-        let required = required.map(|(address, one)| Named { address, entry: None, requirement: Some(one) });
-        self.entries().iter().map(Named::entry).chain(required)
+        let not_locked = self.declared.providers.iter().filter_map(move |(address, one)| {
+            let is_missing = is_readable && one.is_certain && !locked.contains_key(address);
+            is_missing.then_some(Named { address, entry: None, requirement: Some(one) })
+        });
+        self.entries().iter().map(Named::entry).chain(not_locked)
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -135,7 +135,7 @@ impl AuditedRoot<'_> {
     }
 
     pub(super) fn named_platforms(&self) -> &[Platform] {
-        named_platforms(self.platforms)
+        self.platforms.map_or(&[], PlatformSelection::named)
     }
 
     /// Whether the directory is not a root module, but contains a lock file or a configuration that the change touches.
@@ -261,7 +261,8 @@ impl VerifiedRoot {
     /// The report of a root module before it is checked.
     pub(super) fn new(module: &RootModule, options: &VerifyOptions<'_>) -> Self {
         let RootModule { found, settings, .. } = module;
-        let platforms = options.platforms.clone().or_else(|| settings.platforms.clone());
+        let is_exempt = found.is_policy_only() || module.refused.is_some();
+        let platforms = if is_exempt { None } else { options.platforms.as_ref().or(settings.platforms.as_ref()) };
         Self {
             path: module.path().to_owned(),
             lock_path: module.lock_path.clone(),
@@ -269,7 +270,7 @@ impl VerifiedRoot {
             has_lock_file: module.lock_bytes.is_some(),
             dialect: module.dialect,
             dialect_reason: module.dialect_reason,
-            platforms: platforms.filter(|_| !found.is_policy_only() && module.refused.is_none()),
+            platforms: platforms.cloned(),
             overrides: RootLevels::at(&module.canonical, &settings.verify),
             ..Self::default()
         }
@@ -348,12 +349,4 @@ pub(super) fn is_about_address(code: Code) -> bool {
 /// Whether findings with this code are about a provider, namespace or host that the change adds.
 pub(super) fn is_new(code: Code) -> bool {
     matches!(code, Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded)
-}
-
-/// The platforms that a selection names.
-pub(super) fn named_platforms(selection: Option<&PlatformSelection>) -> &[Platform] {
-    match selection {
-        Some(PlatformSelection::These(platforms)) => platforms,
-        Some(PlatformSelection::All) | None => &[],
-    }
 }

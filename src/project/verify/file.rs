@@ -38,7 +38,8 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))
         .help(root.lock_remedy());
     let missing = (count > 0).then(|| finding.at_each(first, "required here"));
-    missing.into_iter().chain(warnings.iter().filter(|_| *is_incomplete).cloned()).collect()
+    let warnings = if *is_incomplete { warnings.clone() } else { Vec::new() };
+    missing.into_iter().chain(warnings).collect()
 }
 
 /// A lock file of modules that git does not track.

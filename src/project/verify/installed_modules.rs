@@ -185,15 +185,13 @@ fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
 fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
     let Copy { call, entry, directory } = copy;
     let key = &call.key;
-    let error = Diagnostic::finding(Code::ModuleDiffers, "")
-        .naming(directory, |directory| format!("module \"{key}\" is not installed as locked: {directory} {why}"))
-        .at(entry.block.clone(), "");
     let HashesByScheme { h1, zh: _, unknown: _ } = entry.locked.hashes.iter().collect();
     let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();
-    let error = error.note(format!("locked hash: {}", locked.join(", ")));
-    let error = match listing {
-        Some(listing) => error.note(format!("installed hash: {}", listing.h1())),
-        None => error,
-    };
-    error.help(help())
+    let mut error = Diagnostic::finding(Code::ModuleDiffers, "")
+        .naming(directory, |directory| format!("module \"{key}\" is not installed as locked: {directory} {why}"))
+        .at(entry.block.clone(), "")
+        .note(format!("locked hash: {}", locked.join(", ")))
+        .help(help());
+    error.notes.extend(listing.map(|listing| format!("installed hash: {}", listing.h1())));
+    error
 }

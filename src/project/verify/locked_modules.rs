@@ -117,7 +117,7 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
         return None;
     }
     let code = Code::ModuleLockStale;
-    let finding = constraints_differ(code, entry, &module_name(key), (recorded, constraints), "its call");
+    let finding = constraints_differ(code, entry, &module_name(key), recorded, constraints, "its call");
     let warning = Diagnostic { severity: Severity::Warning, ..finding };
     Some(call.located(warning).help(Remedy::LockModules))
 }
@@ -134,8 +134,10 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
     let groups: Vec<_> = groups.into_values().collect();
     let ask = |calls: &Vec<LockedCall<'_>>| {
         let (call, entry) = calls.first()?;
-        let is_refused = root.packages.refuses(&call.source, call.entry.is_some());
-        let fetcher = root.packages.fetcher.as_ref().filter(|_| !is_refused)?;
+        if root.packages.refuses(&call.source, call.entry.is_some()) {
+            return None;
+        }
+        let fetcher = root.packages.fetcher.as_ref()?;
         Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
     };
     let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);

@@ -72,7 +72,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         let declared = &root.requirements().providers;
         report.dev_overrides = root.dev_overrides.keys().filter(|one| declared.contains_key(one)).cloned().collect();
         let has = |dialect| root.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect));
-        report.registry = Dialect::only(has).filter(|_| !root.is_policy_only());
+        report.registry = if root.is_policy_only() { None } else { Dialect::only(has) };
     }
     for audit in AUDITS {
         audit(root, report);

@@ -67,7 +67,7 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
     if recorded == required || root.requirements().is_incomplete {
         return None;
     }
-    let warning = constraints_differ(Code::ConstraintsDiffer, entry, &name, (recorded, required), "the configuration");
+    let warning = constraints_differ(Code::ConstraintsDiffer, entry, &name, recorded, required, "the configuration");
     Some(warning.help(Remedy::lock()))
 }
 
@@ -76,7 +76,8 @@ pub(super) fn constraints_differ<T: EntryKind>(
     code: Code,
     entry: &Entry<T>,
     name: &str,
-    (recorded, required): (&ConstraintList, &ConstraintList),
+    recorded: &ConstraintList,
+    required: &ConstraintList,
     source: &str,
 ) -> Diagnostic {
     let shown =
@@ -102,8 +103,8 @@ fn outside_recorded(root: &AuditedRoot<'_>, before: Option<&LockFile>, entry: &E
     let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");
     let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
     let error = error.at_each(own.and(entry.constraints()), "recorded here");
-    let error = error.note("they are treated as required, because the configuration is not completely known");
-    Some(error.help(Remedy::upgrade(name)))
+    let note = "they are treated as required, because the configuration is not completely known";
+    Some(error.note(note).help(Remedy::upgrade(name)))
 }
 
 /// An entry that the configuration does not require. A state file that needs it is shown, but does not excuse it in a

@@ -86,7 +86,7 @@ pub(super) fn first_hash<T: EntryKind>(entry: &Entry<T>, is_meant: impl Fn(&Hash
 pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let RootModule { dialect, dialect_reason, lock_path, lock_bytes, .. } = root.module;
     let is_chosen = matches!(dialect_reason, DialectReason::Named | DialectReason::Settings);
-    let now = lock_bytes.as_deref().filter(|_| root.base.is_some() && !is_chosen);
+    let now = if root.base.is_none() || is_chosen { None } else { lock_bytes.as_deref() };
     let Some(now) = now.and_then(lockfile::detect_dialect).filter(|now| now != dialect) else { return };
     let (now_name, before_name) = (now.name(), dialect.name());
     let finding = Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(lock_path), "");
@@ -149,12 +149,12 @@ fn depending_on_input(root: &AuditedRoot<'_>, BaseFacts { change, .. }: &BaseFac
 /// The finding about locations that the change adds and that cannot be read.
 pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     let message = "this change makes the requirements of the configuration unknown";
-    let finding = Diagnostic::finding(Code::MadeUnknown, message);
-    let finding = finding.at_each(locations.iter().take(UNKNOWN_SHOWN).copied(), "cannot be read");
+    let mut finding = Diagnostic::finding(Code::MadeUnknown, message)
+        .at_each(locations.iter().take(UNKNOWN_SHOWN).copied(), "cannot be read")
+        .help("use a source that provlock can read, or give the job access to it");
     let more = locations.len().checked_sub(UNKNOWN_SHOWN).filter(|more| *more > 0);
-    let finding = more.into_iter().fold(finding, |finding, more| finding.note(format!("and {more} more")));
-    let help = "use a source that provlock can read, or give the job access to it";
-    (!locations.is_empty()).then(|| finding.help(help))
+    finding.notes.extend(more.map(|more| format!("and {more} more")));
+    (!locations.is_empty()).then_some(finding)
 }
 
 fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
@@ -196,8 +196,10 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
 fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let requirements = root.requirements();
     let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
-    let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !root.is_policy_only() && !is_required)?;
-    let name = root.name(&change.address);
+    if !requirements.is_incomplete || root.is_policy_only() || is_required {
+        return None;
+    }
+    let (name, old) = (root.name(&change.address), change.old.as_ref()?);
     let message = format!("{name} {} is no longer locked, and the configuration may still require it", old.version);
     let error = finding(Code::EntryRemoved, message, &Location::of_file(&root.module.lock_path), "");
     Some(error.about(&change.address).help("restore the entry, or give the job access to the unknown modules"))
@@ -281,8 +283,8 @@ fn check_module(
     change: &EntryDiff<LockedModule>,
 ) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
-    let mut findings = Vec::new();
-    if let Some(old) = change.old.as_ref().filter(|_| change.package_replaced()) {
+    let (mut findings, is_replaced) = (Vec::new(), change.package_replaced());
+    if is_replaced && let Some(old) = &change.old {
         let what = if old.version.is_some() { "version" } else { "source" };
         let message = format!("the package of {name} changed although its {what} did not");
         let error = finding(Code::HashesReplaced, message, entry.package(), "");

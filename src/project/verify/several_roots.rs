@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::path::PathBuf;
 
-use super::audited_root::{VerifiedRoot, VersionControl, named_platforms};
+use super::audited_root::{VerifiedRoot, VersionControl};
 use crate::diagnostic::words::{count, few};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
@@ -86,8 +86,7 @@ pub(super) fn ignored_by_git(
     let concerned = results.iter_mut().enumerate().filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
     let mut concerned: Vec<_> = concerned.filter(|(_, root)| may_be_ignored(root)).collect();
     let paths: Vec<_> = concerned.iter().map(|(_, root)| root.path.as_path()).collect();
-    let control = version_control.filter(|_| !paths.is_empty());
-    let mut rules = control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
+    let mut rules = version_control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
     for (_, root) in &mut concerned {
         root.ignore_rule = rules.next().flatten().filter(|rule| !is_new(rule));
         let not_shared = take(&mut root.not_shared);
@@ -108,7 +107,7 @@ pub(super) fn ignored_by_git(
 
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules.
 fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
-    let platforms = named_platforms(roots[0].1.platforms.as_ref()).to_vec();
+    let platforms = roots[0].1.platforms.as_ref().map_or(Vec::new(), |selection| selection.named().to_vec());
     let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
     let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
     let (message, files) = match roots {

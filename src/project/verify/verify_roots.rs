@@ -92,7 +92,8 @@ impl Session<'_> {
             }
             report.errors = module.name(take(&mut report.errors).into_iter().collect()).into_iter().collect();
             let lock_file = module.lock_directory.join(LOCK_FILE_NAME);
-            if let Some(facts) = facts.filter(|_| removed.contains(&*lock_file))
+            if removed.contains(&*lock_file)
+                && let Some(facts) = facts
                 && let Some(missing) = report.findings.iter_mut().find(|one| one.code == Code::LockFileMissing)
             {
                 // The removal is the cause. Unlike a missing lock file it cannot be suppressed.
@@ -112,7 +113,7 @@ impl Session<'_> {
         report: &mut VerifiedRoot,
     ) -> Result<()> {
         let RootModule { dialect, settings, lock_path, lock_directory, .. } = module;
-        let shared = settings.shared_cache().filter(|_| options.online.is_some_and(|online| online.trust_shared));
+        let shared = options.online.filter(|online| online.trust_shared).and(settings.shared_cache());
         let source = options.online.map(|_| self.source(*dialect, shared)).transpose()?;
         let listings = options.online.map(|_| self.listings(*dialect)).transpose()?.flatten();
         let progress = |package: &_, progress| self.note_progress(package, progress);
@@ -181,20 +182,17 @@ impl Session<'_> {
         let (dialect, modules) = (module.dialect, &self.modules);
         let other = module.requirements_as(dialect.other(), modules, ignore_tests, true, resolver, &|_| ())?;
         let declared = own.clone().with_reading_of_other(other, dialect);
-        let own = Some(own).filter(|_| module.other_reading == OtherReading::MeetsPolicy);
-        Ok((declared, unknown.or(own)))
+        let to_meet = (module.other_reading == OtherReading::MeetsPolicy).then_some(own);
+        Ok((declared, unknown.or(to_meet)))
     }
 }
 
 /// Counts root modules and skipped directories by their results.
 fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<VerifiedRoot>]) -> Coverage {
     let mut coverage = roots.passed_over.clone();
-    if let Some(control) = options.version_control.filter(|_| !roots.unlocked_units.is_empty()) {
-        let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
-        for rule in control.ignore_rules(&units).into_iter().flatten() {
-            coverage.note_ignored(DirectoryKind::Unit, &rule);
-        }
-    }
+    let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
+    let rules = options.version_control.map(|control| control.ignore_rules(&units)).unwrap_or_default();
+    rules.iter().flatten().for_each(|rule| coverage.note_ignored(DirectoryKind::Unit, rule));
     for (root, result) in roots.list.iter().zip(results) {
         match result {
             Ok(report) => coverage.add(root.kind, report.status(), report.ignore_rule.as_ref()),
@@ -208,15 +206,17 @@ fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<Verifi
 /// be uninstalled on purpose, but not all. Terragrunt installs units elsewhere, and locked modules that are not
 /// installed are a finding.
 fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>]) {
-    let is_meant = roots.selection.recursive && results.iter().flatten().any(|report| report.installed > 0);
+    if roots.selection.recursive && results.iter().flatten().any(|report| report.installed > 0) {
+        return;
+    }
     let is_empty = |root: &&mut VerifiedRoot| {
         root.entries > 0 && root.installed == 0 && root.modules == 0 && root.kind == DirectoryKind::RootModule
     };
-    for (root, result) in roots.list.iter().zip(results).filter(|_| !is_meant) {
+    for (root, result) in roots.list.iter().zip(results) {
         if let Some(report) = result.as_mut().ok().filter(is_empty) {
-            let error = Diagnostic::error(Code::NothingInstalled, "nothing is installed that could be compared");
-            let error = error.note("the data directory has no package of a locked version whose entry has an h1");
-            let error = error.help(format!("install what is locked first: {} init", report.dialect.name()));
+            let error = Diagnostic::error(Code::NothingInstalled, "nothing is installed that could be compared")
+                .note("the data directory has no package of a locked version whose entry has an h1")
+                .help(format!("install what is locked first: {} init", report.dialect.name()));
             report.errors.push(root.locate(error));
         }
     }
