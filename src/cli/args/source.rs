@@ -70,7 +70,7 @@ pub(crate) struct CacheDirectory {
 
 impl CacheArgs {
     pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
-        options.sources.cache_directory = self.directory.get(environment).filter(|_| !self.no_cache);
+        options.sources.cache_directory = if self.no_cache { None } else { self.directory.get(environment) };
     }
 }
 

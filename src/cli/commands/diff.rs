@@ -180,10 +180,10 @@ fn locks<T: EntryKind>(
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
     // The help is about the lock file of a root module, but a side may come from elsewhere.
-    let directory = side.name.parent().filter(|_| side.name.ends_with(T::FILE_NAME) && side.name.is_file());
-    let helped = |error: Diagnostic| match directory {
-        Some(directory) => error.in_root(directory, false),
-        None => Diagnostic { help: None, ..error },
+    let is_of_root = side.name.ends_with(T::FILE_NAME) && side.name.is_file();
+    let helped = |error: Diagnostic| match side.name.parent() {
+        Some(directory) if is_of_root => error.in_root(directory, false),
+        _ => Diagnostic { help: None, ..error },
     };
     parsed.lock_file.as_ref().map(LockFileOf::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
 }
@@ -327,10 +327,10 @@ impl Revision {
     /// Resolves a revision. An empty name is `HEAD`, as git reads `..`.
     fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
-        let object =
+        let resolved =
             if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
-        let is_unborn = name == "HEAD" && object.is_none() && git::branch(Path::new("."))?.is_some();
-        let object = if is_unborn { git::empty_tree(Path::new("."))? } else { object };
+        let is_unborn = name == "HEAD" && resolved.is_none() && git::branch(Path::new("."))?.is_some();
+        let object = if is_unborn { git::empty_tree(Path::new("."))? } else { resolved };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
             Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut options = selection.lock_options(targets.providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
-    let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
+    let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
     let files = arguments.dry_run && !ui.is_json();
     let mut kept =

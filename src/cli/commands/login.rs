@@ -93,9 +93,7 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
     let (environment, dialect) = (environment(&ui.invocation.secrets), dialect(ui));
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
-    for line in &config.debug {
-        ui.verbose(line);
-    }
+    config.debug.iter().for_each(|line| ui.verbose(line));
     Ok((Credentials::new(&environment, &config, dialect), dialect))
 }
 

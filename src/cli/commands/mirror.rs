@@ -85,9 +85,9 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     ui.error(&causes(&mirrored.errors));
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
+    } else {
+        ui.status_lines(text::summary(&mirrored, &target, *dry_run).as_slice());
     }
-    let summary = text::summary(&mirrored, &target, *dry_run).filter(|_| !roots.is_empty());
-    ui.status_lines(summary.as_slice());
     let mirror = Mirror::new(&target, &mirrored, *dry_run);
     let [warnings, errors] = [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
     ui.print_json(json!({ "mirror": mirror }), &warnings, &errors);

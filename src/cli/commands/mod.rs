@@ -141,8 +141,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
         enter(ui.global.chdir.as_deref())?;
         command.run(&ui).map_err(in_directory)
     };
-    let outcome = run();
-    let outcome = outcome.unwrap_or_else(|error| {
+    let outcome = run().unwrap_or_else(|error| {
         let errors = diagnostics(error);
         ui.error(&errors);
         ui.print_json(json!({}), &[], &errors);

@@ -155,8 +155,8 @@ fn one(
     wanted.dedup();
     let tree = |address| {
         let tree = RequiredProvider::new(address, &requirements, locks, module_lock_file.locks());
-        let version = tree.locked.filter(|_| with_signers);
-        let signed_by = version.and_then(|version| session.remembered_signer(address, version.0));
+        let locked = if with_signers { tree.locked } else { None };
+        let signed_by = locked.and_then(|version| session.remembered_signer(address, version.0));
         RequiredProvider { signed_by, ..tree }
     };
     let trees: Vec<_> = wanted.iter().map(tree).collect();

@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
-    let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
+    let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
     let mut kept = Kept {
         may_be_several: roots.may_be_several(),
@@ -153,15 +153,16 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     let summary = match results.many {
         Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
         Some(_) => results.summary(["Upgraded", "Would upgrade"]).into_iter().collect(),
-        None => results.plans().filter(|_| options.plan_only).flat_map(|(_, plan)| &plan.summary).cloned().collect(),
+        None if options.plan_only => results.plans().flat_map(|(_, plan)| &plan.summary).cloned().collect(),
+        None => Vec::new(),
     };
-    let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::EditText::text).collect();
+    let edits: Vec<_> = if is_dry { Vec::new() } else { edited.iter().map(table::EditText::text).collect() };
     results.show(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
         ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));
     }
-    let hint = table::held_back(&groups, is_dry).filter(|_| !is_dry || !options.rewrite_constraints);
-    if let Some((what, has_modules)) = hint {
+    let may_be_held_back = !is_dry || !options.rewrite_constraints;
+    if may_be_held_back && let Some((what, has_modules)) = table::held_back(&groups, is_dry) {
         let flag = if is_dry { "--constraints" } else { "--check" };
         let words = ["upgrade"].into_iter().chain(has_modules.then_some("--modules")).chain([flag]);
         let upgrade = results.suggest(&words.collect::<Vec<_>>());
@@ -176,12 +177,13 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
 
 /// Prints the changes as diffs and the moves as tables.
 fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: &Ui) {
-    let (has_table, width) = (results.many.is_none() || ui.stdout_style.verbose, table_columns());
+    let (is_one, width) = (results.many.is_none(), table_columns());
+    let has_table_of_each = !is_one && ui.stdout_style.verbose;
     for (index, root) in results.done.iter().enumerate() {
         for FileChange { path, old, new } in &root.files {
             ui.print_change(path, old.as_deref(), new);
         }
-        if let Some(plan) = root.plan.as_ref().filter(|_| has_table && results.many.is_some()) {
+        if has_table_of_each && let Some(plan) = &root.plan {
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
             ui.print(&plan.table(&root.path, width));
@@ -193,9 +195,9 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
     if !is_planned && results.plans().any(|(_, plan)| plan.has_changes) {
         ui.print("\n");
     }
-    if !has_table {
-        ui.print(&table::table(groups, width));
-    } else if results.many.is_none() {
+    if is_one {
         results.plans().for_each(|(path, plan)| ui.print(&plan.table(path, width)));
+    } else if !has_table_of_each {
+        ui.print(&table::table(groups, width));
     }
 }

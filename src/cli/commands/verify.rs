@@ -20,8 +20,7 @@ use crate::cli::args::{
 };
 use crate::cli::git::{Repository, both};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
-use crate::cli::render::coverage;
-use crate::cli::render::coverage::no_root_module;
+use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::ProviderUse;
 use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, RepositoryPaths, Verification};
@@ -185,16 +184,16 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         arguments.complete(session, environment, ui);
         before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
-        refuse_cache_within(session)?;
-        Ok(())
+        Ok(refuse_cache_within(session)?)
     })?;
     let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
-    if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
+    if arguments.what.new
+        && let Some(((commit, settings), repository)) = before.zip(repository.as_ref())
         && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
     {
-        arguments.leave_out(&mut verified, (repository, &commit), settings, session.environment(), ui)?;
+        arguments.leave_out(&mut verified, repository, &commit, settings, session.environment(), ui)?;
     }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     let mut formats = arguments.report.iter().map(|file| file.format).chain([ui.format]);
@@ -265,7 +264,8 @@ impl VerifyArgs {
     fn leave_out(
         &self,
         verified: &mut ProjectReport<VerifiedRoot>,
-        (repository, commit): (&Repository, &str),
+        repository: &Repository,
+        commit: &str,
         settings: Option<Settings>,
         environment: &Environment,
         ui: &Ui,
@@ -317,15 +317,10 @@ struct Report<'a> {
 impl Report<'_> {
     fn show(&self) {
         let Self { found, ui, .. } = self;
-        for root in found.roots {
-            for line in text::checked(root) {
-                ui.verbose(&line);
-            }
-        }
+        found.roots.iter().flat_map(text::checked).for_each(|line| ui.verbose(&line));
         let failures = self.failures(ui.stderr_style.verbose);
         ui.error(&failures);
-        let has_findings = found.all().next().is_some();
-        if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
+        if ui.format == OutputFormat::Text && !failures.is_empty() && found.all().next().is_some() {
             ui.status("");
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
@@ -337,22 +332,21 @@ impl Report<'_> {
         let Self { found, many, .. } = self;
         let is_well = found.errors.is_empty() && found.all().next().is_none();
         let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
-        let well = text::well(found.roots).filter(|_| is_well);
-        let published = text::published(found.roots, self.online).filter(|_| is_well);
+        let well = if is_well { text::well(found.roots) } else { None };
+        let published = if is_well { text::published(found.roots, self.online) } else { None };
         // With a warning, the part that was not checked stays unknown.
         let has_error = found.all().any(|(_, finding)| finding.severity == Severity::Error);
         let is_passed = found.errors.is_empty() && !has_error;
         let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
-        let total = text::summary(*found);
-        let lines = match total.clone().filter(|_| is_one) {
-            Some(line) => vec![line],
-            None if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
+        let lines = match text::summary(*found) {
+            Some(total) if is_one => vec![total],
+            _ if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
             // The failures have been shown.
-            None if many.is_none() && !found.errors.is_empty() => Vec::new(),
-            None => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
+            _ if many.is_none() && !found.errors.is_empty() => Vec::new(),
+            total => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
         };
-        let change = text::about_the_change(found.findings).filter(|_| !is_one);
+        let change = if is_one { None } else { text::about_the_change(found.findings) };
         let suppressed = text::suppressed(found.roots);
         let well = well.into_iter().flatten().chain(published).chain(not_checked);
         well.chain(lines).chain(change).chain(suppressed).collect()

@@ -175,9 +175,9 @@ impl Repository {
         let touched: BTreeSet<_> = differing.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect();
         let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-        let before = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
-        let before = before.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
-        let (before, unchanged) = self.contents(before)?;
+        let blobs = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
+        let blobs = blobs.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
+        let (before, unchanged) = self.contents(blobs)?;
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),

@@ -66,7 +66,7 @@ pub(crate) fn by_cause<'a>(
 /// Returns one diagnostic for several root modules, and each different one for a single root module.
 fn one_cause(cause: &[(Option<&Path>, &Diagnostic)], many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
     let (root, first) = cause[0];
-    let others: BTreeSet<&Path> = cause.iter().filter_map(|(other, _)| other.filter(|_| *other != root)).collect();
+    let others: BTreeSet<_> = cause.iter().filter_map(|(path, _)| *path).filter(|path| Some(*path) != root).collect();
     let (Some(many), Some(root), false) = (many, root, others.is_empty()) else {
         return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
     };
@@ -78,10 +78,8 @@ fn one_cause(cause: &[(Option<&Path>, &Diagnostic)], many: Option<Many<'_>>, all
 
 /// Returns each diagnostic once, in the order of the first ones.
 pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    group_by(diagnostics.map(|diagnostic| (diagnostic, ())))
-        .into_iter()
-        .map(|(diagnostic, _)| diagnostic.clone())
-        .collect()
+    let groups = group_by(diagnostics.map(|diagnostic| (diagnostic, ())));
+    groups.into_iter().map(|(diagnostic, _)| diagnostic.clone()).collect()
 }
 
 /// Returns the message that root modules with the same cause share. It names the provider and its version.

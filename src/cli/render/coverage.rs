@@ -58,7 +58,7 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
         return Some(format!("{nouns}: none has a lock file{}", ignored(coverage, kind, unlocked)));
     }
     let need = if number(RootStatus::NeedsNone) == 1 { "needs" } else { "need" };
-    let parts = [
+    let statuses = [
         (number(RootStatus::Errors), "with errors".to_owned()),
         (number(RootStatus::Warnings), "with warnings".to_owned()),
         (number(RootStatus::PartlyChecked), "partly checked".to_owned()),
@@ -67,16 +67,16 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
         (number(RootStatus::NeedsNone), format!("{need} no lock file")),
         (number(RootStatus::Excluded), "excluded by provlock.toml".to_owned()),
     ];
-    let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let parts = parts.map(|(number, words)| if total == 1 { words.clone() } else { format!("{number} {words}") });
-    let parts: Vec<_> = parts.collect();
+    let present = statuses.iter().filter(|(number, _)| *number > 0);
+    let part = |(number, words): &(usize, String)| if total == 1 { words.clone() } else { format!("{number} {words}") };
+    let parts: Vec<_> = present.map(part).collect();
     let failed = match number(RootStatus::Failed) {
         0 => None,
         1 if total == 1 => Some("could not be checked".to_owned()),
         failed => Some(format!("{failed} could not be checked")),
     };
-    let parts = (!parts.is_empty()).then(|| parts.join(", "));
-    Some(format!("{nouns}: {}", parts.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
+    let checked = (!parts.is_empty()).then(|| parts.join(", "));
+    Some(format!("{nouns}: {}", checked.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
 }
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.

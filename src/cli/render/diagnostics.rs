@@ -55,10 +55,9 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(printable(&diagnostic.message)).id(diagnostic.code.as_str());
-    let page = pages::url(diagnostic.code).filter(|_| style.hyperlinks);
-    let mut group = Group::with_title(match page {
-        Some(page) => title.id_url(page),
-        None => title,
+    let mut group = Group::with_title(match pages::url(diagnostic.code) {
+        Some(page) if style.hyperlinks => title.id_url(page),
+        _ => title,
     });
     let path = |label: &Label| printable(&invocation.shown(label.location.path()).display().to_string());
     let origin = |label: &Label| {

@@ -54,12 +54,12 @@ fn annotation(issue: &Issue) -> String {
         ("col", position.map(|(_, column)| column.to_string())),
         ("title", Some(issue.code.to_string())),
     ];
-    let properties =
+    let written =
         properties.iter().filter_map(|(key, value)| Some(format!("{key}={}", property(&printable(value.as_ref()?)))));
     let lines: Vec<_> = issue.lines().iter().map(|line| printable(line)).collect();
     let level = if issue.severity == Severity::Note { "notice".to_owned() } else { issue.severity.to_string() };
-    let properties = properties.collect::<Vec<_>>().join(",");
-    format!("::{level} {properties}::{}\n", data(&lines.join("\n")))
+    let written = written.collect::<Vec<_>>().join(",");
+    format!("::{level} {written}::{}\n", data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.

@@ -83,20 +83,21 @@ impl Invocation {
     pub(crate) fn suggest(&self, words: Vec<String>, selection: &Selection, dialect: Option<Dialect>) -> String {
         let Selection { paths, recursive, .. } = selection.clone();
         let roots = RootModules::Selected { paths, recursive, directories: Vec::new() };
-        self.written(remedy::command(words, Some(&roots), dialect), false)
+        let (directory, arguments) = remedy::command(words, Some(&roots), dialect);
+        self.written(directory, arguments, false)
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
             return words.iter().map(|word| quoted(word, self.shell)).collect::<Vec<_>>().join(" ");
         }
-        let command =
+        let (directory, arguments) =
             remedy::command(remedy::arguments(remedy), diagnostic.root_modules.as_deref(), diagnostic.dialect);
-        self.written(command, remedy::is_for_each(diagnostic))
+        self.written(directory, arguments, remedy::is_for_each(diagnostic))
     }
 
     /// Writes a command, which the user runs `in_each` root module or where the program was started.
-    fn written(&self, (directory, arguments): (Option<&Path>, Vec<String>), in_each: bool) -> String {
+    fn written(&self, directory: Option<&Path>, arguments: Vec<String>, in_each: bool) -> String {
         let start = || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
         let directory = directory.map(|directory| self.shown(directory)).or_else(start);
         let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
@@ -171,10 +172,10 @@ mod tests {
             shown(error(prune.clone()).in_root(Path::new("."), false)),
             "provlock lock --prune --dialect terraform"
         );
-        let many = error(prune.clone()).in_root_modules(selected(true));
-        assert_eq!(shown(many), "provlock lock -r a ./-b --prune --dialect terraform");
-        let many = error(prune).in_root_modules(selected(false));
-        assert_eq!(shown(many), "provlock lock a ./-b --prune --dialect terraform");
+        let below = error(prune.clone()).in_root_modules(selected(true));
+        assert_eq!(shown(below), "provlock lock -r a ./-b --prune --dialect terraform");
+        let two = error(prune).in_root_modules(selected(false));
+        assert_eq!(shown(two), "provlock lock a ./-b --prune --dialect terraform");
         let merge = Remedy::Merge { file: PathBuf::from("x"), resolve: true };
         let many = error(merge).in_root_modules(selected(true));
         for directory in [".", "live"] {

@@ -40,7 +40,7 @@ pub(crate) fn hints(locked: &LockedRootModule, is_offline: bool) -> Vec<Hint> {
     };
     let is_incomplete = is_offline && locked.changed && locked.outcome.providers.iter().any(is_new);
     let is_guessed = locked.written && lock_bytes.is_none() && dialect_reason.is_guess();
-    let cache = locked.prepared.root.stale_cache().filter(|_| locked.changed && locked.written);
+    let cache = if locked.changed && locked.written { locked.prepared.root.stale_cache() } else { None };
     let guessed = is_guessed.then_some(Hint::GuessedDialect(*dialect, *dialect_reason));
     let cache = cache.map(|cache| Hint::StaleCache(cache.display().to_string()));
     is_incomplete.then_some(Hint::Incomplete).into_iter().chain(guessed).chain(cache).collect()

@@ -190,10 +190,11 @@ pub(crate) fn h1_count(report: &ProviderReport) -> usize {
 
 /// Returns the platform of this machine if no platforms were requested and an entry covers only others.
 pub(crate) fn not_covered<'a>(locked: &LockedRootModule, report: &'a ProviderReport) -> Option<&'a Platform> {
-    let entry = report.difference.new.as_deref().filter(|_| !locked.prepared.platforms_are_named)?;
-    let is_missing = |package: &Fetched| !entry.hashes.contains(&package.h1);
-    let mut packages = report.packages.iter().filter(|(_, package)| h1_count(report) > 0 && is_missing(package));
-    packages.next().map(|(platform, _)| platform)
+    let entry = report.difference.new.as_deref()?;
+    if locked.prepared.platforms_are_named || h1_count(report) == 0 {
+        return None;
+    }
+    report.packages.iter().find(|(_, package)| !entry.hashes.contains(&package.h1)).map(|(platform, _)| platform)
 }
 
 fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> EntryRow {
@@ -229,9 +230,8 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
         (_, Some(old), Some(new)) if old != new => format!("{old} → {new}"),
         (_, old, new) => new.or(old).unwrap_or_default(),
     };
-    let source = row.source.new.filter(|_| row.source.old != row.source.new).map(str::to_owned);
-    let constraints = row.constraints.new.filter(|_| row.constraints.old != row.constraints.new);
-    let constraints = constraints.filter(|_| row.action == EntryChange::Changed && source.is_none());
+    let source = row.source.changed().map(str::to_owned);
+    let constraints = if row.action == EntryChange::Changed { row.constraints.changed() } else { None };
     let constraints = constraints.map(|new| format!("constraints {new}"));
     let changes = row.replaced().or(source).or(constraints).unwrap_or_default();
     EntryRow { symbol: symbol(row.action), cells: [row.name, versions, String::new(), changes] }
@@ -274,11 +274,11 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         what
     } else if is_unnamed && required().any(|report| h1_count(report) > platforms.len()) {
         // Platforms are shown only if the platform of each `h1:` is known.
-        let covered: Option<Vec<_>> = required().map(|report| report.covered.clone()).collect();
-        let covered = covered.and_then(|covered| covered.into_iter().reduce(|all, one| &all & &one));
-        let covered = covered.filter(|covered| !covered.is_empty() && *covered != platforms);
-        let covered = covered.map(|covered| format!(" for {}", enumerate(&covered))).unwrap_or_default();
-        format!("{what}{covered}, checked for {} only", enumerate(&platforms))
+        let of_each: Option<Vec<_>> = required().map(|report| report.covered.clone()).collect();
+        let of_all = of_each.into_iter().flatten().reduce(|all, one| &all & &one);
+        let shown = of_all.filter(|covered| !covered.is_empty() && *covered != platforms);
+        let shown = shown.map(|covered| format!(" for {}", enumerate(&covered))).unwrap_or_default();
+        format!("{what}{shown}, checked for {} only", enumerate(&platforms))
     } else {
         format!("{what} for {}", enumerate(&platforms))
     }
@@ -315,7 +315,7 @@ fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) ->
     }
     if row.action != EntryChange::Added && row.keeps_version() {
         parts.extend(hash_changes(report, row));
-        if let Some(AsText(constraints)) = row.constraints.new.filter(|_| row.constraints.old != row.constraints.new) {
+        if let Some(AsText(constraints)) = row.constraints.changed() {
             let constraints = Some(constraints.to_string()).filter(|constraints| !constraints.is_empty());
             parts.push(format!("constraints {}", constraints.as_deref().unwrap_or("removed")));
         }

@@ -18,13 +18,13 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
         releases.entry((&package.package.address, &package.package.version)).or_default().push(package);
     }
     let is_shown = |(action, _): &(MirrorAction, _)| style.verbose || *action != MirrorAction::Kept;
-    let releases = releases.values().map(|release| (action(release), release)).filter(is_shown);
-    let releases = releases.map(|(action, release)| (symbol(action), row(action, release))).collect();
+    let shown = releases.values().map(|release| (action(release), release)).filter(is_shown);
+    let rows = shown.map(|(action, release)| (symbol(action), row(action, release))).collect();
     let removed = mirrored
         .removed
         .iter()
         .map(|RemovedFile { path, size }| (("-", Color::Red), vec![path.display().to_string(), bytes(*size)]));
-    [symbol_rows(releases, style.color), symbol_rows(removed.collect(), style.color)].concat()
+    [symbol_rows(rows, style.color), symbol_rows(removed.collect(), style.color)].concat()
 }
 
 /// Returns the greatest change among the packages of a release.

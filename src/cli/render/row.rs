@@ -64,7 +64,7 @@ pub(crate) struct HashChange<'a> {
 }
 
 /// Number of hashes of each scheme.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
 pub(crate) struct SchemeCounts {
     pub(crate) h1: usize,
@@ -104,7 +104,7 @@ impl<'a> Row<'a> {
             hashes: HashChange { added: entry.hashes_added(), removed: entry.hashes_removed() },
             hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
             hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
-            zh_replaced: zh_replaced.filter(|_| !entry.hashes_replaced()),
+            zh_replaced: if entry.hashes_replaced() { None } else { zh_replaced },
             package_replaced: false,
         }
     }
@@ -165,9 +165,14 @@ pub(crate) fn symbol(action: EntryChange) -> Symbol {
     }
 }
 
-impl<T> Change<T> {
+impl<T: Copy + PartialEq> Change<T> {
     fn of<'a, E: EntryKind>(entry: &'a EntryDiff<E>, value: impl Fn(&'a E) -> Option<T>) -> Self {
         Self { old: entry.old.as_deref().and_then(&value), new: entry.new.as_deref().and_then(&value) }
+    }
+
+    /// Returns the new value if it differs from the old one.
+    pub(crate) fn changed(self) -> Option<T> {
+        if self.new == self.old { None } else { self.new }
     }
 }
 

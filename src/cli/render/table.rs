@@ -87,9 +87,9 @@ impl Cell {
 
     fn markdown(&self) -> String {
         let text = self.pieces.iter().map(Piece::markdown).collect::<Vec<_>>().join("<br>");
-        match self.page.as_ref().filter(|_| !text.is_empty()) {
-            Some(page) => format!("[{text}]({page})"),
-            None => text,
+        match &self.page {
+            Some(page) if !text.is_empty() => format!("[{text}]({page})"),
+            _ => text,
         }
     }
 }
@@ -139,10 +139,10 @@ impl Table {
             after.resize(lines.len() - 1, Vec::new());
             after.push(named.chain(pages).map(|text| textwrap::fill(&safe_line(&text), &wrap)).collect());
         }
-        let lines = columns(&lines);
-        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-        let lines = lines.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
-        (lines.map(|line| line + "\n").collect(), longest)
+        let aligned = columns(&lines);
+        let longest = aligned.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+        let all = aligned.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
+        (all.map(|line| line + "\n").collect(), longest)
     }
 
     /// Draws a table of Markdown without empty columns, of at most `limit` bytes.

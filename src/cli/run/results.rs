@@ -69,7 +69,7 @@ impl RootResult {
     pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
         let (prepared, plan) = (outcome.prepared(), outcome.plan());
         let locked = if let RootOutcome::Locked(locked) = outcome { Some(&**locked) } else { None };
-        let planned = plan.filter(|_| locked.is_none());
+        let planned = if locked.is_none() { plan } else { None };
         let of_plan = planned.into_iter().flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
         let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
         let counts = locked.map(|locked| locked.outcome.counts).or(planned.map(|plan| plan.counts)).unwrap_or_default();
@@ -81,7 +81,7 @@ impl RootResult {
             hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
             locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
-            files: locked.filter(|_| kept.files).map(changes).unwrap_or_default(),
+            files: if kept.files { locked.map(changes).unwrap_or_default() } else { Vec::new() },
             json: ui.is_json().then(|| raw(&LockedRoot::new(outcome))),
         }
     }
@@ -246,9 +246,6 @@ impl<'a> Results<'a> {
         if is_check && uncompared > 0 {
             let (hashes, verify) = (count(uncompared, "recorded hash"), self.suggest(&["verify", "--online"]));
             ui.status(&format!("Not compared with the published release: {hashes}; to compare all: {verify}"));
-        }
-        if !ui.is_json() {
-            return;
         }
         let done = self.done.iter().filter_map(|root| root.json.as_ref()).map(DoneOrFailed::Done);
         let failed = self.failed.iter();

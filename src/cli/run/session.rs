@@ -46,7 +46,9 @@ pub(crate) fn start<'a>(
 pub(crate) fn start_locking<'a>(
     ui: &'a Ui,
     paths: &[PathBuf],
-    (modules, age, source): (&ModuleArgs, &AgeArgs, &SourceArgs),
+    modules: &ModuleArgs,
+    age: &AgeArgs,
+    source: &SourceArgs,
 ) -> anyhow::Result<Session<'a>> {
     start(ui, paths, |environment, options| {
         source.add_to(environment, options);

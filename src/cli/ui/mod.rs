@@ -287,7 +287,7 @@ fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Opti
         color: terminal::has_color(color, is_terminal, &variable),
         hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
         // Programs that read the lines of a terminal set `TERM=dumb`.
-        columns: width(size).filter(|_| terminal::can_redraw(is_terminal, &variable)),
+        columns: if terminal::can_redraw(is_terminal, &variable) { width(size) } else { None },
         verbose: verbosity >= Verbosity::Verbose,
     }
 }

@@ -70,7 +70,7 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
 type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
 
 /// Locks entries in conflict again in the root module of a directory, if that was requested.
-type Resolver<'a, T> = &'a dyn Fn((&Path, Dialect), LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
+type Resolver<'a, T> = &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
 
 /// Both sides, and the target of the result.
 struct Merge<'a, T: EntryKind> {
@@ -221,12 +221,12 @@ fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
 fn providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
-) -> impl Fn((&Path, Dialect), LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
-    move |root, lock_file, conflicts| resolve.lock_again(root, lock_file, conflicts, ui)
+) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
+    move |root, dialect, lock_file, conflicts| resolve.lock_again(root, dialect, lock_file, conflicts, ui)
 }
 
 /// Fails: `lock --modules` chooses packages, after a side was chosen for each conflict.
-fn refuse_modules<T>(_: (&Path, Dialect), _: LockFileOf<LockedModule>, _: T) -> Resolved<LockedModule> {
+fn refuse_modules<T>(_: &Path, _: Dialect, _: LockFileOf<LockedModule>, _: T) -> Resolved<LockedModule> {
     Err(Diagnostic::error(Code::InvalidArgument, "--resolve locks providers again, not modules").into())
 }
 
@@ -386,7 +386,7 @@ impl<T: EntryKind> Merge<'_, T> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        (self.relock)((root, self.dialect), lock_file, merged.conflicts.clone()).map(Some)
+        (self.relock)(root, self.dialect, lock_file, merged.conflicts.clone()).map(Some)
     }
 }
 

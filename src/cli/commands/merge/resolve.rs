@@ -34,7 +34,8 @@ impl ResolveArgs {
     /// contain them. Returns the merged entries and warnings.
     pub(super) fn lock_again(
         &self,
-        (directory, dialect): (&Path, Dialect),
+        directory: &Path,
+        dialect: Dialect,
         lock_file: LockFile,
         conflicts: Vec<Conflict>,
         ui: &Ui,
@@ -42,7 +43,7 @@ impl ResolveArgs {
         let mut options = LockOptions::default();
         options.platforms = self.platforms.named();
         options.min_age = self.age.min_age;
-        let session = start_locking(ui, &[], (&self.modules, &self.age, &self.source))?;
+        let session = start_locking(ui, &[], &self.modules, &self.age, &self.source)?;
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };

@@ -203,10 +203,12 @@ pub(crate) fn schema() -> Schema {
             }
         }
     }
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let settings = settings.with_transform(RecursiveTransform(join_lines));
-    let settings = settings.with_transform(RecursiveTransform(without_null));
-    settings.into_generator().into_root_schema_for::<AnyOutput>()
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(join_lines))
+        .with_transform(RecursiveTransform(without_null))
+        .into_generator()
+        .into_root_schema_for::<AnyOutput>()
 }
 
 /// Number of findings that are not reported.
