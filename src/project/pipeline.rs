@@ -1,6 +1,7 @@
 //! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
 use std::collections::{BTreeSet, HashSet};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -176,27 +177,25 @@ impl Pipeline<'_, '_> {
     /// `report` in the order of the list.
     fn each_root(&self, list: &[FoundRoot], side_by_side: usize, mut report: impl FnMut(&Path, Result<RootOutcome>)) {
         let threads = side_by_side.min(list.len());
-        let mut report = |done: &mut dyn Iterator<Item = (&FoundRoot, Result<Option<RootOutcome>>)>| {
-            for (root, outcome) in done {
-                outcome.transpose().into_iter().for_each(|outcome| report(&root.path, outcome));
-            }
-        };
+        let mut planned = Vec::new();
         if self.upgrade.is_some_and(|options| options.rewrite_constraints) {
             // Root modules that share a constraint must agree on it before the first file changes.
-            let mut planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
+            planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
             if planned.iter().flatten().flatten().any(|planned| planned.edits().next().is_some()) {
                 let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
                 let texts = |planned: &Option<Planned>| planned.iter().flat_map(Planned::shared_texts).collect();
                 rewrites::agree(&mut planned, &paths, texts);
             }
-            let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
-            let carry_out = |(root, planned)| (root, self.carry_out(planned, &rewrites));
-            parallel::in_order(list.iter().zip(planned), threads, UNREPORTED, carry_out, |done| report(done));
-        } else {
-            let rewrites = Rewrites::new([]);
-            let run = |root| (root, self.carry_out(self.plan(root), &rewrites));
-            parallel::in_order(list.iter(), threads, UNREPORTED, run, |done| report(done));
         }
+        let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
+        let known = planned.into_iter().map(Some).chain(iter::repeat_with(|| None));
+        let carry_out = |(root, known)| {
+            let plan = Option::unwrap_or_else(known, || self.plan(root));
+            self.carry_out(plan, &rewrites).transpose().map(|outcome| (root, outcome))
+        };
+        parallel::in_order(list.iter().zip(known), threads, UNREPORTED, carry_out, |done| {
+            done.flatten().for_each(|(root, outcome)| report(&root.path, outcome));
+        });
     }
 
     /// Opens a root module and selects its versions. `None` for a root module that requires no named provider.

@@ -115,18 +115,17 @@ impl KeptPlatforms {
         );
         let entry = candidate.lock_file.entry(candidate.address).map(|entry| &entry.block);
         let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each(entry, "");
-        if self.unexplained > 0 {
-            let unknown = match self.unexplained {
-                1 => "1 hash is for an unknown platform".to_owned(),
-                number => format!("{number} hashes are for unknown platforms"),
-            };
-            error = error.note(format!("no platforms were requested, and {unknown}"));
-        }
+        let unknown = match self.unexplained {
+            0 => None,
+            1 => Some("1 hash is for an unknown platform".to_owned()),
+            number => Some(format!("{number} hashes are for unknown platforms")),
+        };
+        error.notes.extend(unknown.map(|unknown| format!("no platforms were requested, and {unknown}")));
         if !gone.is_empty() {
             let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();
-            error = error.note(format!("{} is not published for {}", new.version, gone.join(", ")));
+            error.notes.push(format!("{} is not published for {}", new.version, gone.join(", ")));
         }
-        let error = self.failure.iter().fold(error, |error, failure| error.note(failure.clone()));
+        error.notes.extend(self.failure.clone());
         let example = || ["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()).collect();
         let platforms = Some(if platforms.len() > 1 { platforms.to_vec() } else { example() });
         let remedy = if candidate.wanted == Wanted::Keep {

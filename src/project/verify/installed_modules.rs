@@ -61,6 +61,10 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
 /// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls without an entry.
 fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let absolute = |path: &Path| canonical_or_given(&join(root.module.path(), path));
+    let elsewhere = |key: &str, listed: &Path| {
+        format!("the list of installed modules has module \"{key}\" in {}", listed.display())
+    };
+    let error = |message, place| Diagnostic::finding(Code::ModuleDiffers, message).at(place, "").help(help());
     let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
         let ModuleCall { key, source, constraints, .. } = call;
@@ -77,20 +81,18 @@ fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> V
         let message = if is_own {
             format!("module \"{key}\" is installed as {}, which differs from its call", record.describe())
         } else {
-            format!("the list of installed modules has module \"{key}\" in {}", record.dir.display())
+            elsewhere(key, &record.dir)
         };
-        let error = Diagnostic::finding(Code::ModuleDiffers, message);
-        findings.insert(key, error.at(entry.block.clone(), "").help(help()));
+        findings.insert(key, error(message, entry.block.clone()));
     }
     for ModuleCall { key, directory, .. } in &root.requirements().calls {
-        let Some(directory) = directory else { continue };
-        let listed = manifest.modules.get(key).filter(|listed| absolute(&listed.dir) != absolute(directory));
-        let Some(listed) = listed else { continue };
-        findings.entry(key).or_insert_with(|| {
-            let message = format!("the list of installed modules has module \"{key}\" in {}", listed.dir.display());
-            let error = Diagnostic::finding(Code::ModuleDiffers, message);
-            error.at(Location::of_file(&root.module.module_lock_path), "").help(help())
-        });
+        if let Some(directory) = directory
+            && let Some(record) = manifest.modules.get(key)
+            && absolute(&record.dir) != absolute(directory)
+        {
+            let place = || Location::of_file(&root.module.module_lock_path);
+            findings.entry(key).or_insert_with(|| error(elsewhere(key, &record.dir), place()));
+        }
     }
     findings.into_values().chain(uncalled(root, manifest)).collect()
 }
@@ -149,7 +151,7 @@ fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
 }
 
 /// Package and hashes that copies of the same release share.
-fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSet<Hash>) {
+fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 

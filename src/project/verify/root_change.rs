@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile};
 use crate::configuration::{ModuleCall, VariableCall};
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LockFileOf, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
@@ -160,20 +160,15 @@ pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
 fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
     let (name, version) = (root.name(&change.address), &entry.locked.version);
     let mut findings = Vec::new();
-    let which = match change.zh_replaced() {
-        _ if change.hashes_replaced() => Some("the hashes".to_owned()),
-        Some(1) => Some("1 zh hash".to_owned()),
-        removed => removed.map(|number| format!("{number} zh hashes")),
-    };
-    if let Some(which) = which {
+    let all = change.hashes_replaced().then(|| "the hashes".to_owned());
+    if let Some(which) = all.or_else(|| change.zh_replaced().map(|number| count(number, "zh hash"))) {
         let message = format!("{which} of {name} {version} changed although the version did not");
         let is_meant = |hash: &Hash| change.hashes_replaced() || hash.scheme() == HashScheme::Zh;
         findings.push(hashes_replaced(message, entry, change, is_meant));
     }
     if let Some(number) = change.zh_added() {
-        let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
-        let message =
-            format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
+        let (hashes, verb) = (count(number, "zh hash"), if number == 1 { "was" } else { "were" });
+        let message = format!("{hashes} of {name} {version} {verb} added although the version did not change");
         findings.push(hashes_replaced(message, entry, change, |hash| hash.scheme() == HashScheme::Zh));
     }
     if findings.is_empty() {
