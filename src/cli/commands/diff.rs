@@ -262,8 +262,7 @@ fn only_revisions() -> Diagnostic {
 
 /// The error if only directories below have lock files.
 fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
-    let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
-    let message = format!("there is no lock file here, but {below}, such as {}", first.display());
+    let message = format!("there is no lock file here, but {number} below, such as {}", first.display());
     let arguments: Vec<_> = ["-r"].into_iter().chain(revision).collect();
     Diagnostic::error(Code::LockFileMissing, message).help(diff(&arguments))
 }

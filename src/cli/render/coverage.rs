@@ -70,11 +70,8 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let present = statuses.iter().filter(|(number, _)| *number > 0);
     let part = |(number, words): &(usize, String)| if total == 1 { words.clone() } else { format!("{number} {words}") };
     let parts: Vec<_> = present.map(part).collect();
-    let failed = match number(RootStatus::Failed) {
-        0 => None,
-        1 if total == 1 => Some("could not be checked".to_owned()),
-        failed => Some(format!("{failed} could not be checked")),
-    };
+    let failures = (number(RootStatus::Failed), "could not be checked".to_owned());
+    let failed = (failures.0 > 0).then(|| part(&failures));
     let checked = (!parts.is_empty()).then(|| parts.join(", "));
     Some(format!("{nouns}: {}", checked.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
 }
