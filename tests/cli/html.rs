@@ -199,9 +199,9 @@ fn outside_of_code(cell: &str) -> String {
         let fence = &rest[start..rest.len() - after.len()];
         let mut closings = after.match_indices(fence).map(|(at, _)| at);
         let is_end = |at: &usize| !after[..*at].ends_with('`') && !after[at + fence.len()..].starts_with('`');
-        rest = match closings.find(is_end).filter(|_| fence.len() <= 80) {
-            Some(end) => &after[end + fence.len()..],
-            None => after,
+        rest = match closings.find(is_end) {
+            Some(end) if fence.len() <= 80 => &after[end + fence.len()..],
+            _ => after,
         };
     }
     outside + rest

@@ -258,10 +258,10 @@ fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) ->
 
 /// How far packages can be compressed depends on the processor, and the port of a registry on the run.
 fn without_sizes(text: &str) -> String {
-    let word = |(word, next): (&str, &str)| match word.rsplit_once(':').filter(|_| word.contains("http://127.0.0.1:")) {
-        Some((start, _)) => format!("{start}:[PORT]/"),
-        None if next.starts_with("KiB") && word.parse::<f64>().is_ok() => "[SIZE]".to_owned(),
-        None => word.to_owned(),
+    let word = |(word, next): (&str, &str)| match word.rsplit_once(':') {
+        Some((start, _)) if word.contains("http://127.0.0.1:") => format!("{start}:[PORT]/"),
+        _ if next.starts_with("KiB") && word.parse::<f64>().is_ok() => "[SIZE]".to_owned(),
+        _ => word.to_owned(),
     };
     let line = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();

@@ -154,8 +154,10 @@ impl Network {
         if let Some(response) = self.refuse(request, &access, &name) {
             return Some(response);
         }
-        let limit = entry["limit"].as_u64().filter(|_| tail == "info/refs");
-        if limit.is_some_and(|limit| self.count(&format!("limit {name}")) >= limit) {
+        if tail == "info/refs"
+            && let Some(limit) = entry["limit"].as_u64()
+            && self.count(&format!("limit {name}")) >= limit
+        {
             return Some(text(410, "requested too often: fetch a repository once"));
         }
         let stored = entry["as"].as_str().unwrap_or(&name);

@@ -131,7 +131,7 @@ impl Network {
         let path = parts.join("/");
         let is_zip = Path::new(&path).extension().is_some_and(|extension| extension == "zip");
         let is_removed = !faults[if is_zip { "zip404" } else { "sums404" }].is_null();
-        let Some(body) = self.data.bytes(&format!("registry/{path}")).filter(|_| !is_removed) else {
+        let (Some(body), false) = (self.data.bytes(&format!("registry/{path}")), is_removed) else {
             return text(404, "not found");
         };
         if !is_zip {

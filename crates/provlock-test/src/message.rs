@@ -150,7 +150,8 @@ impl Response {
     /// (RFC 9110, sections 13.1.5 and 14.2).
     pub fn resumable(self, request: &Request, etag: &str) -> Self {
         let response = self.header("ETag", etag);
-        let range = request.header("range").filter(|_| request.header("if-range").is_none_or(|known| known == etag));
+        let is_current = request.header("if-range").is_none_or(|known| known == etag);
+        let range = if is_current { request.header("range") } else { None };
         let start = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok());
         let Some(start) = start else { return response };
         let length = response.body.len();

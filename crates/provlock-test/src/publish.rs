@@ -234,8 +234,10 @@ impl<'a> Publish<'a> {
 
     fn shasums(&self, packages: &BTreeMap<String, Package>) -> String {
         let mut text = String::new();
-        for package in packages.values().filter(|_| !self.has(&Flaw::SumsWithoutPackages)) {
-            writeln!(text, "{}  {}", &package.zh["zh:".len()..], package.filename).unwrap();
+        if !self.has(&Flaw::SumsWithoutPackages) {
+            for package in packages.values() {
+                writeln!(text, "{}  {}", &package.zh["zh:".len()..], package.filename).unwrap();
+            }
         }
         writeln!(text, "{}  {}", archive::sha256(b"{}"), self.filename("manifest.json")).unwrap();
         if self.has(&Flaw::MalformedSumsLine) {
@@ -330,7 +332,10 @@ impl<'a> Publish<'a> {
         if !self.has(&Flaw::MissingSums) {
             state.files.insert(sums, Arc::new(shasums.as_bytes().to_vec()));
         }
-        for package in packages.values().filter(|_| !self.has(&Flaw::MissingPackages)) {
+        for package in packages.values() {
+            if self.has(&Flaw::MissingPackages) {
+                break;
+            }
             let content = if self.has(&Flaw::PackageDiffers) {
                 let files = [("terraform-provider-other".to_owned(), b"another".to_vec())];
                 Arc::new(archive::pack(&files, Packing::Deflated))

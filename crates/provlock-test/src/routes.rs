@@ -70,8 +70,8 @@ pub(crate) fn answer(state: &State, request: &Request) -> Response {
         return service(state, request, host, path, "../v1/providers/");
     }
     let mirror = state.mirrors.iter().find_map(|mirror| {
-        let rest = path.strip_prefix(mirror.prefix.as_str()).filter(|_| mirror.host == request.host)?;
-        Some((rest, &mirror.options))
+        let rest = path.strip_prefix(mirror.prefix.as_str())?;
+        (mirror.host == request.host).then_some((rest, &mirror.options))
     });
     let for_members = path.starts_with("/v1/providers/") || (mirror.is_some() && path.strip_suffix(".json").is_some());
     if for_members && let Some(refusal) = refusal(state.hosts.get(&request.host), request) {

@@ -20,7 +20,10 @@ fn memory() -> Option<&'static Path> {
 
     const DIRECTORY: &str = "/dev/shm";
     const ROOM: u64 = 1 << 30;
-    let system = statvfs(DIRECTORY).ok().filter(|_| std::env::var_os("TMPDIR").is_none())?;
+    if std::env::var_os("TMPDIR").is_some() {
+        return None;
+    }
+    let system = statvfs(DIRECTORY).ok()?;
     let fits = system.f_bavail * system.f_frsize >= ROOM && !system.f_flag.contains(StatVfsMountFlags::NOEXEC);
     fits.then_some(Path::new(DIRECTORY))
 }
