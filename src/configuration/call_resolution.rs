@@ -134,30 +134,20 @@ impl Walk<'_> {
     }
 
     fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
-        let cache = self.input.cache;
         let resolution = self.input.resolver.map_or(Resolution::Unlocked, |resolve| resolve(call));
+        let is_never_fetched = || self.input.cache.refuses(&call.source, call.entry.is_some());
         let module = match resolution {
             Resolution::Unlocked => return self.unlocked(calling, call),
-            Resolution::Preferred(request) => {
-                let is_refused = cache.refuses(&call.source, call.entry.is_some());
-                match if is_refused { Ok(None) } else { self.fetched(call, request, false)? } {
-                    Ok(None) => return self.unlocked(calling, call),
-                    Ok(Some(module)) => module,
-                    // The command that follows the lock file reports why.
-                    Err(_) => {
-                        self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
-                        return None;
-                    }
-                }
-            }
+            Resolution::Preferred(_) if is_never_fetched() => return self.unlocked(calling, call),
+            Resolution::Preferred(request) => match self.fetched(call, request, false)? {
+                Ok(None) => return self.unlocked(calling, call),
+                // The command that follows the lock file reports errors.
+                found => found.unwrap_or_default(),
+            },
             _ if self.is_refused(calling, &call.source) => return None,
-            Resolution::Found(module) => module,
+            Resolution::Found(module) => Some(module),
             Resolution::Only(request) => match self.fetched(call, request, true)? {
-                Ok(Some(module)) => module,
-                Ok(None) => {
-                    self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
-                    return None;
-                }
+                Ok(module) => module,
                 Err(errors) => {
                     self.report_not_fetched(call, errors);
                     return None;
@@ -167,6 +157,10 @@ impl Walk<'_> {
                 self.errors.extend(error);
                 return None;
             }
+        };
+        let Some(module) = module else {
+            self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
+            return None;
         };
         let package = self.input.options.data_directory.join("modules").join(&call.key);
         let directory = join(&package, module.directory());

@@ -35,14 +35,9 @@ pub(super) enum CalledPackage {
 }
 
 impl CalledPackages {
-    /// The packages found so far, for another pass over the same configuration.
-    pub(super) fn for_next_pass(self) -> Self {
-        Self { answers: Vec::new(), ..self }
-    }
-
-    /// Whether every answer given in this pass is still right.
-    pub(super) fn is_settled(&self) -> bool {
-        self.answers.iter().all(|(key, answer)| self.packages.get(key) == answer.as_ref())
+    /// Forgets the answers of a pass over the configuration. Returns whether all of them are still right.
+    pub(super) fn settle(&mut self) -> bool {
+        std::mem::take(&mut self.answers).iter().all(|(key, answer)| self.packages.get(key) == answer.as_ref())
     }
 
     /// Records the module of a call.

@@ -47,12 +47,6 @@ pub(super) struct InstallPath {
     pub package: Option<PathBuf>,
 }
 
-impl InstallPath {
-    pub(super) fn root() -> Self {
-        Self { directory: PathBuf::from("."), package: None }
-    }
-}
-
 impl Caller<'_> {
     pub(super) fn key_of(&self, call: &Call) -> String {
         if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }

@@ -55,14 +55,16 @@ pub(crate) fn read_resolved(
         let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
         let allowance = Allowance::default();
         let input = Input { root: root.directory(), options, cache, resolver, values: &values, allowance: &allowance };
-        let pass = Walk::new(input, packages).read(root);
+        let mut walk = Walk::new(input, packages);
+        let requirements = walk.read(root);
+        let is_settled = walk.packages.settle();
         match &cache.fetcher {
-            Some(fetcher) if !pass.wanted.is_empty() => {
-                fetcher.fetch_all(options.dialect, pass.wanted.into_iter().collect(), arrived);
+            Some(fetcher) if !walk.wanted.is_empty() => {
+                fetcher.fetch_all(options.dialect, walk.wanted.into_iter().collect(), arrived);
             }
-            _ if pass.packages.is_settled() || passes == MOST_PASSES => return pass.requirements,
+            _ if is_settled || passes == MOST_PASSES => return requirements,
             _ => passes += 1,
         }
-        packages = pass.packages.for_next_pass();
+        packages = walk.packages;
     }
 }

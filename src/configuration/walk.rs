@@ -61,7 +61,7 @@ pub(super) struct Walk<'a> {
     pub(super) input: Input<'a>,
     /// Directory from which OpenTofu and Terraform run, unless that is a fetched module.
     base: Option<PathBuf>,
-    packages: CalledPackages,
+    pub(super) packages: CalledPackages,
     /// Read when it is first needed.
     pub(super) manifest: Option<Manifest>,
     /// Canonical directories of the modules that are being read, each called by the one before.
@@ -79,14 +79,6 @@ pub(super) struct Walk<'a> {
     /// Missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
     pub(super) errors: Collector,
-}
-
-/// The result of one pass over a configuration.
-pub(super) struct Pass {
-    pub(super) requirements: Result<Requirements>,
-    /// Missing modules that can be fetched.
-    pub(super) wanted: HashSet<ModuleRequest>,
-    pub(super) packages: CalledPackages,
 }
 
 impl<'a> Walk<'a> {
@@ -109,7 +101,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a root module as far as the modules that it calls are here.
-    pub(super) fn read(mut self, root: RootSource<'_>) -> Pass {
+    pub(super) fn read(&mut self, root: RootSource<'_>) -> Result<Requirements> {
         match root {
             RootSource::Directory(_, canonical) => self.read_directory(canonical),
             RootSource::Files(files) => self.read_files(files),
@@ -121,10 +113,8 @@ impl<'a> Walk<'a> {
         } else {
             self.errors.extend(missing);
         }
-        let (wanted, packages) = (std::mem::take(&mut self.wanted), std::mem::take(&mut self.packages));
-        let errors = std::mem::take(&mut self.errors);
-        let requirements = errors.into_result(()).and_then(|()| self.requirements());
-        Pass { requirements, wanted, packages }
+        std::mem::take(&mut self.errors).into_result(())?;
+        self.requirements()
     }
 
     fn read_directory(&mut self, canonical: Option<&Path>) {
@@ -264,7 +254,7 @@ impl<'a> Walk<'a> {
     fn follow_root(&mut self, module: &Module, calls: &[Call], path: &ModulePath, entry: Option<&Location>, key: &str) {
         let Input { options, values, allowance, .. } = self.input;
         let scope = Scope::new(module, Values::User(values), options.dialect, allowance);
-        let installed = &InstallPath::root();
+        let installed = &InstallPath { directory: PathBuf::from("."), package: None };
         self.follow(&Caller { path, key, entry, node: None, scope: &scope, installed: Some(installed) }, calls);
     }
 
@@ -465,10 +455,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The result, with the declarations grouped by provider.
-    fn requirements(self) -> Result<Requirements> {
+    fn requirements(&mut self) -> Result<Requirements> {
         let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
         let is_incomplete = self.found.is_incomplete || !self.missing.is_empty();
-        for (index, (address, declaration)) in self.declarations.into_iter().enumerate() {
+        for (index, (address, declaration)) in self.declarations.drain(..).enumerate() {
             let requirement = providers.entry(address).or_default();
             let is_explicit = declaration.kind == DeclarationKind::RequiredProviders;
             requirement.is_certain |= !is_incomplete || is_explicit || index >= self.own;
@@ -482,6 +472,6 @@ impl<'a> Walk<'a> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        Ok(Requirements { providers, is_incomplete, ..self.found })
+        Ok(Requirements { providers, is_incomplete, ..std::mem::take(&mut self.found) })
     }
 }
