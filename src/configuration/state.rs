@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -58,21 +59,18 @@ impl State {
             Some(Backend::Local(None)) => return Self::unknown("the path of the local backend is an expression"),
             Some(Backend::Remote(name)) => return Self::unknown(format!("{name} keeps the state elsewhere")),
         };
+        let (own, workspaces) = (join(root, &paths.state), join(root, &paths.workspaces));
         let mut state = Self::default();
-        let (files, is_complete) = match state_files(root, paths, boundary) {
-            Ok(files) => files,
-            Err(error) => {
-                let directory = join(root, &paths.workspaces);
-                state.add_error(&directory, &error.to_string());
-                (vec![join(root, &paths.state)], true)
-            }
-        };
-        if !is_complete {
-            state.add_error(&join(root, &paths.workspaces), &format!("there are more than {MAX_WORKSPACES}"));
+        let others = workspace_files(&workspaces, boundary).unwrap_or_else(|error| {
+            state.add_error(&workspaces, &error.to_string());
+            Vec::new()
+        });
+        if others.len() > MAX_WORKSPACES {
+            state.add_error(&workspaces, &format!("there are more than {MAX_WORKSPACES}"));
         }
         let mut left = MAX_STATE_SIZE;
-        for path in files {
-            state.add_file(&path, boundary, &mut left);
+        for path in iter::once(&own).chain(others.iter().take(MAX_WORKSPACES)) {
+            state.add_file(path, boundary, &mut left);
         }
         state
     }
@@ -190,23 +188,18 @@ fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// The state files that there may be, and whether these are all.
-fn state_files(root: &Path, paths: &StatePaths, boundary: &Boundary) -> io::Result<(Vec<PathBuf>, bool)> {
-    let workspaces = join(root, &paths.workspaces);
-    let mut files = Vec::new();
-    let is_read = !is_missing(&workspaces) && !boundary.is_outside(&workspaces);
-    let entries = match is_read.then(|| fs::read_dir(&workspaces)).transpose() {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        entries => entries?,
-    };
-    for entry in entries.into_iter().flatten().take(MAX_WORKSPACES + 1) {
-        files.push(workspaces.join(entry?.file_name()).join(STATE_FILE));
+/// Returns the paths of the state files of workspaces, one more than are read if there are too many.
+fn workspace_files(directory: &Path, boundary: &Boundary) -> io::Result<Vec<PathBuf>> {
+    if is_missing(directory) || boundary.is_outside(directory) {
+        return Ok(Vec::new());
     }
-    let is_complete = files.len() <= MAX_WORKSPACES;
-    files.truncate(MAX_WORKSPACES);
+    let entries = match fs::read_dir(directory) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        entries => entries?.take(MAX_WORKSPACES + 1),
+    };
+    let mut files = entries.map(|entry| Ok(entry?.path().join(STATE_FILE))).collect::<io::Result<Vec<_>>>()?;
     files.sort();
-    files.insert(0, join(root, &paths.state));
-    Ok((files, is_complete))
+    Ok(files)
 }
 
 /// The provider in `module.network.provider["registry.opentofu.org/hashicorp/aws"].east`; `None` for the forms before
