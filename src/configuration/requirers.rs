@@ -28,16 +28,12 @@ impl Requirements {
         let declarations = self.declarations_by_directory(address);
         let called: HashSet<&Path> = self.tree.iter().map(|call| call.directory.as_path()).collect();
         let (mut found, mut taken) = (Vec::new(), HashSet::new());
+        let root = Requirer { call: None, depth: 0, declaration: None, is_repeated: false };
         for (number, module) in self.modules.iter().enumerate() {
             let directory = module.canonical.as_path();
             if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
                 let own = declarations.get(directory).into_iter().flatten();
-                found.extend(own.map(|declaration| Requirer {
-                    call: None,
-                    depth: 0,
-                    declaration: Some(declaration),
-                    is_repeated: false,
-                }));
+                found.extend(own.map(|declaration| Requirer { declaration: Some(declaration), ..root }));
             }
         }
         // For each call, how many of the calls that lead to it and of itself are listed.

@@ -108,26 +108,20 @@ impl InputVariables {
             .collect();
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
-        let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
-        for (is_refused, path) in found {
-            match if is_refused { Err(boundary::refused(&path).into()) } else { values(&path, &texts) } {
-                Ok(values) => {
-                    given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InFile(value))));
-                }
-                Err(more) => errors.extend(more),
+        let automatic = automatic_files(root).into_iter().map(|path| {
+            if self.boundary.is_link_out(&path) {
+                return Err(boundary::refused(&path).into());
             }
-        }
-        for flag in &self.flags {
-            match flag {
-                VariableFlag::Value(name, value) => {
-                    drop(given.insert(name.clone(), VariableValue::Text(value.clone())));
-                }
-                VariableFlag::File(file) => match values(file, &texts) {
-                    Ok(values) => {
-                        given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InNamedFile(value))));
-                    }
-                    Err(more) => errors.extend(more),
-                },
+            values(&path, &texts, VariableValue::InFile)
+        });
+        let flags = self.flags.iter().map(|flag| match flag {
+            VariableFlag::Value(name, value) => Ok(vec![(name.clone(), VariableValue::Text(value.clone()))]),
+            VariableFlag::File(file) => values(file, &texts, VariableValue::InNamedFile),
+        });
+        for found in automatic.chain(flags) {
+            match found {
+                Ok(values) => given.extend(values),
+                Err(more) => errors.extend(more),
             }
         }
         errors.into_result(given)
@@ -153,8 +147,9 @@ pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.is_file()).collect()
 }
 
-/// Reads the values of a file. Only literals have values (OpenTofu's `internal/command/meta_vars.go`).
-fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Value)>> {
+/// Reads the values of a file as values of a kind. Only literals have values (OpenTofu's
+/// `internal/command/meta_vars.go`).
+fn values(path: &Path, texts: &Texts, kind: fn(Value) -> VariableValue) -> Result<Vec<(String, VariableValue)>> {
     let file = texts.read(path, path)?;
     let refused = |fault: Fault| {
         let message = format!("the values in {} cannot be read: {}", path.display(), fault.message);
@@ -170,7 +165,7 @@ fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Value)>> {
             Err(fault) => unknown(fault.message),
         };
         let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
-        (attribute.name.text, value)
+        (attribute.name.text, kind(value))
     };
     Ok(content.attributes.into_iter().map(value).collect())
 }

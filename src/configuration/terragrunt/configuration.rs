@@ -48,16 +48,11 @@ pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext
         configuration.unknown.push(Arc::new(unread));
     }
     // A later include overrides an earlier one, and the file itself overrides all.
-    for include in includes.into_iter().rev() {
-        let location = include.location;
-        let parent = include.strategy.and_then(|strategy| match strategy {
-            Strategy::NoMerge => Ok(None),
-            strategy => Ok(Some((include.configuration?, strategy))),
-        });
-        match parent {
-            Ok(None) => {}
-            Ok(Some((parent, strategy))) => configuration = merge(parent, configuration, strategy)?,
-            Err(stop) => configuration.unknown.push(stop.at(|| location)),
+    for Include { strategy, configuration: parent, location, .. } in includes.into_iter().rev() {
+        match (strategy, parent) {
+            (Ok(Strategy::NoMerge), _) => {}
+            (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
+            (Err(stop), _) | (_, Err(stop)) => configuration.unknown.push(stop.at(|| location)),
         }
     }
     Ok(configuration)

@@ -24,10 +24,12 @@ const GENERATED: &str = "(generated)";
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
 const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 
+/// Configuration files by name.
+type Files = BTreeMap<String, Arc<SourceFile>>;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkingDirectory {
-    /// Configuration files by name.
-    pub files: BTreeMap<String, Arc<SourceFile>>,
+    pub files: Files,
     /// Locations of the blocks that generate files, by name of the file.
     pub generated: BTreeMap<String, Location>,
     /// Whether the files of a remote source are missing.
@@ -75,19 +77,16 @@ pub(crate) fn working_directory(
 pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
     let Ok(own) = configuration_files(&unit.directory, repository) else { return false };
     let working = working_directory(unit, repository, None);
-    let is_loaded = |(name, file): &(String, Arc<SourceFile>)| {
-        working.files.get(name).is_some_and(|loaded| loaded.text == file.text)
-    };
-    let mut names: Vec<_> = own.iter().map(|(name, _)| name.clone()).collect();
-    names.sort_unstable();
-    let all: Vec<_> = working.files.keys().cloned().collect();
+    let is_loaded = |name: &String| working.files.get(name).is_some_and(|loaded| loaded.text == own[name].text);
+    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
+    let (own_names, all) = (names(&own), names(&working.files));
     let is_same_in = |dialect| {
-        let (alone, together) = (module_files(&names, dialect), module_files(&all, dialect));
+        let (alone, together) = (module_files(&own_names, dialect), module_files(&all, dialect));
         alone.overrides == together.overrides && alone.primary.iter().all(|name| together.primary.contains(name))
     };
     !working.is_module_missing
         && working.unknown.is_empty()
-        && own.iter().all(is_loaded)
+        && own_names.iter().all(is_loaded)
         && [Dialect::Tofu, Dialect::Terraform].into_iter().all(is_same_in)
 }
 
@@ -186,16 +185,16 @@ fn is_signed(text: &str) -> bool {
 
 /// Reads the configuration files of a directory of the repository, except hidden ones. For a file, reads only that
 /// file.
-fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(String, Arc<SourceFile>)>> {
+fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
     if path.is_file() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        return Ok(vec![(name.to_owned(), repository.read(path)?)]);
+        return Ok([(name.to_owned(), repository.read(path)?)].into());
     }
     let path = repository.resolve(path)?;
     let Ok(entries) = fs::read_dir(&path) else {
         return failure(format!("{} cannot be read", repository.shown(&path).display()));
     };
-    let mut files = Vec::new();
+    let mut files = Files::new();
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') || !is_configuration(&name) || entry.path().is_dir() {
@@ -207,7 +206,7 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
         if files.len() == MAX_FILES {
             return unknown(format!("{} contains more than {MAX_FILES} files", repository.shown(&path).display()));
         }
-        files.push((name, repository.read(&entry.path())?));
+        files.insert(name, repository.read(&entry.path())?);
     }
     Ok(files)
 }
