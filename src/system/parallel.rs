@@ -47,8 +47,8 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         let mut queue = lock(&queue);
         let (items, sender) = queue.as_mut()?;
         let (promise, result) = mpsc::sync_channel(1);
-        // The channel is closed if `consume` has returned.
         let item = items.next();
+        // The channel is closed if `consume` has returned.
         if item.is_none() || sender.send(result).is_err() {
             *queue = None;
             return None;
