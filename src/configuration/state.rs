@@ -266,4 +266,20 @@ mod tests {
             assert!(!format!("{:?}", state.warnings).contains("hunter2"));
         }
     }
+    #[test]
+    fn more_workspaces_than_are_read_are_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let workspace = |number: usize| root.join(format!("terraform.tfstate.d/w{number}"));
+        (0..=MAX_WORKSPACES).for_each(|number| fs::create_dir_all(workspace(number)).unwrap());
+        let text = r#"{"version": 4, "resources": [{"provider": "provider[\"example.com/acme/two\"]"}]}"#;
+        fs::write(root.join(STATE_FILE), text).unwrap();
+        let state = State::read(root, None, &Boundary::default());
+        assert!(matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.len() == 1);
+        assert!(state.warnings[0].message.ends_with("there are more than 1000"), "{:?}", state.warnings);
+
+        fs::remove_dir(workspace(0)).unwrap();
+        let state = State::read(root, None, &Boundary::default());
+        assert_eq!((state.knowledge, state.warnings.len()), (StateKnowledge::Read, 0));
+    }
 }
