@@ -5,6 +5,11 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// The allocators of musl and glibc let threads wait for each other.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::run().into()
 }
