@@ -163,13 +163,9 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
         Dialect::Terraform => ".tf or .tf.json",
     };
-    Diagnostic::error(
-        Code::NoConfiguration,
-        format!("{} has no configuration ({extensions} file)", directory.display()),
-    )
-    .help(
-        Help::text("name the root module's directory, or find all root modules below with ").and(RunOption::Recursive),
-    )
+    let message = format!("{} has no configuration ({extensions} file)", directory.display());
+    let help = Help::text("name the root module's directory, or find all root modules below with ");
+    Diagnostic::error(Code::NoConfiguration, message).help(help.and(RunOption::Recursive))
 }
 
 #[cfg(test)]

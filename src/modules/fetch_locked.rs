@@ -134,7 +134,7 @@ impl ModuleFetcher {
 }
 
 /// The address of the repository of a locked package, with a login, which only the source contains.
-fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
+pub(super) fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
     match source {
         ModuleSource::Remote(own) if own.getter() == Getter::Git => own,
         _ => package,

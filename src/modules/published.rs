@@ -1,6 +1,7 @@
 //! Compares the published release of a locked module with its entry in the lock file. The cache is not used.
 
 use super::fetch_error::{FetchError, Fetched};
+use super::fetch_locked::own_repository;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::locked::{self, at_commit};
 use super::package::Package;
@@ -29,7 +30,7 @@ impl ModuleFetcher {
             match commits {
                 (Some((then, old)), Some((now, new))) if then.at_commit("") == now.at_commit("") && old != new => {
                     let mut findings: Vec<_> = self.moved(source, locked, &old, &new, is_same)?.into_iter().collect();
-                    findings.extend(self.compare_commit(clients, source, locked, &then)?);
+                    findings.extend(self.compare_commit(clients, source, locked, &then, &old)?);
                     Ok(findings)
                 }
                 // The registry leads to a different address with the same files.
@@ -93,12 +94,9 @@ impl ModuleFetcher {
         source: &ModuleSource,
         locked: &LockedModule,
         package: &RemoteSource,
+        commit: &str,
     ) -> Fetched<Option<Diagnostic>> {
-        let commit = at_commit(&locked.package).map(|(_, commit)| commit).unwrap_or_default();
-        let own = match source {
-            ModuleSource::Remote(own) if own.getter() == Getter::Git => own.at_commit(&commit),
-            _ => package.clone(),
-        };
+        let own = own_repository(source, package).at_commit(commit);
         match self.package(clients, &RemoteSource { directory: String::new(), ..own }, true) {
             Ok(fetched) => {
                 // The hash is of a directory only if a server has referred to one.
