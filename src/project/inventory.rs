@@ -275,12 +275,9 @@ impl Inventory {
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
-        if !self.signers.is_empty() && !self.signers.values().any(|signers| signers.contains(&None)) {
-            lines.push("require-signed = true".to_owned());
-        }
-        if self.are_modules_pinned {
-            lines.push("pin-modules = true".to_owned());
-        }
+        let are_signed = !self.signers.is_empty() && !self.signers.values().any(|signers| signers.contains(&None));
+        lines.extend(are_signed.then(|| "require-signed = true".to_owned()));
+        lines.extend(self.are_modules_pinned.then(|| "pin-modules = true".to_owned()));
         lines.extend([String::new(), "[verify]".to_owned()]);
         lines.push(format!("deny = {}", list(DENIED.into_iter().map(|code| code.to_string()))));
         let trusted = self.trusted();
