@@ -112,12 +112,9 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
-    let mut kept = Kept {
-        may_be_several: roots.may_be_several(),
-        files: options.lock.dry_run && ui.format == OutputFormat::Text,
-        is_offline: source.offline,
-        rows: KnownRows::default(),
-    };
+    let files = options.lock.dry_run && ui.format == OutputFormat::Text;
+    let mut kept =
+        Kept { may_be_several: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
     if arguments.interactive {
         let mut planned = options.clone();
         planned.plan_only = true;

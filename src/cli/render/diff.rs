@@ -108,19 +108,16 @@ fn changes(row: &Row<'_>) -> Vec<String> {
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
 /// over the hashes.
 pub(crate) fn summary<T: EntryKind>(locks: &LocksOf<T>) -> String {
-    let mut text = String::new();
-    for (address, entry) in locks {
+    let lines = locks.iter().map(|(address, entry)| {
         let hashes = match SchemeCounts::of(entry.hashes()).to_string() {
             counts if entry.hashes().is_empty() => counts,
             counts => format!("{counts}  #{}", checksum(entry.hashes())),
         };
-        let mut words = vec![address.to_string()];
-        words.extend(entry.attributes().into_iter().flatten().map(String::from));
-        words.push(hashes);
-        text.push_str(&printable(&words.join("  ")));
-        text.push('\n');
-    }
-    text
+        let attributes = entry.attributes().into_iter().flatten().map(String::from);
+        let words: Vec<_> = [address.to_string()].into_iter().chain(attributes).chain([hashes]).collect();
+        printable(&words.join("  ")) + "\n"
+    });
+    lines.collect()
 }
 
 fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {

@@ -332,17 +332,9 @@ fn hash_changes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
     let packages = report.packages.iter().filter(|(_, package)| added.contains(&package.h1));
     let platforms: Vec<String> = packages.clone().map(|(platform, _)| platform.to_string()).collect();
     let named: BTreeSet<_> = packages.map(|(_, package)| &package.h1).collect();
-    let mut parts = Vec::new();
-    if !platforms.is_empty() {
-        parts.push(format!("h1 for {} added", enumerate(&platforms)));
-    }
-    let rest = added.len() - named.len();
-    if rest > 0 {
-        parts.push(format!("{} added", count(rest, "hash")));
-    }
-    let removed = row.hashes.removed.len();
-    if removed > 0 {
-        parts.push(format!("{} removed", count(removed, "hash")));
-    }
-    parts
+    let of_platforms = (!platforms.is_empty()).then(|| format!("h1 for {} added", enumerate(&platforms)));
+    let others = [(added.len() - named.len(), "added"), (row.hashes.removed.len(), "removed")];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others = others.map(|(number, verb)| format!("{} {verb}", count(number, "hash")));
+    of_platforms.into_iter().chain(others).collect()
 }

@@ -76,12 +76,11 @@ impl PlanText {
     /// Returns a table of all providers and modules. A cell that would repeat the locked version is empty.
     pub(crate) fn table(&self, root: &Path, width: usize) -> String {
         let groups: Vec<_> = self.rows.iter().map(|row| MoveGroup { first: row, all: vec![(root, row)] }).collect();
-        match tables(&groups, false) {
-            none if none.is_empty() => {
-                Table { header: header("provider", false), rows: Vec::new() }.text(&BELOW, width)
-            }
-            tables => drawn(&tables, width),
+        let mut tables = tables(&groups, false);
+        if tables.is_empty() {
+            tables.push(Table { header: header("provider", false), rows: Vec::new() });
         }
+        drawn(&tables, width)
     }
 }
 
