@@ -74,15 +74,9 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
             let content = serde_json::from_slice(&old)?;
             Ok((Some(old), content))
         };
-        match read(&path) {
-            Ok((old, content)) => Ok(Self { path, old, content }),
-            Err(error) => {
-                let error = Diagnostic::io("read", &path, &error);
-                Err(error
-                    .help("its path is for a document of the network mirror: remove it, and run the command again")
-                    .into())
-            }
-        }
+        let help = "its path is for a document of the network mirror: remove it, and run the command again";
+        let (old, content) = read(&path).map_err(|error| Diagnostic::io("read", &path, &error).help(help))?;
+        Ok(Self { path, old, content })
     }
 
     pub(super) fn write(&self) -> Result<()> {

@@ -315,10 +315,9 @@ fn platforms(
             }
             PlatformSelection::These(these) => {
                 let listed = listed()?;
-                let published: Vec<_> = these.iter().filter(|platform| listed.contains(platform)).collect();
+                let published: Vec<_> = these.iter().filter(|platform| listed.contains(platform)).cloned().collect();
                 // If none is published, the download reports the published ones.
-                platforms
-                    .extend(if published.is_empty() { these.iter().collect() } else { published }.into_iter().cloned());
+                platforms.extend(if published.is_empty() { these.clone() } else { published });
             }
         }
     }
