@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use provlock::diagnostic::{Diagnostic, RootModules, Severity};
+use quick_xml::escape::escape;
 use sha2::{Digest as _, Sha256};
 
 use super::coverage;
@@ -89,16 +90,5 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
 
 /// Text without secrets that is neither markup nor the end of an attribute.
 fn text(text: &str, invocation: &Invocation) -> String {
-    let mut escaped = String::new();
-    for character in printable(&invocation.secrets.redact(text)).chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    escape(printable(&invocation.secrets.redact(text))).into_owned()
 }

@@ -1,6 +1,7 @@
 //! The output of `tree --recursive`: locked versions of providers and their root modules. Each version has a line, so
 //! that no line grows with the number of versions.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use provlock::project::LockedVersions;
@@ -52,9 +53,8 @@ pub(crate) fn places(uses: &[ProviderUse<'_>]) -> String {
 
 /// `3 providers (1 in several versions) in 300 root modules; 2 root modules have no lock file`
 pub(crate) fn summary(versions: &LockedVersions, uses: &[ProviderUse<'_>], is_named: bool) -> String {
-    let mut roots: Vec<_> = uses.iter().flat_map(|found| &found.versions).flat_map(|of| &of.root_modules).collect();
-    roots.sort();
-    roots.dedup();
+    let roots = uses.iter().flat_map(|found| &found.versions).flat_map(|of| &of.root_modules);
+    let roots: BTreeSet<_> = roots.collect();
     let all = count(versions.locked, "root module");
     let first = if is_named {
         format!("{} of {all}", roots.len())

@@ -362,18 +362,13 @@ impl<T: EntryKind> Merge<'_, T> {
         if result != self.target_bytes {
             files::write(self.target, Some(&self.target_bytes), &result)?;
         }
-        let path = self.shown.display();
-        let help = help::<T>(self.shown);
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
-            last.help = Some(help);
+            last.help = Some(help::<T>(self.shown));
         }
-        let merged = format!("Merged {path}");
-        let (status, outcome) = if conflicts.is_empty() {
-            (chosen.into_iter().chain([merged]).collect(), Outcome::Done)
-        } else {
-            (chosen, Outcome::Found)
-        };
+        let outcome = if conflicts.is_empty() { Outcome::Done } else { Outcome::Found };
+        let done = conflicts.is_empty().then(|| format!("Merged {}", self.shown.display()));
+        let status = chosen.into_iter().chain(done).collect();
         errors.extend(conflicts);
         Ok(Report { warnings, errors, status, had_conflict: true, outcome })
     }
