@@ -121,27 +121,36 @@ impl<'a> Session<'a> {
 
     /// Notifies the observers of the module packages and the CLI configurations that were read, each once.
     pub(super) fn announce(&self) {
-        let is_new = |name: String| lock(&self.announced).insert(name);
         for (name, origin) in self.modules.fetcher.iter().flat_map(ModuleFetcher::found) {
-            if is_new(format!("module {name}")) {
+            if self.is_new(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));
             }
         }
         for (dialect, config) in self.connections.configurations() {
-            if is_new(dialect.to_string()) {
+            if self.is_new(dialect.to_string()) {
                 self.notify(Event::Configuration(config));
             }
         }
     }
 
-    /// Notifies the observers of facts that are known only at the end.
+    /// Notifies the observers of facts that are known only at the end of a step, each once.
     pub(super) fn finish(&self) {
         self.announce();
-        let hosts = self.connections.claiming_hosts();
+        let mut hosts = self.connections.claiming_hosts();
+        hosts.retain(|host| self.is_new(format!("dates of {host}")));
         if !hosts.is_empty() {
             self.notify(Event::ClaimedDates(&hosts));
         }
-        self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
+        for facts in &self.connections.shared_facts() {
+            if self.is_new(format!("{} facts from {}", facts.used(), facts.repository())) {
+                self.notify(Event::SharedFacts(facts));
+            }
+        }
+    }
+
+    /// Whether the observers have not been notified of something.
+    fn is_new(&self, name: String) -> bool {
+        lock(&self.announced).insert(name)
     }
 
     /// Returns the source for a dialect and a shared cache.

@@ -310,3 +310,26 @@ Not checked: hashes against the registry (--online does)
     lock("1.2.0");
     assert_eq!(found(), 0, "nobody demands an age");
 }
+
+#[test]
+fn a_report_in_html_does_not_repeat_what_was_not_checked() {
+    let registry = Registry::start();
+    for version in ["1.0.0", "1.1.0"] {
+        registry.publish("registry.example.com/acme/gamma", version).platforms(["linux_amd64"]).done();
+    }
+    registry.last_modified("*_SHA256SUMS", "Wed, 01 Jan 2020 00:00:00 GMT");
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    let lock = |version: &str| {
+        environment.write("main.tf", requires("registry.example.com/acme/gamma", version));
+        environment.provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
+    };
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+    lock("1.0.0");
+    environment.commit_all(".");
+    lock("1.1.0");
+    let verify = ["verify", "-p", "linux_amd64", "--base", "HEAD", "--online", "--format", "html"];
+    let output = environment.provlock(verify);
+    let note = "Not checked: dates of releases on registry.example.com (Last-Modified, the server's own claim)\n";
+    assert_eq!(output.stderr.matches(note).count(), 1, "{output}");
+}
