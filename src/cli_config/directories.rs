@@ -1,4 +1,4 @@
-//! Where OpenTofu and Terraform look for CLI configuration files, helper programs and providers.
+//! Directories in which OpenTofu and Terraform look for CLI configuration files, helper programs and providers.
 
 use std::path::{Path, PathBuf};
 

@@ -17,7 +17,7 @@ pub struct ProviderInstallation {
     pub methods: Vec<InstallationMethod>,
     /// Providers that are taken from a directory, with any version. They are never locked.
     pub dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Where the block stands.
+    /// Location of the block.
     pub location: Location,
 }
 
@@ -28,9 +28,9 @@ pub struct InstallationMethod {
     pub kind: MethodKind,
     /// The providers that it is for.
     pub providers: ProviderSelection,
-    /// How often a failed download is tried again, if the block sets this.
+    /// Number of repetitions of a failed download, if the block sets it.
     pub download_retries: Option<u32>,
-    /// Where the block stands.
+    /// Location of the block.
     pub location: Location,
 }
 

@@ -77,7 +77,7 @@ pub struct HelperConfig {
     pub arguments: Vec<String>,
     /// The program, if it is installed.
     pub program: Option<PathBuf>,
-    /// Where the block stands.
+    /// Location of the block.
     pub location: Location,
 }
 

@@ -19,15 +19,15 @@ const SYSTEM_CHECKS_CERTIFICATES: bool = cfg!(any(windows, target_vendor = "appl
 /// The settings of the HTTP client.
 #[derive(Clone, Debug)]
 pub struct NetSettings {
-    /// How often a failed request for a document is repeated.
+    /// Number of repetitions of a failed request for a document.
     pub retries: u32,
-    /// How often a failed download is repeated.
+    /// Number of repetitions of a failed download.
     pub download_retries: u32,
-    /// How long a request for a document may take, its body included.
+    /// Maximum duration of a request for a document, its body included.
     pub timeout: Duration,
-    /// How long a download may take, repetitions and work on its bytes included.
+    /// Maximum duration of a download, repetitions and work on its bytes included.
     pub download_timeout: Duration,
-    /// How many bytes of a download must arrive per second, on average over half a minute.
+    /// Minimum number of bytes of a download that must arrive per second, on average over half a minute.
     pub minimum_rate: u64,
     /// The pause before the first repetition; it doubles with each.
     pub back_off: Duration,
@@ -39,7 +39,7 @@ pub struct NetSettings {
     pub extra_root_certificates: Vec<Vec<u8>>,
     /// The hosts, without ports, to which plain HTTP is allowed.
     pub plain_http_hosts: BTreeSet<String>,
-    /// Where the client adds the secrets that it sends.
+    /// Set to which the client adds the secrets that it sends.
     pub secrets: Secrets,
 }
 

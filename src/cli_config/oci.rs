@@ -11,13 +11,13 @@ use crate::system::{Secrets, Token};
 pub struct OciCredentials {
     /// The registry's host, with a path if the block is only for the repositories below it.
     pub repository_prefix: String,
-    /// How to log in there.
+    /// Login for it.
     pub login: OciLoginSource,
-    /// Where the block stands.
+    /// Location of the block.
     pub location: Location,
 }
 
-/// Where the login for an OCI registry is.
+/// Source of the login for an OCI registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OciLoginSource {
     /// Here.

@@ -10,7 +10,7 @@ use crate::hcl::scan::skip_comment;
 
 type Parsed<T> = Result<T, Fault>;
 
-/// How deep values may nest; deeper input is hostile.
+/// Maximum depth of nested values; deeper input is hostile.
 const DEPTH: usize = 64;
 
 /// Reads a file; the result is an object.

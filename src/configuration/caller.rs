@@ -115,7 +115,7 @@ pub(super) struct Visit<'a> {
     pub(super) entry: Option<&'a Location>,
     /// Its source, if that is a local one.
     pub(super) source: Option<&'a str>,
-    /// Why nothing that it calls may be requested.
+    /// Reason why nothing that it calls may be requested.
     pub(super) withheld: Option<Unknown>,
     /// Directory of its installation, which may not exist yet.
     pub(super) installed: Option<InstallPath>,

@@ -24,7 +24,7 @@ const MOST_FILES: usize = 10_000;
 pub(crate) struct DirectoryListing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
-    /// Why the configuration in it cannot be read, although a program reads it.
+    /// Reason why the configuration in it cannot be read, although OpenTofu or Terraform reads it.
     pub(super) unnameable: Option<String>,
     pub(crate) has_lock_file: bool,
     pub(crate) has_module_lock_file: bool,

@@ -46,7 +46,7 @@ pub(crate) struct Inputs {
     pub texts: BTreeMap<String, Option<String>>,
     /// Whether there may be more.
     pub is_partial: bool,
-    /// Why every variable may have a different value.
+    /// Reason why every variable may have a different value.
     pub uncertain: Option<&'static str>,
 }
 

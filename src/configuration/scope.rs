@@ -34,7 +34,7 @@ pub(super) struct Scope<'a> {
     allowance: &'a Allowance,
     /// Values evaluated so far by `var` or `local` and the name, with their origins.
     known: RefCell<BTreeMap<(&'static str, String), Known>>,
-    /// Why nothing that the module calls may be requested: a withheld value has chosen the module.
+    /// Reason why nothing that the module calls may be requested: a withheld value has chosen the module.
     pub(super) chosen_by: Option<Unknown>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// How much a diagnostic weighs.
+/// Weight of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, derive_more::Display)]
 #[serde(rename_all = "lowercase")]
 #[display(rename_all = "lowercase")]
@@ -18,7 +18,7 @@ pub enum Severity {
 /// Rules for the findings of `verify` with a code. The section of `docs/findings.md` is the code's page.
 #[derive(Debug)]
 pub struct Rule {
-    /// How much such a finding weighs unless settings or the caller say otherwise.
+    /// Returns the weight of such a finding unless settings or the caller change it.
     pub level: Severity,
     /// Whether a project may allow such findings, or lower them to warnings, in its settings or a comment.
     ///

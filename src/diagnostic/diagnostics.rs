@@ -9,7 +9,7 @@ use super::message::Diagnostic;
 /// The result of something that can fail for a reason that the user must see.
 pub type Result<T> = std::result::Result<T, Diagnostics>;
 
-/// Why something could not be done: everything that is wrong, in the order in which it is to be shown.
+/// Reasons why something could not be done, in the order in which they are shown.
 ///
 /// An empty list collects errors; [`Diagnostics::into_result`] fails if there are any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, derive_more::IntoIterator)]

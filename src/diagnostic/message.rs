@@ -10,7 +10,7 @@ use crate::provider::{Dialect, ProviderAddress};
 /// A place, and a few words about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// Where.
+    /// Location of the label.
     pub location: Location,
     /// A few words; may be empty.
     pub text: String,

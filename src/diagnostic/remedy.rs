@@ -104,7 +104,7 @@ pub enum RunOption {
     Dialect(Dialect),
 }
 
-/// How to lock.
+/// Options of a suggested `lock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LockRemedy {
     /// The providers, as the user would name them; empty for all.
@@ -119,7 +119,7 @@ pub struct LockRemedy {
     pub accept_changed_hashes: bool,
 }
 
-/// How to upgrade.
+/// Options of a suggested `upgrade`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UpgradeRemedy {
     /// The providers, as the user would name them, with a version or without; empty for all.

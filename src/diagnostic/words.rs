@@ -1,8 +1,8 @@
-//! How messages count and list things.
+//! Numbers and lists in messages.
 
 use std::fmt::Display;
 
-/// How many things a message names.
+/// Number of things that a message names.
 pub const MOST_NAMED: usize = 3;
 
 /// `1 provider`, `2 providers`, `3 hashes`, `4 entries`

@@ -1,4 +1,4 @@
-//! Why a package cannot be fetched, read or locked.
+//! Reason why a package cannot be fetched, read or locked.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 use crate::net::{RequestError, RequestErrorKind};
 use crate::system::SafeUrl;
 
-/// Why a package cannot be fetched, read or locked.
+/// Reason why a package cannot be fetched, read or locked.
 #[derive(Clone, Debug, derive_more::Display)]
 #[display("{errors}")]
 pub(crate) struct FetchError {

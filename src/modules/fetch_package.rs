@@ -48,7 +48,7 @@ struct Wanted<'a> {
 /// A package that was written to a scratch directory.
 struct Written {
     directory: PathBuf,
-    /// Why it cannot be locked, if it cannot.
+    /// Reason why it cannot be locked, if it cannot.
     omitted: Option<FetchError>,
     /// Hash of the archive that it was unpacked from.
     zh: Option<Hash>,

@@ -29,7 +29,7 @@ pub(super) struct Package {
     pub(super) name: String,
 }
 
-/// Where a package was found.
+/// Place in which a package was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PackageOrigin {
     /// A server, in this run.

@@ -30,7 +30,7 @@ pub(super) struct PackageWriter {
     links: BTreeMap<String, String>,
     /// Size of the names and targets of links in bytes, including links that later entries replaced.
     links_size: usize,
-    /// Why the package cannot be locked.
+    /// Reason why the package cannot be locked.
     omitted: Option<FetchError>,
 }
 

@@ -9,7 +9,7 @@ use super::source::{Getter, ModuleSource, RemoteSource};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
 
-/// Why a later run may fetch a different module for the same call.
+/// Reason why a later run may fetch a different module for the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unpinned {
     /// A module of a registry without a version constraint.

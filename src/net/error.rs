@@ -19,13 +19,13 @@ pub(crate) type Requested<T> = Result<T, RequestError>;
 pub struct RequestError {
     /// URL of the first request, before any redirect.
     pub url: SafeUrl,
-    /// Why it failed.
+    /// Reason why it failed.
     pub kind: RequestErrorKind,
     /// The host whose credentials the request needed.
     pub credentials_of: Option<Hostname>,
 }
 
-/// Why a request failed, in words that continue a URL.
+/// Reason why a request failed, in words that continue a URL.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum RequestErrorKind {
     #[display("was not found (404)")]
@@ -183,5 +183,5 @@ pub(super) fn quote(text: &str) -> String {
     words.trim().chars().take(QUOTE_LENGTH).collect()
 }
 
-/// How many characters of a foreign text are quoted.
+/// Number of characters of a foreign text that are quoted.
 const QUOTE_LENGTH: usize = 200;

@@ -26,7 +26,7 @@ pub enum RequestOutcome {
     Response {
         /// Its status.
         status: u16,
-        /// How much of its body was read, in bytes after decompression.
+        /// Number of bytes of its body that were read, after decompression.
         bytes: u64,
         /// Time from the request to the end of the response.
         duration: Duration,

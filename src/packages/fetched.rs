@@ -28,7 +28,7 @@ pub struct Fetched {
     pub digest: Option<PackageDigest>,
     /// The hashes of the package, and the source's facts about other hashes of the release.
     pub hashes: HashDispositions,
-    /// How the package was authenticated.
+    /// Authentication of the package.
     pub authentication: Authentication,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
@@ -73,7 +73,7 @@ pub struct Published {
     pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
     /// The `zh:` of every package in SHA256SUMS, each with the `h1:` that the registry reports for it.
     pub(crate) packages: BTreeMap<Hash, BTreeSet<Hash>>,
-    /// How SHA256SUMS was authenticated.
+    /// Authentication of SHA256SUMS.
     pub authentication: Authentication,
     /// Warnings about expired keys and signatures.
     pub warnings: Vec<Diagnostic>,

@@ -24,7 +24,7 @@ const MOST_VERSIONS: usize = 10_000;
 /// The most characters of a text about a provider that are kept.
 const LONGEST_TEXT: usize = 2000;
 
-/// Where the public registries publish the dates of their versions.
+/// Addresses at which the public registries publish the dates of their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateServices {
     /// For providers of registry.opentofu.org: the base of `registry/docs/providers/NAMESPACE/TYPE/index.json`.
@@ -52,14 +52,14 @@ pub(crate) struct DemandedAge {
     pub(crate) now: Timestamp,
 }
 
-/// Why something is not old enough, or cannot be shown to be.
+/// Reason why something is not old enough, or cannot be shown to be.
 pub(crate) struct NotOldEnough {
     pub(crate) is_date_known: bool,
     pub(crate) why: String,
 }
 
 impl DemandedAge {
-    /// Why something that was published then is not old enough, or cannot be shown to be.
+    /// Returns the reason why something that was published then is not old enough, or cannot be shown to be.
     pub(crate) fn rejects(&self, published: impl FnOnce() -> Result<Timestamp, String>) -> Option<NotOldEnough> {
         if self.age.is_zero() {
             return None;
@@ -148,10 +148,10 @@ impl PublicationDates {
         Self { client, services, documents: OnceMap::default(), claiming_hosts: Mutex::default() }
     }
 
-    /// When a version was published.
+    /// Returns the publication date of a version.
     ///
     /// # Errors
-    /// Why the date is not known.
+    /// The reason why the date is not known.
     pub(crate) fn published(
         &self,
         address: &ProviderAddress,
@@ -181,10 +181,10 @@ impl PublicationDates {
         lock(&self.claiming_hosts).clone()
     }
 
-    /// When the oldest version of a provider that still exists was published.
+    /// Returns the publication date of the oldest version of a provider that still exists.
     ///
     /// # Errors
-    /// Why the date is not known.
+    /// The reason why the date is not known.
     pub(crate) fn first_published(&self, address: &ProviderAddress, source: &Source) -> Result<Timestamp, String> {
         let documented = self.document_of(address).ok().and_then(|published| published.dates.values().min().copied());
         if let Some(date) = documented {
@@ -198,7 +198,7 @@ impl PublicationDates {
     /// Returns the registry's facts about a provider.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why that is not known.
     pub(crate) fn listing(&self, address: &ProviderAddress) -> Result<Listing, String> {
         self.document_of(address).map(|published| published.listing.clone())
     }
@@ -212,10 +212,11 @@ impl PublicationDates {
         ReleaseInfo { published: date(chosen), newest_published: date(newest), repository }
     }
 
-    /// When a version of a module of registry.opentofu.org was published, which is given as `NAMESPACE/NAME/SYSTEM`.
+    /// Returns the publication date of a version of a module of registry.opentofu.org, which is given as
+    /// `NAMESPACE/NAME/SYSTEM`.
     ///
     /// # Errors
-    /// Why the date is not known.
+    /// The reason why the date is not known.
     pub(crate) fn published_module(&self, module: &str, version: &Version) -> Result<Timestamp, String> {
         let path = format!("registry/docs/modules/{module}/index.json");
         let document = self.document::<TofuDocument>(&self.services.opentofu, &path)?;

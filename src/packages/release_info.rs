@@ -10,11 +10,11 @@ const LONGEST_NAME: usize = 100;
 /// The release that a provider moves to, and the newest one.
 #[derive(Clone, Debug, Default)]
 pub struct ReleaseInfo {
-    /// When the chosen version was published.
+    /// Publication date of the chosen version.
     pub published: Option<Timestamp>,
-    /// When the newest version was published.
+    /// Publication date of the newest version.
     pub newest_published: Option<Timestamp>,
-    /// Where the provider is released.
+    /// Repository in which the provider is released.
     pub repository: Option<GithubRepository>,
 }
 
@@ -40,7 +40,7 @@ impl GithubRepository {
         (is_name(owner) && is_name(repository)).then(|| Self { name: name.to_owned() })
     }
 
-    /// Where OpenTofu's registry takes a provider from
+    /// Repository from which OpenTofu's registry takes a provider
     /// (<https://github.com/opentofu/registry#adding-providers-modules-or-gpg-keys-to-the-registry>).
     pub(super) fn of(address: &ProviderAddress) -> Option<Self> {
         let url = format!("{}{}/terraform-provider-{}", Self::HOST, address.namespace, address.name);

@@ -1,4 +1,4 @@
-//! Which directories `[roots]` of the settings selects.
+//! Directories that `[roots]` of the settings selects.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

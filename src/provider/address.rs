@@ -40,7 +40,7 @@ pub struct ProviderAddress(#[deref(forward)] Arc<AddressParts>);
 pub struct AddressParts {
     /// The registry that the provider comes from.
     pub hostname: Hostname,
-    /// Who publishes it.
+    /// Its publisher.
     pub namespace: String,
     /// Name, for example `aws`.
     pub name: String,

@@ -51,20 +51,20 @@ pub struct Settings {
     pub policy: Policy,
     /// The levels of findings in each file, the nearest first.
     pub verify: Vec<FileLevels>,
-    /// Where facts about packages are shared, and who may sign them.
+    /// Repository in which facts about packages are shared, with the keys that may sign them.
     pub cache: Option<CacheTable>,
 }
 
 /// The `[cache]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheTable {
-    /// Where facts are shared, and whose signatures are trusted.
+    /// Repository in which facts are shared, with the trusted keys.
     pub shared: SharedCache,
-    /// Where the table stands.
+    /// Location of the table.
     pub location: Location,
 }
 
-/// Which platforms' packages are locked.
+/// Platforms whose packages are locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlatformSelection {
     /// Every platform that the source lists for the selected version.
@@ -92,7 +92,7 @@ pub struct RootFilter {
 }
 
 impl Settings {
-    /// Where facts about packages are shared, and whose signatures are trusted.
+    /// Repository in which facts about packages are shared, with the trusted keys.
     pub fn shared_cache(&self) -> Option<&SharedCache> {
         self.cache.as_ref().map(|table| &table.shared)
     }

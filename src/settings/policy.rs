@@ -46,11 +46,11 @@ pub struct Rules {
     pub require: Vec<ProviderRule>,
     /// Whether every release must be signed.
     pub require_signed: bool,
-    /// How long ago a version must have been published to be selected, such as `7d`.
+    /// Minimum age of a version that is selected, such as `7d`.
     #[serde(deserialize_with = "values::duration")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub min_age: Option<Duration>,
-    /// How long ago the first version of a provider must have been published, such as `30d`.
+    /// Minimum age of the first version of a provider, such as `30d`.
     #[serde(deserialize_with = "values::duration")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub min_provider_age: Option<Duration>,
@@ -84,7 +84,7 @@ pub struct ProviderRule {
     /// The versions of the rule, such as `< 2.1`; all if omitted.
     #[serde(default)]
     pub versions: ConstraintList,
-    /// Why, in one line.
+    /// Its reason, in one line.
     #[serde(default, deserialize_with = "values::one_line")]
     pub reason: Option<String>,
 }
@@ -104,7 +104,7 @@ impl Policy {
         self.rules.iter().filter_map(|rules| rules.min_age).max()
     }
 
-    /// How long ago the first version of a provider must have been published.
+    /// Minimum age of the first version of a provider.
     pub(crate) fn min_provider_age(&self) -> Option<Duration> {
         self.rules.iter().filter_map(|rules| rules.min_provider_age).max()
     }
@@ -146,7 +146,7 @@ impl Policy {
         allowed.any(|hosts| hosts.contains(&address.hostname))
     }
 
-    /// Why the policy does not allow a provider, whatever its version.
+    /// Returns the reasons why the policy does not allow a provider, whatever its version.
     pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
         let name = address.short(dialect);
         self.each(|rules, errors| {
@@ -175,7 +175,7 @@ impl Policy {
         })
     }
 
-    /// Why the policy does not allow a version of a provider, if it allows any.
+    /// Returns the reasons why the policy does not allow a version of a provider, if it allows any.
     pub(crate) fn against_version(
         &self,
         address: &ProviderAddress,
@@ -203,7 +203,8 @@ impl Policy {
         })
     }
 
-    /// Why the policy allows no version of a provider that these constraints do; a warning if it allows some of them.
+    /// Returns the reason why the policy allows no version that these constraints allow; a warning if it allows some of
+    /// them.
     pub(crate) fn against_constraints(
         &self,
         address: &ProviderAddress,
@@ -234,7 +235,8 @@ impl Policy {
         Some(example.help("require versions that the rule allows"))
     }
 
-    /// Why the policy does not allow a release with the authentication `found`. `release` is its name and version.
+    /// Returns the reasons why the policy does not allow a release with the authentication `found`. `release` is its
+    /// name and version.
     pub(crate) fn against_signature(
         &self,
         address: &ProviderAddress,

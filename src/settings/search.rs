@@ -13,7 +13,7 @@ use crate::system::{Boundary, OnceMap, files, repository};
 /// The largest settings file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 
-/// Where settings files are read.
+/// Place in which settings files are read.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingsFiles<'a> {
     /// On disk, within a boundary.

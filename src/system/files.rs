@@ -20,7 +20,7 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// How many files this process has replaced or created with [`write()`], [`write_all`] and [`put_in_place`].
+/// Number of files that this process has replaced or created with [`write()`], [`write_all`] and [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 /// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and only once per

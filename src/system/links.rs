@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-/// How many links one path may contain, as on Linux.
+/// Maximum number of links in one path, as on Linux.
 const MOST_LINKS: usize = 40;
 
 /// Target of a path in a directory.

@@ -26,7 +26,7 @@ pub(crate) struct Finished {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// Why there is no output of a program. The text continues a message that names the program.
+/// Reason why there is no output of a program. The text continues a message that names the program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("was stopped because it printed too much")]
@@ -39,9 +39,9 @@ type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The limits of a program.
 pub(crate) struct ProcessLimits<'a> {
-    /// How long it may run.
+    /// Maximum duration.
     pub(crate) time: Duration,
-    /// How much it may print to stdout, in bytes.
+    /// Maximum number of bytes that it may print to stdout.
     pub(crate) stdout: u64,
     /// Called at intervals. Returns the name of a limit that the program exceeds, if any.
     pub(crate) exceeded: &'a dyn Fn() -> Option<String>,

@@ -15,7 +15,7 @@ use crate::system::lock;
 
 /// The temporary directories of this process.
 static DIRECTORIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// How often a directory is removed whose files a process that was killed may still be writing, and the pause between.
+/// Number of attempts to remove a directory whose files a killed process may still be writing, and the pause between.
 const ATTEMPTS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 

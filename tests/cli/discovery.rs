@@ -1,4 +1,4 @@
-//! Which directories `--recursive` takes for root modules, and what it says of those without a lock file.
+//! Directories that `--recursive` treats as root modules, and its messages about directories without a lock file.
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};

@@ -17,7 +17,7 @@ const LINUX: [&str; 1] = ["linux_amd64"];
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const OCI_HOST: &str = "oci.example.com";
 const MIRROR: &str = "https://mirror.example.com/providers/";
-/// Where the registry has SHA256SUMS of the release that [`gamma`] publishes.
+/// Address of SHA256SUMS of the release that [`gamma`] publishes.
 const SUMS: &str = "/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS";
 
 /// Makes a test for each document: its largest size, the words of the error, and a run that reads a document of a size.

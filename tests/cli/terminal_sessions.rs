@@ -256,7 +256,7 @@ fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) ->
     (output.stdout, code)
 }
 
-/// How far packages can be compressed depends on the processor, and the port of a registry on the run.
+/// The compressed size of packages depends on the processor, and the port of a registry on the run.
 fn without_sizes(text: &str) -> String {
     let word = |(word, next): (&str, &str)| match word.rsplit_once(':') {
         Some((start, _)) if word.contains("http://127.0.0.1:") => format!("{start}:[PORT]/"),

@@ -205,7 +205,7 @@ fn discovery(host: &str) -> Option<Response> {
     Some(Response::json(200, &services))
 }
 
-/// Where a package is, in one of the forms that registries use.
+/// Address of a package, in one of the forms that registries use.
 fn download(entry: &Value, version: &str, host: &str) -> Response {
     let encoded = utf8_percent_encode(host, NON_ALPHANUMERIC).to_string().replace("%2E", ".").replace("%2D", "-");
     let template = entry["location"].as_str().unwrap_or_default();

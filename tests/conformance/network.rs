@@ -76,7 +76,7 @@ impl Network {
         }
     }
 
-    /// How many requests with this key there were before.
+    /// Number of earlier requests with this key.
     pub(crate) fn count(&self, key: &str) -> u64 {
         let mut counters = self.counters.lock().unwrap();
         let counter = counters.entry(key.to_owned()).or_default();

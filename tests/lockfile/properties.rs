@@ -155,7 +155,7 @@ fn canonical_dialect<T: Sample>(lock_file: &LockFileOf<T>) -> Option<Dialect> {
     [Dialect::Tofu, Dialect::Terraform].into_iter().find(is_canonical)
 }
 
-/// How many line breaks are `\n` and how many `\r\n`.
+/// Number of line breaks that are `\n`, and that are `\r\n`.
 fn line_breaks(bytes: &[u8]) -> (usize, usize) {
     let with_return = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
     (bytes.split(|byte| *byte == b'\n').count() - 1 - with_return, with_return)

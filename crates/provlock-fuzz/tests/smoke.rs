@@ -8,7 +8,7 @@ use std::path::Path;
 use provlock_fuzz::{TARGETS, Target, mutated, repository};
 use provlock_test::survived;
 
-/// How many changed seeds a target gets, unless `PROVLOCK_FUZZ_RUNS` says otherwise.
+/// Number of changed seeds for each target, unless `PROVLOCK_FUZZ_RUNS` is set.
 const RUNS: u64 = 500;
 
 fn smoke(name: &str) {

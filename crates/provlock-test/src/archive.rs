@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipWriter};
 /// A file of a package. A name that ends in `/` is a directory entry.
 pub type File = (String, Vec<u8>);
 
-/// How the archive is written.
+/// Form in which the archive is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Deflated, with a data descriptor after every entry, as Go's writer does it.

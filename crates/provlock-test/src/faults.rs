@@ -18,7 +18,7 @@ pub mod url {
     pub const MIRROR_INDEX: &str = "*/index.json";
 }
 
-/// How often a fault strikes.
+/// Number of times that a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
     Always,

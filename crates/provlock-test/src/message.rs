@@ -35,7 +35,7 @@ pub struct Response {
     pub(crate) delivery: Delivery,
 }
 
-/// How a response is sent. HTTP/2 knows [`Delivery::Whole`] only.
+/// Form in which a response is sent. HTTP/2 knows [`Delivery::Whole`] only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Whole,

@@ -196,7 +196,7 @@ impl Registry {
         self.requests().into_iter().filter(|request| matcher.is_match(request.url())).collect()
     }
 
-    /// How many requests match the pattern.
+    /// Number of requests that match the pattern.
     pub fn requests_to(&self, pattern: &str) -> usize {
         self.requests_matching(pattern).len()
     }

@@ -68,10 +68,10 @@ pub(crate) struct AgeArgs {
 /// Services that know when versions were published.
 #[derive(Args)]
 pub(crate) struct DateArgs {
-    /// Where registry.opentofu.org tells when versions were published
+    /// Address of the service with the dates of versions on registry.opentofu.org
     #[arg(long, hide = true, env = variables::OPENTOFU_API, default_value = "https://api.opentofu.org/")]
     opentofu_api: Url,
-    /// Where registry.terraform.io tells when versions were published
+    /// Address of the service with the dates of versions on registry.terraform.io
     #[arg(long, hide = true, env = variables::TERRAFORM_API, default_value = "https://registry.terraform.io/")]
     terraform_api: Url,
 }

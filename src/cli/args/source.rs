@@ -37,7 +37,7 @@ pub(crate) struct OnlineArgs {
     /// Take packages from the sources in the CLI configuration (`provider_installation` in `.tofurc`)
     #[arg(long, group = "instead", hide_short_help = true)]
     use_cli_config: bool,
-    /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
+    /// Number of packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N", value_parser = jobs, help_heading = "Network", hide_short_help = true)]
     jobs: Option<NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they match the signed checksums

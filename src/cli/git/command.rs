@@ -345,7 +345,7 @@ fn successful<A: Into<OsString>>(directory: &Path, arguments: impl IntoIterator<
     run(directory, Paths::Literal, arguments, b"")?.successful()
 }
 
-/// How git reads paths among its arguments.
+/// Way in which git reads paths among its arguments.
 #[derive(Clone, Copy)]
 enum Paths {
     Literal,

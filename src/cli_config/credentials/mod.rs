@@ -1,4 +1,4 @@
-//! Which token a host gets, and where new tokens are kept.
+//! Selects the token of a host, and keeps new tokens.
 
 mod file;
 mod helper;
@@ -33,7 +33,7 @@ pub struct Credentials {
     secrets: Secrets,
 }
 
-/// Where a token comes from.
+/// Origin of a token.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum CredentialsOrigin {
     /// The environment variable of this name.
@@ -75,7 +75,7 @@ impl Credentials {
         Ok(self.find(host)?.map(|(token, _)| token))
     }
 
-    /// Where the token for a host comes from. Runs the helper if necessary.
+    /// Returns the origin of the token for a host. Runs the helper if necessary.
     pub fn source(&self, host: &Hostname) -> Result<Option<CredentialsOrigin>> {
         Ok(self.find(host)?.map(|(_, origin)| origin))
     }

@@ -27,7 +27,7 @@ const AROUND: [&str; 2] = ["terraform", "required_providers"];
 pub(super) struct Contents {
     /// The certain text. Values on which no requirement depends may be placeholders.
     pub(super) text: String,
-    /// Why the file may require more than the text.
+    /// Reasons why the file may require more than the text.
     pub(super) omitted: Vec<Arc<Unknown>>,
 }
 
@@ -107,7 +107,7 @@ struct Part<'a> {
     text: &'a str,
     /// The texts on which requirements depend.
     decisive: Vec<&'a str>,
-    /// Why one of these is not known.
+    /// Reason why one of these is not known.
     unknown: Option<&'a Arc<Unknown>>,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Configuration {
     pub inputs: Option<Value>,
     /// Whether Terragrunt may pass flags with values of variables.
     pub may_pass_flags: bool,
-    /// Why the configuration may contain more.
+    /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Unit {
     pub inputs: Inputs,
     /// Whether working directories are not in [`CACHE`].
     pub has_download_directory: bool,
-    /// Why Terragrunt may generate more files.
+    /// Reasons why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
     /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
@@ -63,7 +63,7 @@ pub(crate) struct GeneratedFile {
     pub path: PathBuf,
     /// Text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
     pub contents: Result<String, Unknown>,
-    /// Why the file may have more than these contents.
+    /// Reasons why the file may have more than these contents.
     pub omitted: Vec<Unknown>,
     /// Effect on the file.
     pub action: Action,

@@ -34,7 +34,7 @@ pub(crate) struct WorkingDirectory {
     pub generated: BTreeMap<String, Location>,
     /// Whether the files of a remote source are missing.
     pub is_module_missing: bool,
-    /// Why some files are not known, or may be different.
+    /// Reasons why some files are not known, or may be different.
     pub unknown: Vec<Unknown>,
     /// Directories of the files.
     sources: Vec<PathBuf>,

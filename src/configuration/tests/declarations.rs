@@ -20,7 +20,7 @@ use super::InputVariables;
 struct Recorded {
     /// The lines of the block.
     lines: Vec<String>,
-    /// How the value is given: `default`, `file`, `json` or `text`.
+    /// Form in which the value is given: `default`, `file`, `json` or `text`.
     how: String,
     given: Option<String>,
     /// The value as JSON; `None` if the declaration is an error.

@@ -167,7 +167,7 @@ impl Value {
         }
     }
 
-    /// Why the value itself is unknown, or a piece of it, ignoring the items of a collection.
+    /// Returns the reason why the value itself is unknown, or a piece of it, ignoring the items of a collection.
     fn hole(&self) -> Option<&Arc<Unknown>> {
         match self {
             Self::Unknown(unknown) => Some(unknown),

@@ -22,7 +22,7 @@ pub(super) const FOREIGN_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT
     GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE \
     GIT_WORK_TREE";
 
-/// How git is run for one package. Its time begins when this is created.
+/// Limits and environment of git for one package. Its time begins when this is created.
 pub(in crate::modules) struct Git<'a> {
     /// Path of the program.
     program: &'a Path,

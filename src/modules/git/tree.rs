@@ -29,7 +29,7 @@ const LARGEST_MAPPING: u64 = 1 << 20;
 pub(in crate::modules) struct GitPackage {
     /// Id of the commit; `None` for an empty repository.
     pub(in crate::modules) commit: Option<String>,
-    /// Why the package cannot be locked, if a file of the commit was omitted.
+    /// Reason why the package cannot be locked, if a file of the commit was omitted.
     pub(in crate::modules) omitted: Option<FetchError>,
 }
 

@@ -1,6 +1,6 @@
 //! The ways in which the packages of modules are fetched.
 
-/// How a package is fetched: go-getter's getters, as OpenTofu and Terraform register them.
+/// Method by which a package is fetched: go-getter's getters, as OpenTofu and Terraform register them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Getter {
     /// From a git repository.

@@ -44,7 +44,7 @@ pub(crate) struct Entry<'a> {
     pub(super) size: u64,
     /// Offset of the local header from the first byte of the file. It may be negative in a bad archive.
     pub(super) header_offset: i64,
-    /// How many zip64 extra fields it has. If there are several, versions of Go use different ones.
+    /// Number of its zip64 extra fields. If there are several, versions of Go use different ones.
     zip64_fields: usize,
 }
 

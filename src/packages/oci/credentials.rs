@@ -38,7 +38,7 @@ struct Files {
     problems: Vec<String>,
 }
 
-/// How specific a rule is: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
+/// Specificity of a rule: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
 type Specificity = usize;
 
 impl OciLogins {

@@ -50,7 +50,7 @@ pub(crate) struct OciMirror {
     registries: Arc<OciRegistries>,
     template: RepositoryTemplate,
     dialect: Dialect,
-    /// Which provider a repository is for: it cannot be for two.
+    /// Provider of each repository, which cannot be for two.
     owners: OnceMap<OciRepository, ProviderAddress>,
     targets: OnceMap<(ProviderAddress, Version), Result<Arc<Targets>>>,
 }

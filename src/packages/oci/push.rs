@@ -102,7 +102,7 @@ fn from_start(mut file: &File) -> io::Result<File> {
     file.try_clone()
 }
 
-/// Where a blob is to be put: at the registry itself, which alone gets the authorization.
+/// Address to which a blob is uploaded: of the registry itself, which alone gets the authorization.
 fn upload_place(response: &Response) -> Attempt<Url> {
     let invalid = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());

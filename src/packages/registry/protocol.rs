@@ -58,7 +58,7 @@ impl Protocol {
         Self { client, discovery, metadata: OnceMap::default() }
     }
 
-    /// Where the registry of a host is.
+    /// Address of the registry of a host.
     pub(super) fn origin(&self, host: &Hostname) -> Result<Origin> {
         let service = self.discovery.service(host, Service::Providers)?;
         Ok(service.origin())

@@ -78,7 +78,7 @@ impl Envelope {
     /// The facts, if one of the keys has signed them and they are about this release.
     ///
     /// # Errors
-    /// Why they are not used, as a sentence about the envelope.
+    /// Reason why they are not used, as a sentence about the envelope.
     pub fn open(
         &self,
         keys: &[PublicKey],

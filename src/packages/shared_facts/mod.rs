@@ -60,7 +60,7 @@ impl SharedFacts {
         Self { registries, repository, releases: OnceMap::default(), state: Mutex::default() }
     }
 
-    /// How many packages were not downloaded because of these facts.
+    /// Number of packages that were not downloaded because of these facts.
     pub fn used(&self) -> usize {
         lock(&self.state).used
     }
@@ -70,7 +70,7 @@ impl SharedFacts {
         &self.repository
     }
 
-    /// Why some of them were not used.
+    /// Returns the warning that some of them were not used, with the reason.
     pub fn warning(&self) -> Option<Diagnostic> {
         let why = lock(&self.state).problem.clone()?;
         let message = format!("not all packages could be looked up in oci://{}: {}", self.repository, why.message);

@@ -14,7 +14,7 @@ use crate::system::parallel;
 
 /// Releases that are published at the same time.
 const THREADS: usize = 8;
-/// How often a release is published that other machines replace each time.
+/// Maximum number of times that a release is published again because other machines have replaced it.
 const MOST_ROUNDS: usize = 10;
 /// The longest pause before a release is requested again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);

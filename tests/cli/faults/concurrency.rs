@@ -6,7 +6,7 @@ use super::Project;
 use crate::lock::LOCK_BOTH;
 use provlock_test::{TestEnvironment, survived};
 
-/// How often runs are started at the same time.
+/// Number of times that runs are started at the same time.
 const ROUNDS: usize = 10;
 
 /// The second run finds the file changed, and changes nothing.

@@ -12,17 +12,17 @@ use serde_json::Value;
 
 use crate::modules::publish;
 
-/// How many runs are killed.
+/// Number of runs that are killed.
 const KILLS: usize = 36;
-/// How many calls of an archive there are, beside one of a git repository.
+/// Number of calls of an archive, beside one of a git repository.
 const CALLS: usize = 6;
-/// How often runs are started at the same time.
+/// Number of times that runs are started at the same time.
 const ROUNDS: usize = 4;
 
 /// A directory's files, by their paths.
 type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
-/// When a run is killed, unless it is over before.
+/// Time at which a run is killed, unless it is over before.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// So many requests were answered.

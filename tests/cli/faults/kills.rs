@@ -6,10 +6,10 @@ use super::Project;
 use crate::lock::LOCK_BOTH;
 use provlock_test::{run_until, survived, wait};
 
-/// How many runs are killed.
+/// Number of runs that are killed.
 const KILLS: usize = 100;
 
-/// When a run is killed, unless it is over before.
+/// Time at which a run is killed, unless it is over before.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// So many requests were answered.

@@ -11,7 +11,7 @@ use provlock_test::files::entry;
 use provlock_test::git::Repository;
 
 const ATTACK: &str = "a file of the repository that takes too much memory or time";
-/// How much address space a run gets, in KiB. A run that reads a device to its end takes as much as there is.
+/// Address space of a run, in KiB. A run that reads a device to its end takes as much as there is.
 const MOST_MEMORY: u64 = 1 << 20;
 
 fn project() -> TestEnvironment {

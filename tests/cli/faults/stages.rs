@@ -161,7 +161,7 @@ fn module_package() {
     check("registry.opentofu.org/modules/network.zip");
 }
 
-/// Where a file of the release is.
+/// Address of a file of the release.
 fn file(name: &str) -> String {
     format!("registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_{name}")
 }

@@ -208,7 +208,7 @@ fn facts_about_a_release_that_was_replaced_are_of_no_use() {
     assert_ne!(replaced.h1("linux_amd64"), fleet.null.h1("linux_amd64"));
 }
 
-/// Where the registry reports hashes, a look at the package decides.
+/// If the registry reports hashes, the package itself decides.
 #[test]
 fn facts_that_contradict_the_registry_do_not_count() {
     let fleet = Fleet::new();

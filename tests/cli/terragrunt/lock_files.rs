@@ -1,4 +1,4 @@
-//! Which lock file belongs to a unit, and which directories are units.
+//! Lock files of units, and directories that are units.
 
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, unit, verify};

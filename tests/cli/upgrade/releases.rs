@@ -1,4 +1,4 @@
-//! When versions were released, and where to read about them.
+//! Dates and pages of releases.
 
 use super::*;
 use crate::upgrade::age::document;

@@ -1,4 +1,4 @@
-//! Which platforms the recorded hashes are for, without a network: no line says OK for a platform that was not checked.
+//! Platforms of recorded hashes, without a network: no line says OK for a platform that was not checked.
 
 use super::gate::OTHER_H1;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};

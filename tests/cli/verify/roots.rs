@@ -1,4 +1,4 @@
-//! Which root modules are checked.
+//! Selection of the root modules that are checked.
 
 use super::super::json_output::validated;
 use super::gate::OTHER_H1;

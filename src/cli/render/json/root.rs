@@ -88,8 +88,8 @@ pub(crate) struct VerifiedRoot<'a> {
     lock_file: Option<Cow<'a, str>>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
-    /// How the registries authenticate the locked release of each provider, by its full address; omitted if they were
-    /// not contacted.
+    /// Authentication of the locked release of each provider by the registries, by its full address; omitted if they
+    /// were not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     authentications: BTreeMap<AsText<&'a ProviderAddress>, Authentication<'a>>,
     /// Findings in the order of the lock file, then of the other files.

@@ -1,4 +1,4 @@
-//! Where modules come from.
+//! Sources of modules.
 
 use super::super::UnitSource;
 use super::Tree;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// How the descriptor after an entry's data gives its length.
+/// Form in which the descriptor after an entry's data gives its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Descriptor {
     None,

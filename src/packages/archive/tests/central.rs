@@ -35,7 +35,7 @@ fn theirs(archive: &[u8]) -> Listed {
     listed.collect()
 }
 
-/// How often the two agree, and how they differ.
+/// Number of agreements of the two, and their differences.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     same: u32,

@@ -67,7 +67,7 @@ pub struct SignaturePolicy {
     pub now: SystemTime,
 }
 
-/// How a SHA256SUMS file was authenticated, and the expired key or signature that was accepted.
+/// Authentication of a SHA256SUMS file, and the expired key or signature that was accepted.
 pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
 /// Verifies a detached binary signature over a message with any of the keys.
