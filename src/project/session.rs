@@ -142,7 +142,9 @@ impl<'a> Session<'a> {
             self.notify(Event::ClaimedDates(&hosts));
         }
         for facts in &self.connections.shared_facts() {
-            if self.is_new(format!("{} facts from {}", facts.used(), facts.repository())) {
+            // A later step may use more of them, or fail to get them.
+            let problem = facts.warning().map(|warning| warning.message);
+            if self.is_new(format!("{} facts from {}: {problem:?}", facts.used(), facts.repository())) {
                 self.notify(Event::SharedFacts(facts));
             }
         }
