@@ -10,7 +10,7 @@ use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text}
 
 /// The entries of a text in this form; `None` for any other text.
 ///
-/// Lines of comments and blank lines may stand between blocks. A string contains printable ASCII without `\`, `$` and
+/// Lines of comments and blank lines may stand between blocks. A string contains one line of ASCII without `\`, `$` and
 /// `%`, so that its value is its text.
 pub(super) fn recognise<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
@@ -109,9 +109,10 @@ impl<'a> Cursor<'a> {
         let start = self.position;
         self.take("\"")?;
         let value = &self.rest()[..memchr::memchr(b'"', self.rest().as_bytes())?];
-        let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'\\' | b'$' | b'%');
-        // Without an early end this is done for many bytes at a time.
-        if !value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+        let text = value.as_bytes();
+        let has_escapes = memchr::memchr3(b'\\', b'$', b'%', text).is_some();
+        let has_line_breaks = memchr::memchr2(b'\n', b'\r', text).is_some();
+        if has_escapes || has_line_breaks || !value.is_ascii() {
             return None;
         }
         self.position += value.len();
