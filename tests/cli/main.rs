@@ -22,6 +22,8 @@ mod explain;
 mod faults;
 #[cfg(unix)]
 mod get;
+#[cfg(unix)]
+mod get_messages;
 mod grouped_diagnostics;
 mod help;
 mod hints;
@@ -39,6 +41,7 @@ mod lock;
 mod manual;
 mod many_roots;
 mod merge;
+mod merge_modules;
 mod min_age;
 mod mirror;
 mod mirrors;
@@ -54,6 +57,7 @@ mod private;
 mod resolve;
 mod runs;
 mod sbom;
+mod setup_git;
 mod shared_facts;
 mod size_limits;
 mod state;

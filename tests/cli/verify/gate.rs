@@ -18,10 +18,10 @@ const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\
 pub(super) const FORBIDDEN: &str = "namespace-not-allowed";
 
 /// A repository with two root modules and a policy, on a branch for the change.
-pub(super) struct Gate(Repository);
+pub(super) struct Gate(pub(super) Repository);
 
 impl Gate {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(|_| {})
     }
 
@@ -457,53 +457,6 @@ fn hashes_that_a_change_adds_are_checked() {
 }
 
 #[test]
-fn changed_settings_are_reported_and_not_used() {
-    let gate = Gate::new();
-    gate.evil("live");
-    gate.write("provlock.toml", "");
-    gate.write("other/.terraform/terraform.tfstate", "");
-    gate.write("new/main.tf", "provider \"null\" {}\n");
-    gate.0.git(["rm", "--quiet", "-r", "examples"]);
-    gate.judge(&["-r"]);
-    gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
-exit code: 1
------ stdout -----
-error[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
-help: review what it will allow for later changes
-
-error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
- --> live/.terraform.lock.hcl:4:10
-  |
-4 | provider "registry.opentofu.org/evil/null" {
-  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  |
-help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
-
-error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
-help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
-
-warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
- --> live/.terraform.lock.hcl:7:5
-  |
-7 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  |
-help: provlock -C live verify --online
-
------ stderr -----
-3 errors and 1 warning in 3 files
-2 root modules: 2 with errors
-1 changed module: needs no lock file
-1 error about the change as a whole
-"#]]);
-}
-
-#[test]
 fn without_recursion_only_the_root_modules_that_are_named_count() {
     let gate = Gate::new();
     gate.evil("live");
@@ -542,53 +495,4 @@ fn paths_are_no_patterns() {
         let command = gate.0.environment.command(["verify", "-r", "--base", "main"]);
         command.env(variable, "1").run().assert_code(1);
     }
-}
-
-#[test]
-fn git_that_cannot_be_asked_is_reported() {
-    let gate = Gate::new();
-    let run = |arguments: &[&str], variable: &str, value: &str| {
-        gate.0
-            .environment
-            .command(["verify", "--allow", "single-platform", "-r"].iter().chain(arguments))
-            .env(variable, value)
-            .run()
-    };
-    let other_owner = "GIT_TEST_ASSUME_DIFFERENT_OWNER";
-    run(&[], other_owner, "1").matches(provlock_test::str![[r#"
-exit code: 0
------ stderr -----
-warning[io]: git ls-files failed: detected dubious ownership in repository at '[ROOT]/project'
- |
- = could not check whether git tracks the lock files
-help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
-OK: 2 providers of 2 root modules locked as required
-Not checked: platforms (select with -p), hashes against the registry (--online)
-3 root modules: 2 OK, 1 excluded by provlock.toml
-"#]]);
-    run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
-exit code: 2
------ stderr -----
-error[io]: git for-each-ref failed: detected dubious ownership in repository at '[ROOT]/project'
-help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
-"#]]);
-    run(&[], "PATH", "").matches(provlock_test::str![[r#"
-exit code: 0
------ stderr -----
-warning[io]: cannot run git
- |
- = could not check whether git tracks the lock files
-help: install git
-OK: 2 providers of 2 root modules locked as required
-Not checked: platforms (select with -p), hashes against the registry (--online)
-3 root modules: 2 OK, 1 excluded by provlock.toml
-"#]]);
-    run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"
-exit code: 2
------ stderr -----
-error[io]: cannot run git
- |
- = caused by: [..]
-help: install git
-"#]]);
 }

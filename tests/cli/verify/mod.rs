@@ -12,6 +12,8 @@ mod formats;
 mod gate;
 mod gate_bypass;
 mod guide;
+#[cfg(unix)]
+mod ignored_modules;
 mod impostors;
 mod installed_modules;
 mod known_platforms;
@@ -26,6 +28,8 @@ mod outside;
 mod platforms;
 mod policy;
 mod policy_changed;
+#[cfg(unix)]
+mod published_modules;
 mod replaced_paths;
 mod revisions;
 mod root_removed;

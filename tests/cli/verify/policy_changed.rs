@@ -204,3 +204,50 @@ fn to_tighten_is_nothing_new() {
     gate.root("commented", NULL, &[H1, OTHER_H1]);
     assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
 }
+
+#[test]
+fn changed_settings_are_reported_and_not_used() {
+    let gate = Gate::new();
+    gate.evil("live");
+    gate.write("provlock.toml", "");
+    gate.write("other/.terraform/terraform.tfstate", "");
+    gate.write("new/main.tf", "provider \"null\" {}\n");
+    gate.0.git(["rm", "--quiet", "-r", "examples"]);
+    gate.judge(&["-r"]);
+    gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[policy-changed]: provlock.toml has changed; this change is checked without it
+ --> provlock.toml:1:1
+  |
+1 |
+  | ^
+  |
+help: review what it will allow for later changes
+
+error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/evil/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
+
+error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
+help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
+
+warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
+ --> live/.terraform.lock.hcl:7:5
+  |
+7 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: provlock -C live verify --online
+
+----- stderr -----
+3 errors and 1 warning in 3 files
+2 root modules: 2 with errors
+1 changed module: needs no lock file
+1 error about the change as a whole
+"#]]);
+}

@@ -1,0 +1,90 @@
+//! `provlock setup git`: git runs provlock to merge and to show lock files.
+
+use provlock_test::files::{entry, lock_file};
+use provlock_test::git::Repository;
+use provlock_test::{TestEnvironment, str};
+
+#[test]
+fn setup_prints_what_it_would_write() {
+    let environment = TestEnvironment::new();
+    let output = environment.provlock(["setup", "git"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+# .gitattributes
+.terraform.lock.hcl merge=provlock diff=provlock
+.modules.lock.hcl merge=provlock diff=provlock
+
+# once in each clone
+git config merge.provlock.name "lock files, provider by provider"
+git config merge.provlock.driver "provlock merge %O %A %B --path %P --marker-size %L"
+git config merge.provlock.recursive "binary"
+git config diff.provlock.textconv 'command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv'
+"#]]);
+    environment.provlock(["setup", "git", "--write"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
+help: run in a git repository
+"#]]);
+}
+
+#[test]
+fn setup_outside_of_a_repository_is_refused() {
+    let output = TestEnvironment::new().provlock(["setup", "git", "--write"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
+help: run in a git repository
+"#]]);
+}
+
+#[test]
+fn setup_writes_once() {
+    let repository = Repository::new();
+    repository.environment.write(".gitattributes", "*.png binary");
+    let setup = || repository.environment.command(["setup", "git", "--write"]).run_in("below").run();
+    repository.environment.write("below/main.tf", "");
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Added to .gitattributes: .terraform.lock.hcl merge=provlock diff=provlock
+Added to .gitattributes: .modules.lock.hcl merge=provlock diff=provlock
+Set merge.provlock.name to: lock files, provider by provider
+Set merge.provlock.driver to: provlock merge %O %A %B --path %P --marker-size %L
+Set merge.provlock.recursive to: binary
+Set diff.provlock.textconv to: command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv
+"#]]);
+    let expected = "*.png binary\n.terraform.lock.hcl merge=provlock diff=provlock\n\
+                    .modules.lock.hcl merge=provlock diff=provlock\n";
+    assert_eq!(repository.environment.read(".gitattributes"), expected);
+    let before = repository.environment.snapshot();
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: git runs provlock for lock files
+"#]]);
+    before.assert_same(&repository.environment.snapshot());
+    // A pattern of one's own that says the same will do.
+    repository.environment.write(".gitattributes", "*.hcl diff=provlock merge=provlock\n");
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: git runs provlock for lock files
+"#]]);
+}
+
+#[test]
+#[cfg(unix)]
+fn git_diff_shows_the_file_where_provlock_is_not_installed() {
+    let repository = Repository::new();
+    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository.commit(&lock_file(&[entry("hashicorp/null", "1.0.0", "", &["h1:a"])]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "2.0.0", "", &["h1:a"])]));
+    let with = repository.git(["diff"]);
+    assert!(with.contains("+registry.opentofu.org/hashicorp/null  2.0.0"), "{with}");
+    std::fs::remove_file(repository.environment.bin().join("provlock")).unwrap();
+    let without = repository.git(["diff"]);
+    assert!(without.contains("-  version = \"1.0.0\"") && without.contains("+  version = \"2.0.0\""), "{without}");
+}
