@@ -37,8 +37,8 @@ impl HashScheme {
     }
 }
 
-/// For each byte, whether it is a lower-case hexadecimal digit. Lock files contain many millions of digits in a large
-/// repository, so each takes one step.
+/// For each byte, whether it is a lower-case hexadecimal digit. A large repository has many millions of digits in its
+/// lock files, and the program that is shipped is built for size: nothing but a table makes one step of each there.
 const IS_LOWER_HEX: [bool; 256] = {
     let digits = b"0123456789abcdef";
     let mut table = [false; 256];

@@ -7,6 +7,7 @@ mod codes;
 mod configuration;
 mod coverage;
 mod dialects;
+mod failing_git;
 mod file;
 mod formats;
 mod gate;
