@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         let start = self.position;
         self.take("\"")?;
         let value = &self.rest()[..memchr::memchr(b'"', self.rest().as_bytes())?];
-        // The program that is shipped is built for size, and memchr for speed: a loop here takes a sixth of `verify -r`.
+        // The program that is shipped is built for size, and memchr for speed: a loop takes a sixth of `verify -r`.
         let has_escapes = memchr::memchr3(b'\\', b'$', b'%', value.as_bytes()).is_some();
         let has_line_breaks = memchr::memchr2(b'\n', b'\r', value.as_bytes()).is_some();
         if has_escapes || has_line_breaks || !value.is_ascii() {
