@@ -145,14 +145,6 @@ impl EntryKind for LockedModule {
     }
 }
 
-impl LockedModule {
-    /// The commit of a package in git.
-    pub fn commit(&self) -> Option<&str> {
-        let (_, parameters) = self.package.strip_prefix("git::")?.split_once('?')?;
-        parameters.split('&').find_map(|parameter| parameter.strip_prefix("ref="))
-    }
-}
-
 impl EntryDiff<LockedModule> {
     /// `true` if the same version of a registry module, or the same source with its tag or branch, has a different
     /// package.

@@ -138,8 +138,8 @@ pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
     address.reference().filter(|reference| GitAddress::is_commit(reference)).map(str::to_owned)
 }
 
-/// The commit that an entry records.
-pub(crate) fn commit(locked: &LockedModule) -> Option<String> {
+/// The commit of a locked package; `None` if it is not in git, or if its `ref` is not a full commit id.
+pub fn commit_of(locked: &LockedModule) -> Option<String> {
     repository(locked).map(|(_, commit)| commit)
 }
 

@@ -33,6 +33,7 @@ pub(crate) mod version_tag;
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use git::{References, Revision};
 pub(crate) use limits::{GIT, is_configuration};
+pub use locked::commit_of;
 pub(crate) use releases::Releases;
 pub use source::{Getter, ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};
 pub(crate) use unpinned::Unpinned;

@@ -411,7 +411,7 @@ impl GitCall<'_> {
         let missing = || moving.error(Code::NoMatchingVersion, "has a branch or tag as its ref that does not exist");
         let newest = newest.ok_or_else(missing)?;
         let short = |commit: &str| commit.chars().take(SHORT).collect::<String>();
-        let locked = moving.known.and_then(locked::commit);
+        let locked = moving.known.and_then(locked::commit_of);
         let current = pinned.clone().or_else(|| locked.clone());
         let older = current.as_deref().filter(|current| *current != newest);
         let choices = [Some(newest), older].into_iter().flatten().map(|commit| {

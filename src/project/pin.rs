@@ -178,7 +178,7 @@ impl Pins<'_> {
         if let Err(why) = module_edit::written(call) {
             return Ok(Some(Err(why)));
         }
-        let mut commit = known.and_then(locked::commit);
+        let mut commit = known.and_then(locked::commit_of);
         if commit.is_none() {
             let references = match modules.fetcher.as_ref().and_then(|fetcher| fetcher.releases(dialect, &call.source))
             {

@@ -197,6 +197,20 @@ fn with_modules() -> TestEnvironment {
 }
 
 #[test]
+fn branch_in_lock_file_is_not_shown_as_commit() {
+    let environment = TestEnvironment::new();
+    let source = "git::https://h.test/tags.git?ref=main";
+    environment.write("main.tf", call("tags", source));
+    for reference in ["main", &SHA[..12]] {
+        let package = format!("git::https://h.test/tags.git?ref={reference}");
+        environment.write(".modules.lock.hcl", module("tags", source, None, &package, &[H1]));
+        let document = sbom(&environment, "cyclonedx", &[]);
+        let tags = component(&document, "pkg:generic/tags?vcs_url=git%2Bhttps:%2F%2Fh.test%2Ftags.git");
+        assert_eq!(tags["version"], Value::Null);
+    }
+}
+
+#[test]
 fn modules_are_components_with_commit_and_address() {
     let document = sbom(&with_modules(), "cyclonedx", &[]);
     let vpc = "pkg:terraform/acme/vpc/aws@2.0.0?repository_url=registry.opentofu.org";

@@ -78,6 +78,27 @@ fn json_has_the_places() {
 }
 
 #[test]
+fn json_has_the_commit_of_a_locked_module() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "module \"tags\" {\n  source = \"./tags\"\n}\n");
+    environment.write("tags/main.tf", requires("hashicorp/null", ""));
+    let commit = "0123456789012345678901234567890123456789";
+    for (reference, locked) in [(commit, json!(commit)), ("main", Value::Null), (&commit[..12], Value::Null)] {
+        environment.write(
+            ".modules.lock.hcl",
+            format!(
+                "module \"tags\" {{\n  source = \"./tags\"\n  package = \"git::https://h.test/tags.git?ref={reference}\"\n}}\n"
+            ),
+        );
+        let output = environment.provlock(["tree", "--json"]);
+        output.assert_code(0);
+        let provider = &validated(&output.stdout)["roots"][0]["requirements"][0];
+        assert_eq!(provider["required_by"][0]["module"], "module.tags");
+        assert_eq!(provider["required_by"][0]["locked"], locked);
+    }
+}
+
+#[test]
 fn a_provider_that_nothing_requires_is_an_error() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use provlock::configuration::{Requirements, Requirer};
 use provlock::lockfile::{Locks, ModuleLocks};
+use provlock::modules::commit_of;
 use provlock::project::RootModule;
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub(crate) struct RequiringModule<'a> {
     /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null for the root
     /// module.
     pub(crate) module: Option<&'a str>,
-    /// The locked version of the module, or else its locked commit; null if it is not locked.
+    /// The locked version of the module, or else its locked commit; null if there is neither.
     pub(crate) locked: Option<String>,
     /// Position of the call; null for the root module.
     called_at: Option<Place>,
@@ -119,7 +120,7 @@ impl<'a> RequiringModule<'a> {
         Self {
             depth: requirer.depth,
             module: call.map(|call| &*call.address),
-            locked: version.or_else(|| locked?.commit().map(str::to_owned)),
+            locked: version.or_else(|| commit_of(locked?)),
             called_at: call.map(|call| Place::from(&call.location)),
             required_at: declaration.map(|declaration| Place::from(declaration.version_place())),
             constraints: constraints.filter(|constraints| !constraints.is_empty()).map(AsText),

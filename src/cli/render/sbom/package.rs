@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use provlock::lockfile::{LockedModule, LockedProvider};
-use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource};
+use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource, commit_of};
 use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Secrets;
 
@@ -72,7 +72,7 @@ impl Package {
         // In a URL, only the address of a host may have brackets.
         let url = |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
         let package = package.map(|package| RemoteSource { package: url(&package), ..package });
-        let commit = locked.commit().map(shown);
+        let commit = commit_of(locked);
         let version = locked.version.as_ref().map(ToString::to_string);
         let registry = match ModuleSource::parse(&locked.source, Dialect::default()) {
             Ok(ModuleSource::Registry(source)) if version.is_some() => Some(source.module),
@@ -135,16 +135,17 @@ impl Package {
 
 impl Origin {
     fn of(registry: Option<&RegistryModule>, package: Option<&RemoteSource>, commit: Option<&str>) -> Self {
-        match (package, commit, registry) {
-            (Some(package), Some(commit), _) if package.getter() == Getter::Git => {
+        match (package, registry) {
+            (Some(package), _) if package.getter() == Getter::Git => {
                 let url = without_query(package.url()).to_owned();
+                let commit = commit.map(|commit| format!("@{commit}")).unwrap_or_default();
                 let directory = if package.directory.is_empty() { "" } else { "#" }.to_owned() + &package.directory;
-                let location = format!("git+{url}@{commit}{directory}");
+                let location = format!("git+{url}{commit}{directory}");
                 Self::Git(url, location)
             }
-            (Some(package), ..) => Self::Archive(package.url().to_owned()),
-            (None, _, Some(module)) => Self::Registry(format!("https://{}", module.host.as_ascii())),
-            (None, _, None) => Self::Unknown,
+            (Some(package), _) => Self::Archive(package.url().to_owned()),
+            (None, Some(module)) => Self::Registry(format!("https://{}", module.host.as_ascii())),
+            (None, None) => Self::Unknown,
         }
     }
 
