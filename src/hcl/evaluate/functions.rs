@@ -264,6 +264,9 @@ fn concat(lists: &[Value]) -> Outcome {
 }
 
 fn contains(items: &[Value], value: &Value) -> Outcome {
+    if value.is_null() {
+        return failure("the searched value is null");
+    }
     for item in items {
         if equals(item, value)? {
             return Ok(Value::Bool(true));
