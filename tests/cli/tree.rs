@@ -84,12 +84,9 @@ fn json_has_the_commit_of_a_locked_module() {
     environment.write("tags/main.tf", requires("hashicorp/null", ""));
     let commit = "0123456789012345678901234567890123456789";
     for (reference, locked) in [(commit, json!(commit)), ("main", Value::Null), (&commit[..12], Value::Null)] {
-        environment.write(
-            ".modules.lock.hcl",
-            format!(
-                "module \"tags\" {{\n  source = \"./tags\"\n  package = \"git::https://h.test/tags.git?ref={reference}\"\n}}\n"
-            ),
-        );
+        let package = format!("git::https://h.test/tags.git?ref={reference}");
+        let entry = format!("module \"tags\" {{\n  source = \"./tags\"\n  package = \"{package}\"\n}}\n");
+        environment.write(".modules.lock.hcl", entry);
         let output = environment.provlock(["tree", "--json"]);
         output.assert_code(0);
         let provider = &validated(&output.stdout)["roots"][0]["requirements"][0];
