@@ -236,7 +236,9 @@ impl Walk<'_> {
         let fetcher = if may_fetch { self.input.cache.fetcher.as_ref() } else { None };
         match fetcher.map(|fetcher| fetcher.get(self.input.options.dialect, &request)) {
             None | Some(Some(Ok(None))) => Some(match &call.source {
-                ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
+                ModuleSource::Remote(remote) => {
+                    FetchedModule::on_this_machine(remote, self.input.options.dialect).transpose()
+                }
                 _ => Ok(None),
             }),
             Some(Some(found)) => Some(found),

@@ -9,6 +9,7 @@ use sha2::Sha256;
 use url::Url;
 
 use super::archive::{self, Format};
+use super::archive_parameters::ArchiveParameters;
 use super::checksum::hexadecimal;
 use super::copy;
 use super::fetch_error::{FetchError, Fetched};
@@ -189,8 +190,7 @@ impl ModuleFetcher {
 
     fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
         let Wanted { clients, source, is_recorded, referrals } = wanted;
-        let netrc = self.netrc.get_or_init(|| Netrc::read(self.connections.environment()));
-        let netrc = netrc.as_ref().map_err(FetchError::package)?;
+        let netrc = self.netrc()?;
         let address = HttpAddress::parse(source.url(), clients.dialect, netrc)?;
         let client = clients.http.clone();
         let client = if source.is_unencrypted() { client.with_plain_http() } else { client };
@@ -257,20 +257,32 @@ impl ModuleFetcher {
 
     /// A directory, which is read where it is, or an archive.
     fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
-        let path = wanted.source.path_on_this_machine();
-        let path = path.ok_or_else(|| FetchError::address("its URL is not that of a file"))?;
+        let Wanted { clients, source, .. } = wanted;
+        let (Some(path), Ok(url)) = (source.path_on_this_machine(), Url::parse(source.url())) else {
+            return Err(FetchError::address("its URL is not that of a file"));
+        };
+        let parameters = ArchiveParameters::of(&url, clients.dialect)?;
         if path.is_dir() {
+            if parameters.format.is_some() {
+                return Err(FetchError::address("it is a directory, and its address is that of an archive"));
+            }
             if wanted.is_recorded {
                 let why = "a directory of this machine cannot be locked; its address may lead to other files";
                 return Err(FetchError::address(why));
             }
             return Ok(Package::of_this_machine(path, String::new()));
         }
-        let format = path.to_str().and_then(|path| Format::of_path(path, wanted.clients.dialect));
+        let format = parameters.format;
         let format = format.ok_or_else(|| FetchError::address("it is neither a directory nor an archive"))?;
-        let file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
+        let mut file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
+        parameters.check(&mut file, |url| http::read_list(&clients.http, self.netrc()?, url))?;
         let package = self.keep_archive(wanted, unpack(scratch, file, Some(format))?)?;
         Ok(Package { origin: PackageOrigin::ThisMachine, ..package })
+    }
+
+    fn netrc(&self) -> Fetched<&Netrc> {
+        let netrc = self.netrc.get_or_init(|| Netrc::read(self.connections.environment()));
+        netrc.as_ref().map_err(FetchError::package)
     }
 
     fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched<Package> {

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use url::Url;
+
+use super::archive_parameters::ArchiveParameters;
 use super::package::{Package, Wildcards};
 use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::lockfile::LockedModule;
-use crate::provider::{ConstraintList, Hash, Version};
+use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
 /// A request for the module of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +86,12 @@ impl FetchedModule {
     ///
     /// # Errors
     /// The package has no such directory.
-    pub(crate) fn on_this_machine(source: &RemoteSource) -> Option<Result<Self>> {
+    pub(crate) fn on_this_machine(source: &RemoteSource, dialect: Dialect) -> Option<Result<Self>> {
         let path = source.path_on_this_machine().filter(|path| source.getter() == Getter::File && path.is_dir())?;
+        let parameters = ArchiveParameters::of(&Url::parse(source.url()).ok()?, dialect).ok()?;
+        if parameters.format.is_some() {
+            return None;
+        }
         let package = Package::of_this_machine(path, source.without_directory());
         Some(Self::new(package, &source.directory, Wildcards::Expanded))
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use url::Url;
 
 use super::archive::Format;
-use super::checksum::{Checksum, ExpectedDigest};
+use super::archive_parameters::ArchiveParameters;
 use super::fetch_error::{FetchError, Fetched};
 use super::limits::MOST_BYTES;
 use super::source::RemoteSource;
@@ -27,8 +27,7 @@ pub(super) struct HttpAddress {
     /// URL without login and without the parameters for provlock.
     url: Url,
     login: Option<Token>,
-    format: Option<Format>,
-    checksum: Option<Checksum>,
+    parameters: ArchiveParameters,
 }
 
 /// The answer of a web server.
@@ -42,39 +41,22 @@ impl HttpAddress {
     pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Fetched<Self> {
         let url = Url::parse(text);
         let mut url = url.map_err(|error| FetchError::package(format!("its URL cannot be read: {error}")))?;
-        let parameter = |wanted: &str| {
-            let value = url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
-            value.filter(|value| !value.is_empty())
-        };
-        let format = match parameter("archive") {
-            None => Format::of_path(url.path(), dialect),
-            Some(name) => Format::named(&name, dialect),
-        };
-        let checksum = parameter("checksum").map(|text| Checksum::parse(&text)).transpose();
-        let checksum = checksum.map_err(FetchError::package)?;
-        if checksum.is_some() && format.is_none() {
-            return Err(FetchError::package("it has a checksum, which only an archive can have"));
-        }
+        let parameters = ArchiveParameters::of(&url, dialect)?;
         let is_for_server = |part: &&str| !matches!(part.split('=').next(), Some("archive" | "checksum"));
         let query = url.query().map(|query| query.split('&').filter(is_for_server).collect::<Vec<_>>().join("&"));
         url.set_query(query.as_deref().filter(|query| !query.is_empty()));
         let login = login(&mut url, netrc);
-        Ok(Self { url, login, format, checksum })
+        Ok(Self { url, login, parameters })
     }
 
     /// Requests the package. `scratch` is a directory for the archive.
     pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
         let credentials = self.login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
-        let Some(format) = self.format else { return self.location(client, credentials).map(HttpPackage::Elsewhere) };
-        let mut file = download(client, &self.url, credentials, scratch)?;
-        let expected = match &self.checksum {
-            None => None,
-            Some(Checksum::Digest(expected)) => Some(expected.clone()),
-            Some(Checksum::Listed(url)) => Some(self.listed_digest(client, netrc, url.clone())?),
+        let Some(format) = self.parameters.format else {
+            return self.location(client, credentials).map(HttpPackage::Elsewhere);
         };
-        if let Some(expected) = expected {
-            expected.check(&mut file).map_err(FetchError::package)?;
-        }
+        let mut file = download(client, &self.url, credentials, scratch)?;
+        self.parameters.check(&mut file, |url| read_list(client, netrc, url))?;
         Ok(HttpPackage::Archive(file, format))
     }
 
@@ -97,17 +79,13 @@ impl HttpAddress {
         };
         Err(FetchError::package(format!("{} {why}", SafeUrl::from(&self.url))))
     }
+}
 
-    /// Returns the digest of the archive in the list at a URL.
-    fn listed_digest(&self, client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<ExpectedDigest> {
-        let login = login(&mut url, netrc);
-        let credentials = login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
-        let read = |response| read_whole(response, LARGEST_PAGE);
-        let list = client.exchange(&url, credentials, Purpose::Download, read)?;
-        let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
-        ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
-            .ok_or_else(|| FetchError::package(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
-    }
+/// Requests a list of checksums.
+pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<Vec<u8>> {
+    let login = login(&mut url, netrc);
+    let credentials = login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
+    Ok(client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?)
 }
 
 /// Downloads an archive to a file in `scratch` that has no name there.
@@ -220,25 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn an_address_decides_its_url_and_format() {
-        let parse = |text: &str| HttpAddress::parse(text, Dialect::Tofu, &Netrc::default()).ok();
-        let sum = "0".repeat(64);
-        for (text, url, format) in [
-            ("https://h.test/a.b/m.tar.gz?x=%2F", "https://h.test/a.b/m.tar.gz?x=%2F", Some(Format::TarGzip)),
-            ("https://h.test/m?archive=zip", "https://h.test/m", Some(Format::Zip)),
-            ("https://h.test/m.zip?archive=false&y=1", "https://h.test/m.zip?y=1", None),
-            ("https://h.test/m.zip?archive=tgz", "https://h.test/m.zip", Some(Format::TarGzip)),
-            ("https://h.test/m-1.0.0.zip", "https://h.test/m-1.0.0.zip", Some(Format::Zip)),
-            ("https://h.test/m.tbz2", "https://h.test/m.tbz2", None),
-            ("https://h.test/m.tar", "https://h.test/m.tar", None),
-            (&format!("https://h.test/m.zip?checksum={sum}"), "https://h.test/m.zip", Some(Format::Zip)),
-            ("https://u:p%20w@h.test/m.zip", "https://h.test/m.zip", Some(Format::Zip)),
+    fn an_address_is_split_into_the_url_the_login_and_parameters_for_provlock() {
+        for (text, url) in [
+            ("https://h.test/a.b/m.tar.gz?x=%2F", "https://h.test/a.b/m.tar.gz?x=%2F"),
+            ("https://h.test/m?archive=zip", "https://h.test/m"),
+            ("https://h.test/m.zip?archive=false&y=1", "https://h.test/m.zip?y=1"),
+            (&format!("https://h.test/m.zip?checksum={}", "0".repeat(64)), "https://h.test/m.zip"),
+            ("https://u:p%20w@h.test/m.zip", "https://h.test/m.zip"),
         ] {
-            let address = parse(text).unwrap();
-            assert_eq!((address.url.as_str(), address.format), (url, format), "{text}");
-            assert_eq!(address.login.is_some(), text.contains('@'));
-            assert_eq!(address.checksum.is_some(), text.contains("checksum"));
+            let address = HttpAddress::parse(text, Dialect::Tofu, &Netrc::default()).ok().unwrap();
+            assert_eq!((address.url.as_str(), address.login.is_some()), (url, text.contains('@')), "{text}");
         }
-        assert!(parse(&format!("https://h.test/m?checksum={sum}")).is_none());
     }
 }

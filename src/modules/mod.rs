@@ -2,6 +2,7 @@
 //! (<https://opentofu.org/docs/language/modules/sources/>).
 
 mod archive;
+mod archive_parameters;
 mod cache;
 mod checksum;
 pub(crate) mod copy;

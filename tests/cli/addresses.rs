@@ -179,6 +179,30 @@ fn addresses_on_this_machine_end_at_the_repository() {
     survived("an address of a module that leads to files of the machine", sources.len() * 3);
 }
 
+#[test]
+fn a_package_on_this_machine_must_have_the_checksum_in_its_address() {
+    let (_registry, environment) = Registry::with_project();
+    let files = [("main.tf".to_owned(), b"locals {}\n".to_vec())];
+    environment.write("site.zip", archive::pack(&files, Packing::Deflated));
+    environment.write("site/main.tf", "locals {}\n");
+    let project = environment.project().display().to_string();
+    let wrong = "0".repeat(64);
+    for (source, message) in [
+        (format!("{project}/site.zip?checksum=sha256:{wrong}"), format!("not {wrong}")),
+        (format!("file://{project}/site.zip?checksum={wrong}"), format!("not {wrong}")),
+        (format!("{project}/site?checksum={wrong}"), "which only an archive can have".to_owned()),
+        (format!("{project}/site.zip?archive=false"), "neither a directory nor an archive".to_owned()),
+    ] {
+        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+        for arguments in [&["lock"][..], &["lock", "--modules"]] {
+            environment.provlock(arguments).assert_code(2).assert_stderr_has(&message);
+            assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{source}");
+            assert!(!environment.project().join(".modules.lock.hcl").exists(), "{source}");
+        }
+        environment.provlock(["verify"]).assert_stdout_has("module-not-installed").assert_lacks("OK:");
+    }
+}
+
 /// The author of a fetched module chooses its calls, so they must not lead to this machine, locked or not.
 #[cfg(unix)]
 #[test]

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use provlock_test::{Request, Response, Server};
+use sha2::Digest as _;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -306,4 +307,33 @@ fn a_directory_of_this_machine_is_read_where_it_is() {
     assert_eq!(main(&fetcher, &format!("{path}/m.zip//modules/a")).unwrap(), "a");
     let error = main(&fetcher, &format!("file://{path}/main.tf")).unwrap_err();
     assert!(error.contains("neither a directory nor an archive"), "{error}");
+}
+
+#[test]
+fn the_parameters_of_an_archive_are_for_those_of_this_machine_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().display();
+    for name in ["m.zip", "m"] {
+        fs::write(directory.path().join(name), module()).unwrap();
+    }
+    fs::create_dir(directory.path().join("d")).unwrap();
+    let sha256 = format!("{:x}", Sha256::digest(module()));
+    let fetcher = fetcher(&Environment::default(), None);
+    for right in [format!("m.zip?checksum={sha256}"), format!("m?archive=zip&checksum=sha256:{sha256}")] {
+        assert_eq!(main(&fetcher, &format!("{path}/{right}")).unwrap(), "one", "{right}");
+    }
+    for (wrong, message) in [
+        (format!("m.zip?checksum={}", "0".repeat(64)), "its sha256 checksum is "),
+        (format!("m?archive=zip&checksum=md5:{}", "0".repeat(32)), "its md5 checksum is "),
+        ("m.zip?checksum=none".to_owned(), "its checksum is malformed"),
+        (format!("m.zip?checksum=file:{path}/SUMS"), "its checksum must be in a file with an https URL"),
+        (format!("m?checksum={sha256}"), "which only an archive can have"),
+        ("m.zip?archive=false".to_owned(), "neither a directory nor an archive"),
+        ("m.zip?archive=tar.gz".to_owned(), "cannot be read"),
+        (format!("d?checksum={sha256}"), "which only an archive can have"),
+        ("d?archive=zip".to_owned(), "it is a directory, and its address is that of an archive"),
+    ] {
+        let error = main(&fetcher, &format!("file://{path}/{wrong}")).unwrap_err();
+        assert!(error.contains(message), "{wrong}: {error}");
+    }
 }
