@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Prints the peak memory and the time of provlock while a registry or a repository is as large as it may be, and larger.
 
-    cargo build && benches/hostile.py           every case, with one provider and with 64
+    cargo build --release && benches/hostile.py every case, with one provider and with 64
     benches/hostile.py --case platforms         one of them
     benches/hostile.py --attacks                every attack by a repository
     benches/hostile.py --attack "many branches" one of them
-    benches/hostile.py --program target/release/provlock
+    benches/hostile.py --program target/debug/provlock
 
 An attack by a repository is tried with a quarter of the number, too, and how often its processor time the whole takes is
 printed: about 4 times where time grows as the input does, 16 times where it grows with the square.
@@ -199,7 +199,7 @@ def attacks(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "provlock")
+    parser.add_argument("--program", type=pathlib.Path, default=REPOSITORY / "target" / "release" / "provlock")
     parser.add_argument("--registry-program", metavar="PROGRAM", help="the compiled benches/registry.rs")
     parser.add_argument("--case", choices=CASES, help="this answer of a registry only")
     parser.add_argument("--attack", choices=ATTACKS, help="this attack by a repository only")
