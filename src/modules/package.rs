@@ -100,7 +100,7 @@ impl Package {
             match (matches.pop(), matches.pop()) {
                 (Some(only), None) => only,
                 (None, _) => return Err(failed(format!("has no directory that matches {directory:?}")).into()),
-                _ => return Err(failed(format!("has several directories that match {directory:?}")).into()),
+                _ => return Err(failed(format!("has several files or directories that match {directory:?}")).into()),
             }
         } else {
             base.join(directory.trim_start_matches('/'))
@@ -123,13 +123,13 @@ impl Package {
     }
 }
 
-/// Returns the directories below `top` that match a pattern.
+/// Returns the files and directories below `top` that match a pattern (Go's `filepath.Glob`).
 fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![top.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let Ok(glob) = glob::parse(part) else { return Vec::new() };
         let matcher = glob.compile_matcher();
-        let is_match = |path: &PathBuf| path.is_dir() && path.file_name().is_some_and(|name| matcher.is_match(name));
+        let is_match = |path: &PathBuf| path.file_name().is_some_and(|name| matcher.is_match(name));
         let children = found.iter().filter_map(|directory| fs::read_dir(directory).ok());
         found = children.flat_map(|entries| entries.flatten().map(|entry| entry.path())).filter(is_match).collect();
     }
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_directory_is_in_the_package() {
-        let (_place, package) = package(&["modules/a", "modules/b", "[x]"]);
+        let (_place, package) = package(&["modules/a", "modules/b", "[x]", "one/a"]);
+        fs::write(package.top.join("one/main.tf"), "").unwrap();
         let directory = |name, wildcards| {
             package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
         };
@@ -163,7 +164,10 @@ mod tests {
             ("absent", Wildcards::Literal, r#"has no directory "absent""#),
             ("..", Wildcards::Literal, r#"does not contain "..", which leads out of it"#),
             ("modules/../../..", Wildcards::Expanded, r#"does not contain "modules/../../..", which leads out of it"#),
-            ("modules/*", Wildcards::Expanded, r#"has several directories that match "modules/*""#),
+            ("modules/*", Wildcards::Expanded, r#"has several files or directories that match "modules/*""#),
+            ("one/*", Wildcards::Expanded, r#"has several files or directories that match "one/*""#),
+            ("one/m*", Wildcards::Expanded, r#"has no directory "one/m*""#),
+            ("one/m*/*", Wildcards::Expanded, r#"has no directory that matches "one/m*/*""#),
             ("modules/*", Wildcards::Literal, r#"has no directory "modules/*""#),
             ("c*", Wildcards::Expanded, r#"has no directory that matches "c*""#),
         ] {

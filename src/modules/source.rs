@@ -75,6 +75,9 @@ pub enum ModuleSourceError {
     /// An address with a percent sign that does not start an escape.
     #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
+    /// An address that ends with a space, which belongs to a name for Go and is left out by others.
+    #[error("its address ends with a space")]
+    TrailingSpace,
     /// Not a known form.
     #[error("it is neither a path, nor a registry address, nor the address of a package")]
     Unknown,
@@ -283,6 +286,9 @@ fn forced_getter(text: &str) -> Option<(&str, &str)> {
 fn detect(text: &str) -> Result<String> {
     let (forced, rest) = forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
     let (address, directory) = split_directory(rest);
+    if address.ends_with(' ') {
+        return Err(ModuleSourceError::TrailingSpace);
+    }
     if is_url(&address) {
         return Ok(text.to_owned());
     }
@@ -385,6 +391,7 @@ fn is_url(text: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(is_scheme_byte)
         && !text.bytes().any(|byte| byte.is_ascii_control())
+        && !text.ends_with(' ')
         && (!rest.starts_with('/') || has_valid_escapes(path))
         && !is_on_drive(text)
 }

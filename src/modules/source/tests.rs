@@ -60,6 +60,22 @@ fn a_source_is_shown_without_its_secrets() {
 }
 
 #[test]
+fn an_address_does_not_end_with_a_space() {
+    for source in [
+        "git::https://h.test/a.git ",
+        "git::https://h.test/a.git?ref=v1 ",
+        "https://h.test/a.zip //part",
+        "github.com/a/b ",
+        "git@h.test:a.git ",
+        "/a.zip ",
+    ] {
+        assert_eq!(ModuleSource::parse(source, Dialect::Tofu), Err(ModuleSourceError::TrailingSpace), "{source:?}");
+        assert_eq!(RemoteSource::parse_full(source), None, "{source:?}");
+    }
+    ModuleSource::parse("git::https://h.test/a b.git//part ?ref=v1", Dialect::Tofu).unwrap();
+}
+
+#[test]
 fn an_address_selects_its_getter() {
     for (source, expected) in [
         ("github.com/a/b", (Getter::Git, "https://github.com/a/b.git")),
