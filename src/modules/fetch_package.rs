@@ -259,12 +259,12 @@ impl ModuleFetcher {
     fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
         let Wanted { clients, source, .. } = wanted;
         let (Some(path), Ok(url)) = (source.path_on_this_machine(), Url::parse(source.url())) else {
-            return Err(FetchError::address("its URL is not that of a file"));
+            return Err(FetchError::address("its URL does not name a file"));
         };
         let parameters = ArchiveParameters::of(&url, clients.dialect)?;
         if path.is_dir() {
             if parameters.format.is_some() {
-                return Err(FetchError::address("it is a directory, and its address is that of an archive"));
+                return Err(FetchError::address("it is a directory, and its address names an archive"));
             }
             if wanted.is_recorded {
                 let why = "a directory of this machine cannot be locked; its address may lead to other files";

@@ -75,7 +75,7 @@ pub enum ModuleSourceError {
     /// An address with a percent sign that does not start an escape.
     #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
-    /// An address that ends with a space, which belongs to a name for Go and is left out by others.
+    /// An address that ends with a space, with which OpenTofu and Terraform request it. A URL parser drops it.
     #[error("its address ends with a space")]
     TrailingSpace,
     /// Not a known form.

@@ -310,7 +310,7 @@ fn a_directory_of_this_machine_is_read_where_it_is() {
 }
 
 #[test]
-fn the_parameters_of_an_archive_are_for_those_of_this_machine_too() {
+fn the_checksum_and_the_format_of_an_archive_on_this_machine_count() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().display();
     for name in ["m.zip", "m"] {
@@ -331,7 +331,7 @@ fn the_parameters_of_an_archive_are_for_those_of_this_machine_too() {
         ("m.zip?archive=false".to_owned(), "neither a directory nor an archive"),
         ("m.zip?archive=tar.gz".to_owned(), "cannot be read"),
         (format!("d?checksum={sha256}"), "which only an archive can have"),
-        ("d?archive=zip".to_owned(), "it is a directory, and its address is that of an archive"),
+        ("d?archive=zip".to_owned(), "it is a directory, and its address names an archive"),
     ] {
         let error = main(&fetcher, &format!("file://{path}/{wrong}")).unwrap_err();
         assert!(error.contains(message), "{wrong}: {error}");
