@@ -286,47 +286,48 @@ fn no_secret_gets_into_the_lock_file_of_modules() {
     survived("a secret in the source of a module", sources.len() * 3);
 }
 
-/// Sources of modules that contain a secret, each in a form that no output may repeat.
+/// Sources of modules that contain a secret, for which `SECRET` stands, each in a form that no output may repeat.
+const SOURCES_WITH_SECRETS: [&str; 31] = [
+    "git::https://user:SECRET@127.0.0.1:1/a.git",
+    "git::https://SECRET@127.0.0.1:1/a.git?ref=v1",
+    "git::https://SECRET:x-oauth-basic@127.0.0.1:1/a.git",
+    "git::https://oauth2:SECRET@127.0.0.1:1/a.git//sub?ref=v1",
+    "https://user:SECRET@127.0.0.1:1/a.zip",
+    "https://SECRET@127.0.0.1:1/a.zip",
+    "HTTPS://SECRET@127.0.0.1:1/a.zip",
+    "https://127.0.0.1:1/a.zip?token=SECRET",
+    "https://127.0.0.1:1/a.zip?SECRET",
+    "https://127.0.0.1:1/a.zip?archive=zip&X-Amz-Signature=SECRET",
+    "https://127.0.0.1:1/a.zip?checksum=file:https://u:SECRET@127.0.0.1:1/sums",
+    "git::ssh://user:SECRET@127.0.0.1:1/a.git",
+    "git::ssh://git@127.0.0.1:1/a.git?sshkey=SECRET",
+    "git::git@127.0.0.1:a.git?sshkey=SECRET&ref=v1",
+    "github.com/a/b?sshkey=SECRET",
+    "s3::https://s3.amazonaws.com/b/a.zip?aws_access_key_id=AKIA&aws_access_key_secret=SECRET&\
+     aws_access_token=SECRET",
+    "hg::https://user:SECRET@127.0.0.1:1/a",
+    "gcs::https://u:SECRET@www.googleapis.com/storage/v1/b/a.zip",
+    "oci://127.0.0.1:1/a?tag=v1&token=SECRET",
+    "git::https://user:${\"SECRET\"}@127.0.0.1:1/a.git",
+    "git::https://user:${local.s}@127.0.0.1:1/a.git",
+    "x y https://user:SECRET@127.0.0.1:1/a",
+    "https://127.0.0.1:1/a.zip#SECRET",
+    "git::https://127.0.0.1:1/a.git?ref=v1#SECRET",
+    "git::git@127.0.0.1:a.git#SECRET",
+    "github.com/a/b#SECRET",
+    "git::ssh://SECRET@127.0.0.1:1/a.git",
+    "ssh://SECRET@127.0.0.1:1/a.git",
+    "git::ssh://SECRET:x@127.0.0.1:1/a.git",
+    "git::SECRET@127.0.0.1:a.git",
+    "SECRET@127.0.0.1:a.git",
+];
+
 #[test]
 fn no_secret_in_the_source_of_a_module_is_shown() {
     const SECRET: &str = "hunter2hunter2";
-    let sources = [
-        "git::https://user:SECRET@127.0.0.1:1/a.git",
-        "git::https://SECRET@127.0.0.1:1/a.git?ref=v1",
-        "git::https://SECRET:x-oauth-basic@127.0.0.1:1/a.git",
-        "git::https://oauth2:SECRET@127.0.0.1:1/a.git//sub?ref=v1",
-        "https://user:SECRET@127.0.0.1:1/a.zip",
-        "https://SECRET@127.0.0.1:1/a.zip",
-        "HTTPS://SECRET@127.0.0.1:1/a.zip",
-        "https://127.0.0.1:1/a.zip?token=SECRET",
-        "https://127.0.0.1:1/a.zip?SECRET",
-        "https://127.0.0.1:1/a.zip?archive=zip&X-Amz-Signature=SECRET",
-        "https://127.0.0.1:1/a.zip?checksum=file:https://u:SECRET@127.0.0.1:1/sums",
-        "git::ssh://user:SECRET@127.0.0.1:1/a.git",
-        "git::ssh://git@127.0.0.1:1/a.git?sshkey=SECRET",
-        "git::git@127.0.0.1:a.git?sshkey=SECRET&ref=v1",
-        "github.com/a/b?sshkey=SECRET",
-        "s3::https://s3.amazonaws.com/b/a.zip?aws_access_key_id=AKIA&aws_access_key_secret=SECRET&\
-         aws_access_token=SECRET",
-        "hg::https://user:SECRET@127.0.0.1:1/a",
-        "gcs::https://u:SECRET@www.googleapis.com/storage/v1/b/a.zip",
-        "oci://127.0.0.1:1/a?tag=v1&token=SECRET",
-        "git::https://user:${\"SECRET\"}@127.0.0.1:1/a.git",
-        "git::https://user:${local.s}@127.0.0.1:1/a.git",
-        "x y https://user:SECRET@127.0.0.1:1/a",
-        "https://127.0.0.1:1/a.zip#SECRET",
-        "git::https://127.0.0.1:1/a.git?ref=v1#SECRET",
-        "git::git@127.0.0.1:a.git#SECRET",
-        "github.com/a/b#SECRET",
-        "git::ssh://SECRET@127.0.0.1:1/a.git",
-        "ssh://SECRET@127.0.0.1:1/a.git",
-        "git::ssh://SECRET:x@127.0.0.1:1/a.git",
-        "git::SECRET@127.0.0.1:a.git",
-        "SECRET@127.0.0.1:a.git",
-    ];
     let mut leaks = Vec::new();
     let mut runs = 0;
-    for source in sources {
+    for source in SOURCES_WITH_SECRETS {
         let source = source.replace("SECRET", SECRET);
         let call = format!(
             "module \"m\" {{

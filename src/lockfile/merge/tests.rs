@@ -30,69 +30,81 @@ fn conflicts(merged: &Merged) -> Vec<(String, ConflictReason)> {
     merged.conflicts.iter().map(|conflict| (conflict.address.name.clone(), conflict.reason)).collect()
 }
 
+/// Merges each base, ours and theirs without a conflict.
+#[track_caller]
+fn merges(cases: &[[&str; 5]]) {
+    for [what, base, ours, theirs, expected] in cases {
+        let merged = merge(&locks(base), &locks(ours), &locks(theirs));
+        assert_eq!(conflicts(&merged), [], "{what}");
+        assert_eq!(merged.locks, locks(expected), "{what}");
+    }
+}
+
 #[test]
-fn what_can_be_merged_is() {
-    for (what, base, ours, theirs, expected) in [
-        ("each adds one", "", "aws 5.0.0 [] a", "null 3.0.0 [] b", "aws 5.0.0 [] a; null 3.0.0 [] b"),
-        ("both add the same version", "", "aws 5.0.0 [] a", "aws 5.0.0 [] b", "aws 5.0.0 [] a b"),
-        ("we upgrade", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.0.0 [] a", "aws 5.1.0 [] b"),
-        (
+fn entries_and_hashes_that_can_be_merged_are() {
+    merges(&[
+        ["each adds one", "", "aws 5.0.0 [] a", "null 3.0.0 [] b", "aws 5.0.0 [] a; null 3.0.0 [] b"],
+        ["both add the same version", "", "aws 5.0.0 [] a", "aws 5.0.0 [] b", "aws 5.0.0 [] a b"],
+        ["we upgrade", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.0.0 [] a", "aws 5.1.0 [] b"],
+        [
             "they remove",
             "aws 5.0.0 [] a; null 3.0.0 [] b",
             "aws 5.0.0 [] a; null 3.0.0 [] b",
             "aws 5.0.0 [] a",
             "aws 5.0.0 [] a",
-        ),
-        ("both remove", "aws 5.0.0 [] a", "", "", ""),
-        ("both upgrade alike", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.1.0 [] c", "aws 5.1.0 [] b c"),
-        ("each adds a platform", "aws 5.0.0 [] a", "aws 5.0.0 [] a b", "aws 5.0.0 [] a c", "aws 5.0.0 [] a b c"),
-        (
+        ],
+        ["both remove", "aws 5.0.0 [] a", "", "", ""],
+        ["both upgrade alike", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.1.0 [] c", "aws 5.1.0 [] b c"],
+        ["each adds a platform", "aws 5.0.0 [] a", "aws 5.0.0 [] a b", "aws 5.0.0 [] a c", "aws 5.0.0 [] a b c"],
+        [
             "a hash that we removed stays away",
             "aws 5.0.0 [] a b",
             "aws 5.0.0 [] b",
             "aws 5.0.0 [] a b c",
             "aws 5.0.0 [] b c",
-        ),
-        (
+        ],
+        [
             "hashes of another version are not a base",
             "aws 5.0.0 [] a",
             "aws 5.1.0 [] a b",
             "aws 5.1.0 [] c",
             "aws 5.1.0 [] a b c",
-        ),
-        (
+        ],
+    ]);
+}
+
+#[test]
+fn terms_of_constraints_that_can_be_merged_are() {
+    merges(&[
+        [
             "each adds a term",
             "aws 5.0.0 [>= 4.0.0] a",
             "aws 5.0.0 [>= 4.0.0, < 6.0.0] a",
             "aws 5.0.0 [>= 4.0.0, != 5.1.0] a",
             "aws 5.0.0 [>= 4.0.0, != 5.1.0, < 6.0.0] a",
-        ),
-        (
+        ],
+        [
             "each replaces the term",
             "aws 5.0.0 [~> 4.0] a",
             "aws 5.0.0 [~> 5.0] a",
             "aws 5.0.0 [>= 5.0.0] a",
             "aws 5.0.0 [>= 5.0.0, ~> 5.0] a",
-        ),
-        (
+        ],
+        [
             "the terms have a base of any version",
             "aws 4.0.0 [~> 4.0] a",
             "aws 5.0.0 [~> 5.0] b",
             "aws 5.0.0 [~> 4.0, ~> 5.0] b",
             "aws 5.0.0 [~> 5.0] b",
-        ),
-        (
+        ],
+        [
             "we drop all hashes and a term goes",
             "aws 5.0.0 [~> 5.0] a",
             "aws 5.0.0 [~> 5.0]",
             "aws 5.0.0 [] a",
             "aws 5.0.0 []",
-        ),
-    ] {
-        let merged = merge(&locks(base), &locks(ours), &locks(theirs));
-        assert_eq!(conflicts(&merged), [], "{what}");
-        assert_eq!(merged.locks, locks(expected), "{what}");
-    }
+        ],
+    ]);
 }
 
 #[test]

@@ -212,69 +212,71 @@ fn an_owner_chooses_the_dialect() {
     assert!(!gate.judge(&["-r", "--dialect", "terraform"]).contains(&"dialect-changed".to_owned()));
 }
 
+/// Lock files of both dialects.
+fn mixed(gate: &Gate) {
+    without_lock_files(gate);
+    let terraform =
+        format!("{TERRAFORM_HEADER}{}", entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH]));
+    gate.write("live/.terraform.lock.hcl", terraform);
+    gate.root("other", NULL, &[H1, ZH]);
+}
+
+/// Root modules whose files differ by dialect.
+const NEW_ROOT_MODULES: [Attempt; 6] = [
+    (
+        "by the header of OpenTofu",
+        |gate| {
+            hidden_by_tofu(gate, "new");
+            header(gate, "new", "tofu");
+        },
+        FORBIDDEN,
+    ),
+    (
+        "by the header of Terraform",
+        |gate| {
+            gate.write("new/main.tf", requires("hashicorp/null", ""));
+            gate.write("new/main.tofu", requires("evil/null", ""));
+            header(gate, "new", "terraform");
+        },
+        FORBIDDEN,
+    ),
+    (
+        "with all it has in files for OpenTofu",
+        |gate| {
+            gate.write("new/evil.tofu", requires("evil/null", ""));
+            header(gate, "new", "terraform");
+        },
+        FORBIDDEN,
+    ),
+    ("without a lock file", |gate| hidden_by_tofu(gate, "new"), FORBIDDEN),
+    (
+        "in a module that it calls",
+        |gate| {
+            gate.write("new/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+            hidden_by_tofu(gate, "called");
+            header(gate, "new", "tofu");
+        },
+        FORBIDDEN,
+    ),
+    (
+        "with a call that nobody can read",
+        |gate| {
+            gate.write("new/main.tf", "module \"m\" {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
+            gate.write("new/main.tofu", requires("hashicorp/null", ""));
+            header(gate, "new", "tofu");
+        },
+        "made-unknown",
+    ),
+];
+
 /// If the base does not determine a directory's dialect, both dialects are checked.
 #[test]
 fn both_dialects_are_checked_if_the_base_determines_none() {
-    fn mixed(gate: &Gate) {
-        without_lock_files(gate);
-        let terraform = format!(
-            "{TERRAFORM_HEADER}{}",
-            entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH])
-        );
-        gate.write("live/.terraform.lock.hcl", terraform);
-        gate.root("other", NULL, &[H1, ZH]);
-    }
-    let attempts: [Attempt; 6] = [
-        (
-            "by the header of OpenTofu",
-            |gate| {
-                hidden_by_tofu(gate, "new");
-                header(gate, "new", "tofu");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "by the header of Terraform",
-            |gate| {
-                gate.write("new/main.tf", requires("hashicorp/null", ""));
-                gate.write("new/main.tofu", requires("evil/null", ""));
-                header(gate, "new", "terraform");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "with all it has in files for OpenTofu",
-            |gate| {
-                gate.write("new/evil.tofu", requires("evil/null", ""));
-                header(gate, "new", "terraform");
-            },
-            FORBIDDEN,
-        ),
-        ("without a lock file", |gate| hidden_by_tofu(gate, "new"), FORBIDDEN),
-        (
-            "in a module that it calls",
-            |gate| {
-                gate.write("new/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
-                hidden_by_tofu(gate, "called");
-                header(gate, "new", "tofu");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "with a call that nobody can read",
-            |gate| {
-                gate.write("new/main.tf", "module \"m\" {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
-                gate.write("new/main.tofu", requires("hashicorp/null", ""));
-                header(gate, "new", "tofu");
-            },
-            "made-unknown",
-        ),
-    ];
     let bases: [fn(&Gate); 2] = [without_lock_files, mixed];
     for base in bases {
         let gate = Gate::with(base);
         let before = gate.errors(&["-r"]);
-        for (name, attempt, code) in attempts {
+        for (name, attempt, code) in NEW_ROOT_MODULES {
             attempt(&gate);
             let found = gate.errors(&["-r"]);
             assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
@@ -285,5 +287,5 @@ fn both_dialects_are_checked_if_the_base_determines_none() {
         gate.write("new/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
         assert_eq!(gate.errors(&["-r"]), before, "files for both programs may differ");
     }
-    survived("a pull request adds a root module whose files differ by dialect", bases.len() * attempts.len());
+    survived("a pull request adds a root module whose files differ by dialect", bases.len() * NEW_ROOT_MODULES.len());
 }

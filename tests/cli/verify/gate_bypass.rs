@@ -40,14 +40,17 @@ pub(super) fn evil_configuration(gate: &Gate, directory: &str) {
     gate.write(&format!("{directory}/main.tf"), requires("evil/null", ""));
 }
 
+/// A unit that runs a root module.
+fn unit_of_root_module(gate: &Gate) {
+    gate.root("modules/m", NULL, &[H1, ZH]);
+    gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+}
+
 #[test]
 fn a_new_unit_does_not_hide_the_root_module_beside_it() {
     all_are_errors(
         "a pull request puts a Terragrunt unit in front of a root module",
-        |gate| {
-            gate.root("modules/m", NULL, &[H1, ZH]);
-            gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
-        },
+        unit_of_root_module,
         &[
             (
                 "it generates the old text over the new one",
@@ -74,6 +77,25 @@ fn a_new_unit_does_not_hide_the_root_module_beside_it() {
                 "provider-not-locked",
             ),
             (
+                "both are new",
+                |gate| {
+                    gate.root("new", NULL, &[H1, ZH]);
+                    evil_configuration(gate, "new");
+                    gate.write("new/terragrunt.hcl", overwriting("main.tf"));
+                },
+                "provider-not-locked",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_unit_elsewhere_does_not_hide_the_root_module_that_it_runs() {
+    all_are_errors(
+        "a pull request puts a Terragrunt unit in front of a root module",
+        unit_of_root_module,
+        &[
+            (
                 "it runs the root module from elsewhere",
                 |gate| {
                     evil_configuration(gate, "live");
@@ -92,15 +114,6 @@ fn a_new_unit_does_not_hide_the_root_module_beside_it() {
                         "units/u/terragrunt.hcl",
                         format!("terraform {{\n  source = \"../../live\"\n}}\n{}", overwriting("main.tf")),
                     );
-                },
-                "provider-not-locked",
-            ),
-            (
-                "both are new",
-                |gate| {
-                    gate.root("new", NULL, &[H1, ZH]);
-                    evil_configuration(gate, "new");
-                    gate.write("new/terragrunt.hcl", overwriting("main.tf"));
                 },
                 "provider-not-locked",
             ),
@@ -132,10 +145,12 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 "#]]);
 }
 
+/// Requirements that name a provider `extra`.
+const NAMES_EXTRA: &str = "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
+
 /// A unit with a lock file, a file of its own that uses a provider of the module, and the module that it runs.
 fn new_unit(gate: &Gate, configuration: &str) {
-    let required = "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
-    gate.write("modules/m/main.tf", required);
+    gate.write("modules/m/main.tf", NAMES_EXTRA);
     gate.write("new/more.tf", "resource \"extra_thing\" \"more\" {}\n");
     gate.write("new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
     gate.write("new/terragrunt.hcl", configuration);
@@ -171,15 +186,18 @@ fn generating(file: &str, more: &str) -> String {
     )
 }
 
+/// A unit that runs the module `m`, and a directory with a configuration.
+fn unit_of_m(gate: &Gate) {
+    gate.write("units/u/terragrunt.hcl", RUNS_M);
+    gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
+    gate.write("configured/main.tf", "");
+}
+
 #[test]
 fn a_new_unit_does_not_hide_its_own_files() {
     all_are_errors(
         "a pull request hides the files of a new Terragrunt unit",
-        |gate| {
-            gate.write("units/u/terragrunt.hcl", RUNS_M);
-            gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
-            gate.write("configured/main.tf", "");
-        },
+        unit_of_m,
         &[
             ("nothing hides it", |gate| hiding(gate, RUNS_M), "provider-not-locked"),
             (
@@ -210,6 +228,16 @@ fn a_new_unit_does_not_hide_its_own_files() {
                 |gate| hiding(gate, &generating("evil.tofu", "")),
                 "provider-not-locked",
             ),
+        ],
+    );
+}
+
+#[test]
+fn a_new_unit_does_not_change_what_its_own_files_mean() {
+    all_are_errors(
+        "a pull request hides the files of a new Terragrunt unit",
+        unit_of_m,
+        &[
             (
                 "the module overrides one",
                 |gate| {
@@ -257,15 +285,19 @@ fn a_new_unit_does_not_hide_its_own_files() {
                     gate.write("configured/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
                     gate.write("configured/more.tf", "resource \"extra_thing\" \"a\" {}\n");
                     gate.write("modules/m/main.tf", "");
-                    let names =
-                        "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
-                    gate.write("modules/m/names.tf", names);
+                    gate.write("modules/m/names.tf", NAMES_EXTRA);
                     gate.write("configured/terragrunt.hcl", RUNS_M);
                 },
                 "provider-not-locked",
             ),
         ],
     );
+}
+
+fn remove_root_modules(gate: &Gate) {
+    for directory in ["live", "other", "backed", "modules", "examples", "units"] {
+        fs::remove_dir_all(gate.project().join(directory)).unwrap();
+    }
 }
 
 #[test]
@@ -312,21 +344,11 @@ fn a_root_module_of_the_base_stays_a_root_module() {
                 "root-removed",
             ),
             ("it deletes the lock file", |gate| gate.remove("live/.terraform.lock.hcl"), "root-removed"),
-            (
-                "it deletes all root modules",
-                |gate| {
-                    for directory in ["live", "other", "backed", "modules", "examples", "units"] {
-                        fs::remove_dir_all(gate.project().join(directory)).unwrap();
-                    }
-                },
-                "root-removed",
-            ),
+            ("it deletes all root modules", remove_root_modules, "root-removed"),
             (
                 "it deletes all root modules, and changes the policy",
                 |gate| {
-                    for directory in ["live", "other", "backed", "modules", "examples", "units"] {
-                        fs::remove_dir_all(gate.project().join(directory)).unwrap();
-                    }
+                    remove_root_modules(gate);
                     gate.remove("provlock.toml");
                 },
                 "policy-changed",

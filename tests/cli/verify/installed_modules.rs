@@ -1,5 +1,7 @@
 //! Modules that are installed or in the cache, compared with the lock file.
 
+use std::path::Path;
+
 use super::modules::Project;
 use super::{NOTHING, found};
 use crate::modules::push_tag;
@@ -60,6 +62,19 @@ help: install what is locked with provlock get
     survived("an installed module that differs from the locked one", attempts.len() + 1);
 }
 
+/// Replaces the commit that is locked: its name leads to other files.
+fn forge_commit(project: &Project, network: &Path) {
+    let commit = project.environment.git(network, ["rev-parse", "HEAD"]);
+    project.environment.git(network, ["commit", "--quiet", "--all", "--message=evil"]);
+    let forged = project.environment.git(network, ["rev-parse", "HEAD"]);
+    let object = |id: &str| network.join(".git/objects").join(&id[..2]).join(id[2..].trim());
+    let content = std::fs::read(object(&forged)).unwrap();
+    let _ = std::fs::remove_dir_all(network.join(".git/objects/pack"));
+    std::fs::create_dir_all(object(&commit).parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(object(&commit));
+    std::fs::write(object(&commit), content).unwrap();
+}
+
 #[test]
 fn the_git_directory_of_an_installed_module_is_not_trusted() {
     let project = Project::new();
@@ -100,18 +115,7 @@ fn the_git_directory_of_an_installed_module_is_not_trusted() {
             git(&["config", "filter.x.clean", &program.display().to_string()]);
             std::fs::write(network.join(".git/info/attributes"), "* filter=x\n").unwrap();
         },
-        &|| {
-            // The commit that is locked, in a repository where its name leads to other files.
-            let commit = project.environment.git(&network, ["rev-parse", "HEAD"]);
-            git(&["commit", "--quiet", "--all", "--message=evil"]);
-            let forged = project.environment.git(&network, ["rev-parse", "HEAD"]);
-            let object = |id: &str| network.join(".git/objects").join(&id[..2]).join(id[2..].trim());
-            let content = std::fs::read(object(&forged)).unwrap();
-            let _ = std::fs::remove_dir_all(network.join(".git/objects/pack"));
-            std::fs::create_dir_all(object(&commit).parent().unwrap()).unwrap();
-            let _ = std::fs::remove_file(object(&commit));
-            std::fs::write(object(&commit), content).unwrap();
-        },
+        &|| forge_commit(&project, &network),
     ];
     for (number, attempt) in attempts.iter().enumerate() {
         clone();

@@ -49,7 +49,7 @@ fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
 }
 
 #[test]
-fn a_unit_of_a_new_publisher_is_found() {
+fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
     all_are_errors(
         "a pull request lets Terragrunt run the module of a new publisher",
         units,
@@ -82,13 +82,6 @@ fn a_unit_of_a_new_publisher_is_found() {
                 |gate| unit(gate, "units/plain", "\"tfr:///evil/vpc/aws?version=1.0.0\""),
                 "module-source-added",
             ),
-            ("the shared file", |gate| replace(gate, "common.hcl", "acme", "evil"), "module-source-added"),
-            ("the included file", |gate| replace(gate, "env/net.hcl", "acme", "evil"), "module-source-added"),
-            (
-                "the file of a unit above",
-                |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
-                "module-source-added",
-            ),
             (
                 "a host in two parts",
                 |gate| {
@@ -98,6 +91,16 @@ fn a_unit_of_a_new_publisher_is_found() {
                 },
                 "module-source-added",
             ),
+        ],
+    );
+}
+
+#[test]
+fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
+    all_are_errors(
+        "a pull request lets Terragrunt run the module of a new publisher",
+        units,
+        &[
             (
                 "a new unit",
                 |gate| {
@@ -115,6 +118,23 @@ fn a_unit_of_a_new_publisher_is_found() {
                         gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file);
                     }
                 },
+                "module-source-added",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
+    all_are_errors(
+        "a pull request lets Terragrunt run the module of a new publisher",
+        units,
+        &[
+            ("the shared file", |gate| replace(gate, "common.hcl", "acme", "evil"), "module-source-added"),
+            ("the included file", |gate| replace(gate, "env/net.hcl", "acme", "evil"), "module-source-added"),
+            (
+                "the file of a unit above",
+                |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
                 "module-source-added",
             ),
             (

@@ -73,19 +73,22 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
     );
 }
 
+/// Root modules that call a module of the repository and a module that cannot be read, and a unit.
+fn calls_and_units(gate: &Gate) {
+    gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+    gate.write("known/.terraform.lock.hcl", lock_file(&[]));
+    gate.write("modules/m/main.tf", "");
+    gate.write("caller/main.tf", format!("{BACKEND}{}", call("\"../modules/m\"")));
+    gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
+    gate.root("unit", NULL, &[H1, ZH]);
+    gate.write("unit/terragrunt.hcl", UNIT);
+}
+
 #[test]
-fn requirements_made_unknown_are_an_error() {
+fn requirements_made_unknown_by_a_source_are_an_error() {
     all_are_errors(
         "a pull request makes requirements unknown",
-        |gate| {
-            gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
-            gate.write("known/.terraform.lock.hcl", lock_file(&[]));
-            gate.write("modules/m/main.tf", "");
-            gate.write("caller/main.tf", format!("{BACKEND}{}", call("\"../modules/m\"")));
-            gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
-            gate.root("unit", NULL, &[H1, ZH]);
-            gate.write("unit/terragrunt.hcl", UNIT);
-        },
+        calls_and_units,
         &[
             ("s3", |gate| gate.write("live/m.tf", call("\"s3::https://s3.amazonaws.com/b/m.zip\"")), "made-unknown"),
             (
@@ -119,6 +122,16 @@ fn requirements_made_unknown_are_an_error() {
                 },
                 "made-unknown",
             ),
+        ],
+    );
+}
+
+#[test]
+fn requirements_made_unknown_by_missing_files_are_an_error() {
+    all_are_errors(
+        "a pull request makes requirements unknown",
+        calls_and_units,
+        &[
             (
                 "a module becomes a submodule that is not checked out",
                 |gate| {
@@ -138,6 +151,26 @@ fn requirements_made_unknown_are_an_error() {
                 },
                 "made-unknown",
             ),
+            ("an entry has hashes that nobody compares", |gate| gate.root("live", NULL, &["h2:abc"]), "no-hashes"),
+            #[cfg(unix)]
+            (
+                "init takes a tracked directory for its own",
+                |gate| {
+                    gate.write("data/modules/modules.json", "{\"Modules\":[]}");
+                    gate.link("../data", "live/.terraform");
+                },
+                "tracked-data-directory",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn requirements_made_unknown_by_a_unit_are_an_error() {
+    all_are_errors(
+        "a pull request makes requirements unknown",
+        calls_and_units,
+        &[
             (
                 "a unit runs a command",
                 |gate| {
@@ -152,16 +185,6 @@ fn requirements_made_unknown_are_an_error() {
                     gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
                 },
                 "made-unknown",
-            ),
-            ("an entry has hashes that nobody compares", |gate| gate.root("live", NULL, &["h2:abc"]), "no-hashes"),
-            #[cfg(unix)]
-            (
-                "init takes a tracked directory for its own",
-                |gate| {
-                    gate.write("data/modules/modules.json", "{\"Modules\":[]}");
-                    gate.link("../data", "live/.terraform");
-                },
-                "tracked-data-directory",
             ),
         ],
     );

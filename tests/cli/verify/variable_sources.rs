@@ -85,7 +85,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
 }
 
 #[test]
-fn a_source_that_depends_on_a_value_of_the_run_elsewhere_is_an_error() {
+fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
     all_are_errors(
         "a pull request makes a module's source depend on a variable, the workspace or a file",
         pinned,
@@ -122,6 +122,16 @@ fn a_source_that_depends_on_a_value_of_the_run_elsewhere_is_an_error() {
                 },
                 "made-unknown",
             ),
+        ],
+    );
+}
+
+#[test]
+fn a_path_or_version_that_depends_on_a_value_of_the_run_is_an_error() {
+    all_are_errors(
+        "a pull request makes a module's source depend on a variable, the workspace or a file",
+        pinned,
+        &[
             (
                 "in JSON",
                 |gate| {
@@ -161,23 +171,22 @@ fn a_source_that_depends_on_a_value_of_the_run_elsewhere_is_an_error() {
 }
 
 /// Root modules of the base may have such sources. The change alters the value, and not the line of the source.
+/// Root modules whose source is computed from a variable, a local, lines of a condition, and an argument.
+fn computed(gate: &Gate) {
+    pinned(gate);
+    let text = |source: &str| source.replace("GOOD", GOOD);
+    gate.write("var/net.tf", text("variable \"source\" {\n  default = \"GOOD\"\n}\n") + &call("var.source"));
+    gate.write("local/net.tf", text("locals {\n  source = \"GOOD\"\n}\n") + &call("local.source"));
+    gate.write("lines/net.tf", format!("{ENVIRONMENT}{}", call("(var.env == \"dev\" ?\n  \"GOOD\" :\n  \"GOOD\")")));
+    gate.write("argument/net.tf", text("module \"m\" {\n  source  = \"./m\"\n  address = \"GOOD\"\n}\n"));
+    gate.write("argument/m/main.tf", format!("variable \"address\" {{}}\n{}", call("var.address")));
+}
+
 #[test]
 fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
-    let base: fn(&Gate) = |gate| {
-        pinned(gate);
-        let text = |source: &str| source.replace("GOOD", GOOD);
-        gate.write("var/net.tf", text("variable \"source\" {\n  default = \"GOOD\"\n}\n") + &call("var.source"));
-        gate.write("local/net.tf", text("locals {\n  source = \"GOOD\"\n}\n") + &call("local.source"));
-        gate.write(
-            "lines/net.tf",
-            format!("{ENVIRONMENT}{}", call("(var.env == \"dev\" ?\n  \"GOOD\" :\n  \"GOOD\")")),
-        );
-        gate.write("argument/net.tf", text("module \"m\" {\n  source  = \"./m\"\n  address = \"GOOD\"\n}\n"));
-        gate.write("argument/m/main.tf", format!("variable \"address\" {{}}\n{}", call("var.address")));
-    };
     all_are_errors(
         "a pull request alters what a module's source is computed from",
-        base,
+        computed,
         &[
             (
                 "the default of a variable",
