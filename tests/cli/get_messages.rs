@@ -69,18 +69,13 @@ Installed 2 modules: network, site
 exit code: 0
 ----- stdout -----
 warning[lock-file-syntax]: unknown attribute signers is ignored: an entry has source, version, constraints, package and hashes
- --> .modules.lock.hcl:6:3
-  |
-6 |   signers = ["a", { b = 1 }] # ours
-  |   ^^^^^^^
-  |
-help: a newer provlock may have written it; correct or remove it if it is a mistake
-
-warning[lock-file-syntax]: unknown attribute signers is ignored: an entry has source, version, constraints, package and hashes
-  --> .modules.lock.hcl:15:3
+  --> .modules.lock.hcl:6:3
    |
-15 |   signers = ["a", { b = 1 }] # ours
+ 6 |   signers = ["a", { b = 1 }] # ours
    |   ^^^^^^^
+...
+15 |   signers = ["a", { b = 1 }] # ours
+   |   -------
    |
 help: a newer provlock may have written it; correct or remove it if it is a mistake
 
@@ -94,7 +89,7 @@ help: a newer provlock may have written it; correct or remove it if it is a mist
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
-3 warnings in .modules.lock.hcl
+2 warnings in .modules.lock.hcl
 "#]]);
 
     // A file that is written again keeps the text, byte for byte.

@@ -15,7 +15,8 @@ impl VerifiedRoot {
     }
 
     /// Applies the overrides of the caller and of the settings to all findings of a root module, which is one of
-    /// `one_of`. Merges findings that differ only in their providers, and removes findings that follow from others.
+    /// `one_of`. Merges findings that differ only in their positions and providers, and removes findings that follow
+    /// from others.
     pub(super) fn apply_overrides(&mut self, caller: &Levels, one_of: usize) {
         let not_shared = take(&mut self.not_shared).into_iter();
         self.not_shared = not_shared.filter_map(|finding| self.reported(finding, caller)).collect();
@@ -23,7 +24,7 @@ impl VerifiedRoot {
         let findings = findings.filter_map(|finding| self.reported(finding, caller)).collect();
         let mut merged = Collector::for_one_of(one_of);
         for finding in without_consequences(findings) {
-            if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
+            merged.merge(finding);
         }
         self.findings.extend(merged.into_diagnostics());
     }
