@@ -122,6 +122,14 @@ impl Version {
     }
 }
 
+impl Version {
+    /// Parses a version in a list of a registry or a mirror, in which `2.0` and `02.0.0` are 2.0.0; `None` for a text
+    /// that OpenTofu and Terraform skip.
+    pub(crate) fn parse_listed(text: &str) -> Option<Self> {
+        Self::parse_partial(text).ok().map(|(version, _)| version)
+    }
+}
+
 fn split_suffix(text: &str, separator: char) -> (&str, &str) {
     text.split_once(separator).unwrap_or((text, ""))
 }

@@ -144,6 +144,57 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
     assert_eq!(environment.lock_file(), lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]));
 }
 
+/// OpenTofu and Terraform follow links to packages, but not to the directories above them.
+#[cfg(unix)]
+#[test]
+fn links_to_directories_of_a_filesystem_mirror_are_not_followed() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let packed = format!("registry.opentofu.org/hashicorp/null/{}", package.filename);
+    for link in ["registry.opentofu.org", "registry.opentofu.org/hashicorp", "registry.opentofu.org/hashicorp/null"] {
+        let environment = TestEnvironment::new();
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        environment.write(format!("mirror/{packed}"), &*package.archive);
+        let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
+        let (directory, elsewhere) = (environment.project().join("mirror").join(link), environment.root().join("real"));
+        std::fs::rename(&directory, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
+        lock().assert_code(2).assert_stderr_has("error[provider-not-found]: the mirror mirror has no package");
+        assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{link}");
+        std::fs::remove_file(&directory).unwrap();
+        std::fs::rename(&elsewhere, &directory).unwrap();
+        lock().assert_code(0);
+    }
+}
+
+/// In a list, `2.0` and `02.0.0` are 2.0.0, as for Terraform.
+#[test]
+fn versions_in_lists_may_have_fewer_numbers_or_leading_zeros() {
+    let registry = Registry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        registry.publish("hashicorp/null", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let package = registry.publish("hashicorp/random", "3.0.0").platforms(["linux_amd64"]).done();
+    let archive = &package.packages["linux_amd64"].archive;
+    for written in ["2.0", "02.0.0", "2"] {
+        let versions = format!(r#"{{"versions":[{{"version":"{written}"}},{{"version":"1.0.0"}},{{"version":"x"}}]}}"#);
+        registry.serve("/v1/providers/hashicorp/null/versions", versions);
+        let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
+        environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
+        assert!(environment.lock_file().contains("version = \"2.0.0\""), "{written}");
+
+        let of_mirror = TestEnvironment::new();
+        of_mirror.write("main.tf", requires("hashicorp/random", ""));
+        let folder = "mirror/registry.opentofu.org/hashicorp/random";
+        of_mirror.write(format!("{folder}/terraform-provider-random_{written}_linux_amd64.zip"), &**archive);
+        of_mirror.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]).assert_code(0);
+        assert!(of_mirror.lock_file().contains("version = \"2.0.0\""), "{written}");
+    }
+}
+
 /// A mirror knows the hashes of its own packages, but not what the registry publishes for other platforms.
 #[test]
 fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {

@@ -111,7 +111,8 @@ impl FilesystemMirror {
         self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
     }
 
-    /// Every package of a provider, unpacked packages first. Entries of other layouts are skipped.
+    /// Every package of a provider, unpacked packages first. Entries of other layouts are skipped, and so are links to
+    /// the directories above packages, which OpenTofu and Terraform do not follow.
     fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
         if let Err(error) = self.directory.metadata()
             && error.kind() == ErrorKind::NotFound
@@ -122,6 +123,9 @@ impl FilesystemMirror {
             return Err(Diagnostic::error(Code::ProviderNotFound, message).into());
         }
         let directory = self.provider_directory(address);
+        if directory.ancestors().take(3).any(Path::is_symlink) {
+            return Ok(Vec::new());
+        }
         let mut packages = Vec::new();
         for (name, path) in entries(&directory)? {
             if let Some((version, platform)) = packed_name(&name, &address.name) {
@@ -129,7 +133,7 @@ impl FilesystemMirror {
                 if path.is_file() {
                     packages.push(LocalPackage { version, platform, path, packed: true });
                 }
-            } else if let (Ok(version), true) = (name.parse::<Version>(), path.is_dir()) {
+            } else if let (Some(version), true) = (Version::parse_listed(&name), path.is_dir() && !path.is_symlink()) {
                 let platforms = entries(&path)?.into_iter().filter(|(_, path)| path.is_dir());
                 packages.extend(platforms.filter_map(|(name, path)| {
                     let platform = name.parse().ok()?;
@@ -152,7 +156,7 @@ impl LocalPackage {
 pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
     let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
     let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
-    Some((version.parse().ok()?, platform.parse().ok()?))
+    Some((Version::parse_listed(version)?, platform.parse().ok()?))
 }
 
 /// The entries of a directory with their names; none if it does not exist.

@@ -101,7 +101,7 @@ impl NetworkMirror {
         let url = self.url(address, "index.json")?;
         let convert = |index: Index| {
             let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
-            versions.filter_map(|text| text.parse::<Version>().ok()).collect::<AvailableVersions>().weighed()
+            versions.filter_map(|text| Version::parse_listed(&text)).collect::<AvailableVersions>().weighed()
         };
         match self.downloader.client.get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, convert) {
             Ok((_, versions)) => Ok(versions),

@@ -225,7 +225,7 @@ impl VersionList {
     /// Unreadable versions are skipped, as if the registry had not listed them.
     fn available(self) -> AvailableVersions {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
-            let version = version.parse::<Version>().ok()?;
+            let version = Version::parse_listed(&version)?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
             Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
