@@ -56,6 +56,11 @@ impl Format {
         name.match_indices('.').find_map(|(index, _)| Self::named(&name[index + 1..], dialect))
     }
 
+    /// Whether a path or the value of `archive=` names a single compressed file, which is no package.
+    pub(super) fn is_single_file(name: &str) -> bool {
+        matches!(name.rsplit('.').next(), Some("gz" | "bz2" | "xz"))
+    }
+
     /// Returns the format of an archive that begins with these bytes.
     pub(super) fn of_content(start: &[u8]) -> Option<Self> {
         let signatures: [(&[u8], Self); 5] = [

@@ -8,40 +8,46 @@ use url::Url;
 use super::archive::Format;
 use super::checksum::{Checksum, ExpectedDigest};
 use super::fetch_error::{FetchError, Fetched};
+use super::source::parameters;
 use crate::provider::Dialect;
-use crate::system::SafeUrl;
+use crate::system::{SafeUrl, percent_decoded};
 
 /// The format and the checksum of an archive.
 pub(super) struct ArchiveParameters {
     /// From `archive=`, or else from the name of the file; `None` if the package is not an archive.
     pub(super) format: Option<Format>,
     checksum: Option<Checksum>,
-    /// Name of the file in lists of checksums.
-    file_name: String,
+    /// Path of the archive, which lists of checksums contain in several forms.
+    path: String,
 }
 
 impl ArchiveParameters {
     /// Reads the parameters of a URL.
     ///
     /// # Errors
-    /// The checksum is malformed, or the package has one and is not an archive.
+    /// The checksum is malformed, the package has one and is not an archive, or it is a single compressed file.
     pub(super) fn of(url: &Url, dialect: Dialect) -> Fetched<Self> {
+        let query = parameters(url.query().unwrap_or_default());
         let parameter = |wanted: &str| {
-            let value = url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
+            let value = query.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
             value.filter(|value| !value.is_empty())
         };
-        let format = match parameter("archive") {
-            None => Format::of_path(url.path(), dialect),
-            Some(name) => Format::named(&name, dialect),
+        let path = percent_decoded(url.path());
+        let archive = parameter("archive");
+        let format = match archive {
+            None => Format::of_path(&path, dialect),
+            Some(name) => Format::named(name, dialect),
         };
-        let checksum = parameter("checksum").map(|text| Checksum::parse(&text)).transpose();
+        if format.is_none() && Format::is_single_file(archive.unwrap_or(&path)) {
+            let error = FetchError::package("its address names a single compressed file, not an archive");
+            return Err(error.help("use an archive: .zip, .tar.gz, .tar.bz2 or .tar.xz"));
+        }
+        let checksum = parameter("checksum").map(|text| Checksum::parse(text)).transpose();
         let checksum = checksum.map_err(FetchError::package)?;
         if checksum.is_some() && format.is_none() {
             return Err(FetchError::package("it has a checksum, which only an archive can have"));
         }
-        let file_name =
-            url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default().to_owned();
-        Ok(Self { format, checksum, file_name })
+        Ok(Self { format, checksum, path })
     }
 
     /// Compares an archive with its checksum, if it has one. `list` reads a list of checksums.
@@ -54,9 +60,11 @@ impl ArchiveParameters {
             Some(Checksum::Digest(expected)) => expected.clone(),
             Some(Checksum::Listed(url)) => {
                 let text = list(url.clone())?;
-                let found = ExpectedDigest::find(&String::from_utf8_lossy(&text), &self.file_name);
+                let list_path = percent_decoded(url.path());
+                let found = ExpectedDigest::find(&String::from_utf8_lossy(&text), &list_path, &self.path);
+                let name = self.path.rsplit('/').next().unwrap_or_default();
                 found.ok_or_else(|| {
-                    FetchError::package(format!("{} lists no checksum for {}", SafeUrl::from(url), self.file_name))
+                    FetchError::package(format!("{} lists no checksum for {name}", SafeUrl::from(url)))
                 })?
             }
         };
@@ -78,6 +86,7 @@ mod tests {
             ("https://h.test/m.zip?archive=false&y=1", None),
             ("https://h.test/m.zip?archive=tgz", Some(Format::TarGzip)),
             ("https://h.test/m-1.0.0.zip", Some(Format::Zip)),
+            ("https://h.test/m%2Ezip", Some(Format::Zip)),
             ("https://h.test/m.tbz2", None),
             ("https://h.test/m.tar", None),
             (&format!("https://h.test/m.zip?checksum={sum}"), Some(Format::Zip)),

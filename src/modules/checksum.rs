@@ -27,6 +27,9 @@ pub(super) struct ExpectedDigest {
     digits: String,
 }
 
+/// Algorithms, and numbers of hexadecimal digits.
+const ALGORITHMS: [(&str, usize); 4] = [("md5", 32), ("sha1", 40), ("sha256", 64), ("sha512", 128)];
+
 impl Checksum {
     /// Parses `[md5|sha1|sha256|sha512:]HEX` or `file:URL`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
@@ -47,28 +50,45 @@ impl ExpectedDigest {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (name, digits) = text.split_once(':').map_or((None, text), |(name, digits)| (Some(name), digits));
-        let algorithm = match digits.len() {
-            32 => "md5",
-            40 => "sha1",
-            64 => "sha256",
-            128 => "sha512",
-            _ => return None,
-        };
-        let fits = name.is_none_or(|name| name == algorithm) && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        fits.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
+        match text.split_once(':') {
+            Some((kind, digits)) => {
+                Self::of_kind(kind, digits).filter(|digest| Self::of_length(digits).as_ref() == Some(digest))
+            }
+            None => Self::of_length(text),
+        }
+    }
+
+    /// A digest whose length tells the algorithm.
+    fn of_length(digits: &str) -> Option<Self> {
+        let (algorithm, _) = ALGORITHMS.into_iter().find(|(_, length)| *length == digits.len())?;
+        Self::of_kind(algorithm, digits)
+    }
+
+    /// A digest by the name of the algorithm. If its length is another one, no archive has it.
+    fn of_kind(kind: &str, digits: &str) -> Option<Self> {
+        let (algorithm, _) = ALGORITHMS.into_iter().find(|(name, _)| kind.eq_ignore_ascii_case(name))?;
+        let is_hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hexadecimal.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
     }
 
     /// Finds the digest of a file in a list of checksums: lines such as `HEX  NAME`, `SHA256 (NAME) = HEX`, or `HEX`
-    /// alone.
-    pub(super) fn find(list: &str, name: &str) -> Option<Self> {
-        let is_named = |path: &str| path.trim_start_matches('*').rsplit('/').next() == Some(name);
-        list.lines().map(str::trim).find_map(|line| {
-            let (digits, file) = match line.split_once(") = ") {
-                Some((start, digits)) => (digits, start.split_once(" (")?.1),
-                None => line.split_once(char::is_whitespace).unwrap_or((line, name)),
-            };
-            is_named(file.trim_start()).then(|| Self::parse(digits)).flatten()
+    /// alone. A name is that of the file, or its path, also from the directory of the list.
+    pub(super) fn find(list: &str, list_path: &str, path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let directory = list_path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let from_list = relative(directory, path);
+        let names = [name, &format!("*{name}"), &format!("?{name}"), path, &from_list, &format!("./{from_list}")];
+        list.lines().find_map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            match words[..] {
+                [kind, file, _, digits] => {
+                    let file = file.strip_prefix('(')?.strip_suffix(')')?;
+                    names.contains(&file).then(|| Self::of_kind(kind, digits)).flatten()
+                }
+                [digits, file] => names.contains(&file).then(|| Self::of_length(digits)).flatten(),
+                [digits, ..] => Self::of_length(digits),
+                [] => None,
+            }
         })
     }
 
@@ -86,6 +106,14 @@ impl ExpectedDigest {
             Err(error) => Err(format!("its checksum cannot be computed: {error}")),
         }
     }
+}
+
+/// Returns a path relative to a directory; both are absolute.
+fn relative(directory: &str, path: &str) -> String {
+    let (from, to): (Vec<_>, Vec<_>) = (directory.split('/').collect(), path.split('/').collect());
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = from[common..].iter().map(|_| "..");
+    up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join("/")
 }
 
 /// Returns the digest of a whole file in hexadecimal digits. Its position is at its start afterwards.
@@ -134,15 +162,32 @@ mod tests {
     #[test]
     fn a_list_of_checksums_names_the_file() {
         let other = "0".repeat(64);
+        let find = |list: &str| ExpectedDigest::find(list, "/v1/sums", "/v1/dist/m.zip");
         for list in [
             EMPTY.to_owned(),
             format!("# sums\n{other}  other.zip\n{EMPTY}  m.zip\n"),
-            format!("{EMPTY} *./dist/m.zip"),
-            format!("SHA256 (other.zip) = {other}\nSHA256 (m.zip) = {EMPTY}\n"),
+            format!("{EMPTY} *m.zip"),
+            format!("{EMPTY} ?m.zip"),
+            format!("{other}  x/m.zip\n{EMPTY}  dist/m.zip"),
+            format!("{EMPTY} ./dist/m.zip"),
+            format!("{EMPTY} /v1/dist/m.zip"),
+            format!("{EMPTY} m.zip today"),
+            format!("SHA256 (other.zip) = {other}\nsha256 (m.zip) = {EMPTY}\n"),
         ] {
-            assert_eq!(ExpectedDigest::find(&list, "m.zip"), ExpectedDigest::parse(EMPTY), "{list}");
+            assert_eq!(find(&list), ExpectedDigest::parse(EMPTY), "{list}");
         }
-        assert_eq!(ExpectedDigest::find(&format!("{EMPTY}  other.zip"), "m.zip"), None);
+        for list in
+            ["  other.zip", "  x/m.zip", "  ../m.zip", "  *dist/m.zip", "  **m.zip", "  https://h.test/v1/dist/m.zip"]
+        {
+            assert_eq!(find(&format!("{EMPTY}{list}")), None, "{list}");
+        }
+        assert_eq!(find(&format!("FOO (m.zip) = {EMPTY}")), None);
+        let wrong = find(&format!("SHA1 (m.zip) = {EMPTY}\n{EMPTY}  m.zip")).unwrap();
+        assert!(wrong.check(&mut tempfile::tempfile().unwrap()).unwrap_err().starts_with("its sha1 checksum is da39"));
+        assert_eq!(find(&format!("SHA256 (x/m.zip) = {EMPTY}")), None);
+        assert_eq!(find(&format!("sha256:{EMPTY}  m.zip")), None);
+        let above = ExpectedDigest::find(&format!("{EMPTY}  ../m.zip"), "/v1/lists/sums", "/v1/m.zip");
+        assert_eq!(above, ExpectedDigest::parse(EMPTY));
         assert!(Checksum::parse("file:./sums").is_err() && Checksum::parse("file:file:///etc/passwd").is_err());
     }
 }

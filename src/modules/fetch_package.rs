@@ -20,7 +20,7 @@ use super::limits::MOST_BYTES;
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::registry::PackageLocation;
-use super::source::{Getter, RegistryModule, RemoteSource, with_directory};
+use super::source::{Getter, RegistryModule, RemoteSource, request_url, with_directory};
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::net::RequestCredentials;
@@ -170,8 +170,12 @@ impl ModuleFetcher {
     }
 
     fn fetch_git(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
-        let Wanted { source, is_recorded, .. } = wanted;
+        let Wanted { clients, source, is_recorded, .. } = wanted;
         let address = GitAddress::parse(source.url())?;
+        if ArchiveParameters::of(&request_url(source.url())?, clients.dialect)?.format.is_some() {
+            let error = FetchError::address("its address names an archive in a git repository, which is not supported");
+            return Err(error.help("write the address of the repository, or of an archive without git::"));
+        }
         let directory = new_directory(scratch, "package")?;
         let fetched = self.git(&scratch.join("git")).fetch(&address, &directory)?;
         let (recorded, omitted) = match fetched.commit {
@@ -240,8 +244,7 @@ impl ModuleFetcher {
 
     fn fetch_oci(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
         let source = wanted.source;
-        let url = Url::parse(source.url());
-        let url = url.map_err(|error| FetchError::address(format!("its URL cannot be read: {error}")))?;
+        let url = request_url(source.url())?;
         let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
         if wanted.is_recorded && !package.is_immutable() {
             let why =

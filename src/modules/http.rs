@@ -1,17 +1,19 @@
 //! Packages on web servers: archives, and pages with the location of a package (`get_http.go` of go-getter;
 //! <https://opentofu.org/docs/language/modules/sources/#http-urls>).
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Seek as _};
 use std::path::Path;
 
+use quick_xml::escape::unescape;
 use url::Url;
 
 use super::archive::Format;
 use super::archive_parameters::ArchiveParameters;
 use super::fetch_error::{FetchError, Fetched};
 use super::limits::MOST_BYTES;
-use super::source::RemoteSource;
+use super::source::{self, RemoteSource, request_query, request_url};
 use crate::cli_config::Netrc;
 use crate::net::{Client, Purpose, RequestCredentials, read_whole};
 use crate::provider::Dialect;
@@ -39,12 +41,14 @@ pub(super) enum HttpPackage {
 
 impl HttpAddress {
     pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Fetched<Self> {
-        let url = Url::parse(text);
-        let mut url = url.map_err(|error| FetchError::package(format!("its URL cannot be read: {error}")))?;
+        let mut url = request_url(text)?;
         let parameters = ArchiveParameters::of(&url, dialect)?;
-        let is_for_server = |part: &&str| !matches!(part.split('=').next(), Some("archive" | "checksum"));
-        let query = url.query().map(|query| query.split('&').filter(is_for_server).collect::<Vec<_>>().join("&"));
-        url.set_query(query.as_deref().filter(|query| !query.is_empty()));
+        let is_for_server = |(name, value): &(String, String)| match name.as_str() {
+            "archive" => value.is_empty(),
+            name => name != "checksum",
+        };
+        let query = source::parameters(url.query().unwrap_or_default()).into_iter().filter(is_for_server).collect();
+        url.set_query(request_query(query).as_deref());
         let login = login(&mut url, netrc);
         Ok(Self { url, login, parameters })
     }
@@ -63,7 +67,9 @@ impl HttpAddress {
     /// Requests the location of the package, which is in a header or in a `meta` element of the page.
     fn location(&self, client: &Client, credentials: RequestCredentials<'_>) -> Fetched<RemoteSource> {
         let mut url = self.url.clone();
-        url.query_pairs_mut().append_pair("terraform-get", "1");
+        let mut query = source::parameters(url.query().unwrap_or_default());
+        query.push(("terraform-get".to_owned(), "1".to_owned()));
+        url.set_query(request_query(query).as_deref());
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
             let header = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
             match header.filter(|text| !text.is_empty()) {
@@ -165,8 +171,7 @@ fn attribute(attributes: &str, wanted: &str) -> Option<String> {
         let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let (value, following) = after[1..].split_once(quote)?;
         if name.trim().eq_ignore_ascii_case(wanted) {
-            let entities = [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-            return Some(entities.iter().fold(value.to_owned(), |text, (entity, c)| text.replace(entity, c)));
+            return Some(unescape(value).map_or_else(|_| value.to_owned(), Cow::into_owned));
         }
         rest = following;
     }
@@ -185,6 +190,10 @@ mod tests {
             (format!("<HTML><HEAD><title>a > b</title><!-- </head> -->{meta}"), &found),
             (
                 r"<head><META content='https://h.test/m.zip?a=1&amp;b=2' NAME = 'terraform-get'/></head>".to_owned(),
+                &found,
+            ),
+            (
+                r#"<head><meta name="terraform-get" content="https:&#x2F;&#47;h.test/m.zip?a=1&amp;b=2">"#.to_owned(),
                 &found,
             ),
             (format!("<head></head><body>{meta}</body>"), &None),

@@ -208,17 +208,22 @@ pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints:
     })
 }
 
-/// Returns the newest version that meets the constraints.
+/// Returns the newest version that meets the constraints; of several that differ in build metadata, the first one.
 pub(crate) fn newest<'a>(
     versions: impl Iterator<Item = &'a Version>,
     constraints: &ConstraintList,
 ) -> Option<&'a Version> {
-    versions.filter(|version| allows(constraints, version)).max()
+    let newer = |best: &'a Version, next: &'a Version| if next.cmp_precedence(best).is_gt() { next } else { best };
+    versions.filter(|version| allows(constraints, version)).reduce(newer)
 }
 
 /// Whether a version of a module meets constraints (OpenTofu's `internal/initwd/module_install.go`). A prerelease meets
-/// them only if they consist of one term, which is exactly this version.
+/// them only if they consist of one term, which is exactly this version, and no version meets `~>` with a prerelease
+/// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
 pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
+    if constraints.terms().iter().any(|term| term.is_pessimistic() && term.boundary.is_prerelease()) {
+        return false;
+    }
     // Build metadata is ignored when versions of modules are compared.
     constraints.allows(&version.without_metadata()) && (!version.is_prerelease() || pinned(constraints).is_some())
 }
@@ -231,8 +236,35 @@ pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
     }
 }
 
-/// Parses a version in a registry's list: one to three numbers, with or without a `v`.
+/// Parses a version in a registry's list: one to three numbers of at most 63 bits, with or without a `v`.
 fn version(text: &str) -> Option<Version> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
-    Version::parse_partial(numbers).ok().map(|(version, _)| version)
+    let version = Version::parse_listed(numbers)?;
+    [version.major, version.minor, version.patch].iter().all(|number| i64::try_from(*number).is_ok()).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Terraform 1.15.5 selects from a registry with these versions.
+    #[test]
+    fn the_version_is_the_one_that_terraform_selects() {
+        for (listed, constraints, selected) in [
+            (&["1.0.0+a", "1.0.0+b"][..], "", Some("1.0.0+a")),
+            (&["1.0.0+b", "1.0.0+a"], "1.0.0", Some("1.0.0+b")),
+            (&["1.0.0", "1.0.0+a"], "~> 1.0", Some("1.0.0")),
+            (&["9223372036854775808.0.0", "0.0.1"], "", Some("0.0.1")),
+            (&["9223372036854775807.0.0", "0.0.1"], "", Some("9223372036854775807.0.0")),
+            (&["1.1.0-b", "1.1.5"], "~> 1.1.0-b", None),
+            (&["2.0.0-beta", "2.0.0"], "~> 2.0.0-beta", None),
+            (&["1.1.0-b", "1.1.5"], ">= 1.1.0-b", Some("1.1.5")),
+            (&["1.1.0-b", "1.1.5"], "1.1.0-b", Some("1.1.0-b")),
+        ] {
+            let versions: Vec<_> = listed.iter().filter_map(|text| version(text)).collect();
+            let constraints = ConstraintList::parse_for_module(constraints).unwrap();
+            let found = newest(versions.iter(), &constraints).map(ToString::to_string);
+            assert_eq!(found.as_deref(), selected, "{listed:?} {constraints}");
+        }
+    }
 }

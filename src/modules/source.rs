@@ -4,17 +4,20 @@
 //! `internal/getmodules/getter.go`. Terraform differs only in the default host.
 
 mod getter;
+mod request_url;
 
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, PathBuf};
 
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::local::is_local;
 use crate::hcl::evaluate::functions::clean_path;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 pub use getter::Getter;
+use request_url::{has_valid_escapes, split_query};
+pub(super) use request_url::{parameters, request_query, request_url};
 
 /// Hosts whose repositories have a short form, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
@@ -150,7 +153,7 @@ impl RemoteSource {
     pub(crate) fn without_credentials(&self) -> Self {
         let package = without_parameters(&self.package, &["sshkey"]);
         let Some((start, rest)) = package.split_once("://") else { return Self { package, ..self.clone() } };
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()));
         let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
         let user = login.split(':').next().filter(|user| start.ends_with("ssh") && !user.is_empty());
         let user = user.map(|user| format!("{user}@")).unwrap_or_default();
@@ -186,7 +189,8 @@ impl RemoteSource {
     pub(crate) fn parse_full(text: &str) -> Option<Self> {
         let (package, directory) = split_directory(text);
         let source = Self { package, directory };
-        (is_url(source.url()) && !source.directory.starts_with("../")).then_some(source)
+        let can_be_requested = is_url(source.url()) && request_url(source.url()).is_ok();
+        (can_be_requested && !source.directory.starts_with("../")).then_some(source)
     }
 
     /// Whether the package is on this machine. Only the user's own configuration may specify such a package.
@@ -198,8 +202,8 @@ impl RemoteSource {
     /// Whether provlock can fetch the package.
     pub(crate) fn can_be_fetched(&self, dialect: Dialect) -> bool {
         match self.getter() {
-            Getter::Git | Getter::Http | Getter::File => true,
-            Getter::Oci => dialect == Dialect::Tofu,
+            Getter::Git | Getter::Http | Getter::File => request_url(self.url()).is_ok(),
+            Getter::Oci => dialect == Dialect::Tofu && request_url(self.url()).is_ok(),
             Getter::Unsupported | Getter::Unknown => false,
         }
     }
@@ -234,11 +238,6 @@ impl RemoteSource {
             (scheme, &self.package)
         })
     }
-}
-
-/// Splits an address before its query: `https://h.test/a` and `?ref=v1`.
-fn split_query(address: &str) -> (&str, &str) {
-    address.split_at(address.find('?').unwrap_or(address.len()))
 }
 
 /// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first `//` that is neither in
@@ -351,10 +350,7 @@ fn scp(address: &str) -> Option<String> {
     }
     let (path, query) = split_query(path);
     let mut url = format!("ssh://git@{host}/{}", escape_path(path.trim_start_matches('/')));
-    if let Some(query) = query.strip_prefix('?') {
-        let mut parameters: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-        parameters.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    if let Some(query) = query.strip_prefix('?').and_then(|query| request_query(parameters(query))) {
         url.extend(["?", &query]);
     }
     Some(url)
@@ -399,11 +395,6 @@ fn is_url(text: &str) -> bool {
 /// Whether a text is an absolute path on Windows, whose drive looks like a scheme (go-getter's `url_windows.go`).
 fn is_on_drive(text: &str) -> bool {
     cfg!(windows) && matches!(text.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
-}
-
-fn has_valid_escapes(text: &str) -> bool {
-    let is_digits = |text: &str| text.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
-    text.split('%').skip(1).all(is_digits)
 }
 
 /// Escapes the characters that Go's `net/url` escapes in a path.

@@ -1,11 +1,9 @@
 //! Module calls that do not pin a version, as far as this can be seen without network requests.
 
-use url::Url;
-
 use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
 use super::git::{GitAddress, Revision};
-use super::source::{Getter, ModuleSource, RemoteSource};
+use super::source::{Getter, ModuleSource, RemoteSource, parameters, request_url};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
 
@@ -45,14 +43,15 @@ impl ModuleRequest {
 impl RemoteSource {
     /// Whether the address always leads to the same files: it contains a commit or a digest.
     pub(super) fn is_immutable(&self) -> bool {
-        let Ok(url) = Url::parse(self.url()) else { return false };
+        let Ok(url) = request_url(self.url()) else { return false };
         match self.getter() {
             Getter::Git => GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable()),
             Getter::Oci => ModulePackage::parse(&url).is_ok_and(|package| package.is_immutable()),
             _ => {
-                let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
+                let query = parameters(url.query().unwrap_or_default());
+                let checksum = query.iter().find(|(name, _)| name == "checksum");
                 checksum.is_some_and(
-                    |(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(digest)) if digest.is_unique()),
+                    |(_, text)| matches!(Checksum::parse(text), Ok(Checksum::Digest(digest)) if digest.is_unique()),
                 )
             }
         }

@@ -118,6 +118,12 @@ impl Constraint {
         }
     }
 
+    /// Whether its operator is `~>`.
+    pub(crate) fn is_pessimistic(&self) -> bool {
+        let operators = [Operator::PessimisticPatch, Operator::PessimisticMinor, Operator::PessimisticMajor];
+        operators.contains(&self.operator)
+    }
+
     /// The first release that `~>` no longer allows. Prereleases of it are below it, and so allowed when pinned.
     fn upper_bound(&self) -> Version {
         match self.operator {

@@ -289,6 +289,12 @@ fn errors_of_fetching_contain_the_next_step() {
         ("hg::https://h.test/m", "\"hg\" addresses are not supported"),
         ("ftp://h.test/m.zip", "\"ftp\" addresses are not supported"),
         ("git::ext::sh -c x", "provlock does not pass \"ext::sh\" to git"),
+        ("git::https://h.test/a.zip?ref=v1", "names an archive in a git repository"),
+        ("git::https://h.test/a?archive=tgz", "names an archive in a git repository"),
+        ("https://h.test/m.gz", "names a single compressed file"),
+        ("https://h.test/m.zip?archive=xz", "names a single compressed file"),
+        ("https://h.test#@o.test/m.zip", "contains a #, so programs read it in different ways"),
+        ("git::https://h.test#@o.test/a.git?ref=v1", "contains a #, so programs read it in different ways"),
     ] {
         let errors = fetch(&fetcher, &source(text)).unwrap_err().errors;
         assert!(errors.to_string().contains(message), "{errors}");

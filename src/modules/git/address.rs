@@ -5,6 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
 use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::source::{parameters, request_query, request_url};
 
 /// A repository and the commit wanted from it, as given by the URL of a module source.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,15 +34,16 @@ pub(crate) enum Revision {
 impl GitAddress {
     /// Parses the URL after `git::`.
     pub(in crate::modules) fn parse(text: &str) -> Fetched<Self> {
-        let mut url = Url::parse(text).map_err(|error| FetchError::git(format!("its URL cannot be read: {error}")))?;
-        if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
+        let scheme = text.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        if !["https", "http", "ssh", "git", "file"].contains(&&*scheme) {
             // Git runs programs for some other protocols.
             let shown = text.split([' ', '@']).next().unwrap_or_default();
             let why = format!("provlock does not pass {shown:?} to git, only https, ssh, http, git and file URLs");
             return Err(FetchError::git(why));
         }
+        let mut url = request_url(text)?;
         let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
-        for (name, value) in url.query_pairs().into_owned() {
+        for (name, value) in parameters(url.query().unwrap_or_default()) {
             match name.as_str() {
                 "ref" if reference.is_empty() => reference = value,
                 "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
@@ -53,10 +55,7 @@ impl GitAddress {
                 _ => others.push((name, value)),
             }
         }
-        url.set_query(None);
-        if !others.is_empty() {
-            url.query_pairs_mut().extend_pairs(others);
-        }
+        url.set_query(request_query(others).as_deref());
         Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
     }
 

@@ -5,6 +5,7 @@ mod change;
 #[cfg(unix)]
 mod codes;
 mod configuration;
+mod confused_hosts;
 mod coverage;
 mod dialects;
 mod failing_git;
