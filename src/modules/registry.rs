@@ -59,7 +59,7 @@ struct ModuleEntry {
 
 #[derive(Deserialize)]
 struct VersionEntry {
-    version: String,
+    version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +94,8 @@ impl ModuleRegistry {
             let response = response.map_err(|_| invalid("it is not a list of versions"))?;
             let entry = response.modules.0.into_iter().next().ok_or_else(|| invalid("it contains no module"))?;
             // OpenTofu and Terraform skip versions that they cannot parse.
-            let versions: Vec<_> = entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect();
+            let versions: Vec<_> =
+                entry.versions.0.iter().filter_map(|entry| version(entry.version.as_ref()?)).collect();
             let kept = versions.iter().map(|version| size_of::<Version>() + version.text_length()).sum();
             Ok((versions, kept))
         });
@@ -247,7 +248,7 @@ fn version(text: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
-    /// What Terraform 1.15.5 selects from a registry with these versions.
+    /// Terraform 1.15.5 selects these from a registry.
     #[test]
     fn the_version_is_the_one_that_terraform_selects() {
         for (listed, constraints, selected) in [

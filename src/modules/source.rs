@@ -153,7 +153,7 @@ impl RemoteSource {
     pub(crate) fn without_credentials(&self) -> Self {
         let package = without_parameters(&self.package, &["sshkey"]);
         let Some((start, rest)) = package.split_once("://") else { return Self { package, ..self.clone() } };
-        let (authority, path) = rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()));
+        let (authority, path) = split_authority(rest);
         let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
         let user = login.split(':').next().filter(|user| start.ends_with("ssh") && !user.is_empty());
         let user = user.map(|user| format!("{user}@")).unwrap_or_default();
@@ -238,6 +238,11 @@ impl RemoteSource {
             (scheme, &self.package)
         })
     }
+}
+
+/// Splits login, host and port from the rest of an address. If programs find several hosts, the first one is taken.
+fn split_authority(rest: &str) -> (&str, &str) {
+    rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()))
 }
 
 /// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first `//` that is neither in
@@ -439,7 +444,7 @@ impl fmt::Display for RemoteSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (address, query) = self.package.split_once('?').unwrap_or((&self.package, ""));
         let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-        let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
+        let (authority, _) = split_authority(rest);
         let separator = if scheme.is_empty() { "" } else { "://" };
         match authority.rsplit_once('@') {
             Some((user, _)) if user.contains(':') || (user != "git" && !scheme.ends_with("ssh")) => {

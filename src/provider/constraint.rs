@@ -162,7 +162,8 @@ impl Constraint {
         let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
         let (operator, version) = term.split_at(start);
         let version = version.strip_prefix('v').unwrap_or(version);
-        let version = if operator.trim() == "~>" { version } else { three_numbers(version) };
+        let operator = operator.trim();
+        let version = if operator == "~>" { version } else { three_numbers(version) };
         let mut constraint = Self::parse(&format!("{operator}{version}"))?;
         constraint.boundary = constraint.boundary.without_metadata();
         if constraint.operator == Operator::PessimisticMinor && version.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -183,7 +184,7 @@ fn three_numbers(version: &str) -> &str {
 
 impl ConstraintList {
     /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, a version may start
-    /// with `v` or have further numbers that are zero, and build metadata is ignored
+    /// with `v` or have further numbers that are zero, any space may follow an operator, and build metadata is ignored
     /// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
     ///
     /// # Errors
@@ -367,5 +368,15 @@ mod tests {
             assert!(ConstraintList::parse_for_module(text).is_err(), "{text}");
         }
         assert!("1.0.0.0".parse::<ConstraintList>().is_err());
+    }
+
+    #[test]
+    fn any_space_may_follow_an_operator_of_a_module() {
+        for (text, written) in [("=  1.0.0", "1.0.0"), (">=\t1.0.0,<  2", ">= 1.0.0, < 2.0.0"), ("~>   1.2", "~> 1.2")]
+        {
+            assert_eq!(ConstraintList::parse_for_module(text).unwrap().to_string(), written, "{text}");
+            assert!(text.parse::<ConstraintList>().is_err(), "{text}");
+        }
+        assert!(ConstraintList::parse_for_module("> = 1.0").is_err());
     }
 }

@@ -180,7 +180,8 @@ fn versions_in_lists_may_have_fewer_numbers_or_leading_zeros() {
     let package = registry.publish("hashicorp/random", "3.0.0").platforms(["linux_amd64"]).done();
     let archive = &package.packages["linux_amd64"].archive;
     for written in ["2.0", "02.0.0", "2"] {
-        let versions = format!(r#"{{"versions":[{{"version":"{written}"}},{{"version":"1.0.0"}},{{"version":"x"}}]}}"#);
+        let others = r#"{"version":"1.0.0"},{"version":"x"},{"version":null},{}"#;
+        let versions = format!(r#"{{"versions":[{{"version":"{written}"}},{others}]}}"#);
         registry.serve("/v1/providers/hashicorp/null/versions", versions);
         let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
         environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);

@@ -52,6 +52,8 @@ fn a_source_is_shown_without_its_secrets() {
         ("https://h.test/a.zip?S3CR3T&archive=zip", "https://h.test/a.zip?[redacted]&archive=zip"),
         ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
         ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
+        ("https://evil.test#@h.test/a.zip", "https://evil.test#@h.test/a.zip"),
+        ("https://u:s3cr3t@evil.test\\@h.test/a.zip", "https://redacted@evil.test\\@h.test/a.zip"),
     ] {
         let parsed = ModuleSource::parse(source, Dialect::Tofu).unwrap();
         assert_eq!(parsed.to_string(), shown);

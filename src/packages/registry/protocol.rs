@@ -153,7 +153,7 @@ struct VersionList {
 
 #[derive(Deserialize)]
 struct VersionEntry {
-    version: String,
+    version: Option<String>,
     protocols: Option<List<String, MOST_OTHERS>>,
     #[serde(default)]
     platforms: Platforms,
@@ -225,12 +225,11 @@ impl VersionList {
     /// Unreadable versions are skipped, as if the registry had not listed them.
     fn available(self) -> AvailableVersions {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
-            let version = Version::parse_listed(&version)?;
+            let version = Version::parse_listed(version.as_ref().filter(|text| text.len() <= LONGEST_VERSION)?)?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
             Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
-        let short = self.versions.0.into_iter().filter(|entry| entry.version.len() <= LONGEST_VERSION);
-        let versions = short.filter_map(available).collect();
+        let versions = self.versions.0.into_iter().filter_map(available).collect();
         let warnings = self.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
         AvailableVersions { versions, warnings, ..AvailableVersions::default() }
