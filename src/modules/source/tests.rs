@@ -1,5 +1,8 @@
 //! Comparison with OpenTofu's and Terraform's reading of recorded sources.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::Value;
 
 use super::*;
@@ -89,5 +92,30 @@ fn an_address_selects_its_getter() {
     ] {
         let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
         assert_eq!((source.getter(), source.url()), expected);
+    }
+}
+
+/// Parts of addresses that programs may read in different ways.
+const PARTS: [&str; 15] =
+    ["a.test", "b.test", "@", "#", "\\", "/", "//", ":", "443", "?", "&", "..", "%2e", "%40", "="];
+
+proptest! {
+    /// Addresses are split as text where they are recorded and shown, and by a URL parser where they are requested.
+    #[test]
+    fn the_recorded_and_the_shown_host_are_the_one_that_is_requested(
+        start in select(&["https://", "git::https://", "git::ssh://", "https:/", "https:", "oci://", "git@", ""]),
+        parts in vec(select(&PARTS), 1..12),
+    ) {
+        let text = format!("{start}{}", parts.concat());
+        let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(&text, Dialect::Tofu) else { return Ok(()) };
+        if !source.can_be_fetched(Dialect::Tofu) {
+            return Ok(());
+        }
+        let requested = request_url(source.url()).unwrap();
+        for text in [source.without_credentials().package, source.to_string()] {
+            let found = RemoteSource::parse_full(&text).map(|source| request_url(source.url()).unwrap());
+            let found = found.expect("it can be fetched, too");
+            prop_assert_eq!((found.host(), found.port()), (requested.host(), requested.port()), "{}", text);
+        }
     }
 }
