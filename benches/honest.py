@@ -76,7 +76,9 @@ def commit(project: pathlib.Path, roots) -> None:
                 path.write_text(content(roots[root]), encoding="utf-8")
             else:
                 path.unlink(missing_ok=True)
-    git = ["git", "-C", project, "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    # Nothing may run in the background while the directory is removed.
+    settings = ["gc.auto=0", "maintenance.auto=false", "user.name=a", "user.email=a@example.com"]
+    git = ["git", "-C", project, *itertools.chain.from_iterable(("-c", setting) for setting in settings)]
     subprocess.run([*git, "add", "--all"], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=a"], check=True)
 
