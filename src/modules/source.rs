@@ -211,7 +211,11 @@ impl RemoteSource {
     /// Whether the package comes from a server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
         matches!(self.getter(), Getter::Http | Getter::Git)
-            && ["http:", "git:"].iter().any(|scheme| self.url().starts_with(scheme))
+            && ["http", "git"].iter().any(|scheme| self.url_scheme().eq_ignore_ascii_case(scheme))
+    }
+
+    fn url_scheme(&self) -> &str {
+        self.url().split(':').next().unwrap_or_default()
     }
 
     /// The path of a package on this machine; `None` if it is elsewhere.

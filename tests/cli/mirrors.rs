@@ -160,7 +160,8 @@ fn links_to_directories_of_a_filesystem_mirror_are_not_followed() {
         let (directory, elsewhere) = (environment.project().join("mirror").join(link), environment.root().join("real"));
         std::fs::rename(&directory, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
-        lock().assert_code(2).assert_stderr_has("error[provider-not-found]: the mirror mirror has no package");
+        let help = format!("help: replace the symbolic link mirror/{link} by a directory");
+        lock().assert_code(2).assert_stderr_has("error[provider-not-found]").assert_stderr_has(&help);
         assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{link}");
         std::fs::remove_file(&directory).unwrap();
         std::fs::rename(&elsewhere, &directory).unwrap();

@@ -81,6 +81,21 @@ fn an_address_does_not_end_with_a_space() {
 }
 
 #[test]
+fn an_unencrypted_address_may_have_capitals() {
+    for (source, is_unencrypted) in [
+        ("git::http://h.test/a.git", true),
+        ("git::HTTP://h.test/a.git", true),
+        ("git::Git://h.test/a.git", true),
+        ("http://h.test/a.zip", true),
+        ("git::HTTPS://h.test/a.git", false),
+        ("git::ssh://git@h.test/a.git", false),
+    ] {
+        let Ok(ModuleSource::Remote(remote)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
+        assert_eq!(remote.is_unencrypted(), is_unencrypted, "{source}");
+    }
+}
+
+#[test]
 fn an_address_selects_its_getter() {
     for (source, expected) in [
         ("github.com/a/b", (Getter::Git, "https://github.com/a/b.git")),

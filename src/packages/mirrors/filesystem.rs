@@ -104,7 +104,11 @@ impl FilesystemMirror {
         let expected = self.provider_directory(address);
         let error =
             Diagnostic::error(Code::ProviderNotFound, format!("the mirror {directory} has no package of {address}"));
-        SourceError::provider_not_found(address, error.help(format!("expected below {}", expected.display())))
+        let help = match link_above(&expected) {
+            Some(link) => format!("replace the symbolic link {} by a directory", link.display()),
+            None => format!("expected below {}", expected.display()),
+        };
+        SourceError::provider_not_found(address, error.help(help))
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
@@ -123,7 +127,7 @@ impl FilesystemMirror {
             return Err(Diagnostic::error(Code::ProviderNotFound, message).into());
         }
         let directory = self.provider_directory(address);
-        if directory.ancestors().take(3).any(Path::is_symlink) {
+        if link_above(&directory).is_some() {
             return Ok(Vec::new());
         }
         let mut packages = Vec::new();
@@ -157,6 +161,11 @@ pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, P
     let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
     let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
     Some((Version::parse_listed(version)?, platform.parse().ok()?))
+}
+
+/// Returns the directory of a provider, of its namespace or of its host if that is a link.
+fn link_above(provider_directory: &Path) -> Option<&Path> {
+    provider_directory.ancestors().take(3).find(|directory| directory.is_symlink())
 }
 
 /// The entries of a directory with their names; none if it does not exist.
