@@ -27,7 +27,7 @@ impl ArchiveParameters {
     /// # Errors
     /// The checksum is malformed, the package has one and is not an archive, or it is a single compressed file.
     pub(super) fn of(url: &Url, dialect: Dialect) -> Fetched<Self> {
-        let query = parameters(url.query().unwrap_or_default());
+        let query = parameters(url);
         let parameter = |wanted: &str| {
             let value = query.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
             value.filter(|value| !value.is_empty())

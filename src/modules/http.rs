@@ -47,7 +47,7 @@ impl HttpAddress {
             "archive" => value.is_empty(),
             name => name != "checksum",
         };
-        let query = source::parameters(url.query().unwrap_or_default()).into_iter().filter(is_for_server).collect();
+        let query = source::parameters(&url).into_iter().filter(is_for_server).collect();
         url.set_query(request_query(query).as_deref());
         let login = login(&mut url, netrc);
         Ok(Self { url, login, parameters })
@@ -67,7 +67,7 @@ impl HttpAddress {
     /// Requests the location of the package, which is in a header or in a `meta` element of the page.
     fn location(&self, client: &Client, credentials: RequestCredentials<'_>) -> Fetched<RemoteSource> {
         let mut url = self.url.clone();
-        let mut query = source::parameters(url.query().unwrap_or_default());
+        let mut query = source::parameters(&url);
         query.push(("terraform-get".to_owned(), "1".to_owned()));
         url.set_query(request_query(query).as_deref());
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {

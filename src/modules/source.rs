@@ -16,7 +16,7 @@ use crate::hcl::evaluate::functions::clean_path;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 pub use getter::Getter;
-use request_url::{has_valid_escapes, split_query};
+use request_url::{has_valid_escapes, parameters_of_query, split_query};
 pub(super) use request_url::{parameters, request_query, request_url};
 
 /// Hosts whose repositories have a short form, so that they are never registries.
@@ -359,7 +359,7 @@ fn scp(address: &str) -> Option<String> {
     }
     let (path, query) = split_query(path);
     let mut url = format!("ssh://git@{host}/{}", escape_path(path.trim_start_matches('/')));
-    if let Some(query) = query.strip_prefix('?').and_then(|query| request_query(parameters(query))) {
+    if let Some(query) = query.strip_prefix('?').and_then(|query| request_query(parameters_of_query(query))) {
         url.extend(["?", &query]);
     }
     Some(url)

@@ -48,7 +48,7 @@ impl RemoteSource {
             Getter::Git => GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable()),
             Getter::Oci => ModulePackage::parse(&url).is_ok_and(|package| package.is_immutable()),
             _ => {
-                let query = parameters(url.query().unwrap_or_default());
+                let query = parameters(&url);
                 let checksum = query.iter().find(|(name, _)| name == "checksum");
                 checksum.is_some_and(
                     |(_, text)| matches!(Checksum::parse(text), Ok(Checksum::Digest(digest)) if digest.is_unique()),

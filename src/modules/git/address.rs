@@ -43,7 +43,7 @@ impl GitAddress {
         }
         let mut url = request_url(text)?;
         let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
-        for (name, value) in parameters(url.query().unwrap_or_default()) {
+        for (name, value) in parameters(&url) {
             match name.as_str() {
                 "ref" if reference.is_empty() => reference = value,
                 "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),

@@ -67,8 +67,13 @@ fn request_path(path: &str) -> String {
     percent_decode_str(path).map(escape).collect()
 }
 
-/// Returns the parameters of a query that Go reads: none with a semicolon or a damaged escape (`url.ParseQuery`).
-pub(in crate::modules) fn parameters(query: &str) -> Vec<(String, String)> {
+/// Returns the parameters of a URL that Go reads (`URL.Query`).
+pub(in crate::modules) fn parameters(url: &Url) -> Vec<(String, String)> {
+    parameters_of_query(url.query().unwrap_or_default())
+}
+
+/// Returns the parameters of a query, without parameters that have a semicolon or a damaged escape (`url.ParseQuery`).
+pub(super) fn parameters_of_query(query: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     let parameter = |written: &str| {
         let (name, value) = written.split_once('=').unwrap_or((written, ""));
@@ -163,7 +168,7 @@ mod tests {
             ("a=%2f:?@^*~", Some("a=%2F%3A%3F%40%5E%2A~")),
             ("", None),
         ] {
-            assert_eq!(request_query(parameters(written)).as_deref(), requested, "{written}");
+            assert_eq!(request_query(parameters_of_query(written)).as_deref(), requested, "{written}");
         }
     }
 }
