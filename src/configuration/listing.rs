@@ -62,7 +62,11 @@ pub(super) fn test_files(
 ) -> io::Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
-        let names = match known.map_or_else(|| DirectoryListing::names_in(&directory), |known| Ok(known.to_vec())) {
+        let list = || match prefix {
+            "" => DirectoryListing::names_in(&directory),
+            _ => tests_in(&directory, dialect),
+        };
+        let names = match known.map_or_else(list, |known| Ok(known.to_vec())) {
             Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
             names => names?,
         };
@@ -72,6 +76,21 @@ pub(super) fn test_files(
         }
     }
     Ok(found)
+}
+
+/// The sorted names of test files in the directory `tests`. There, Terraform reads hidden files, too.
+///
+/// # Errors
+/// As for [`DirectoryListing::names_in`].
+fn tests_in(directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
+    let mut names = DirectoryListing::names_in(directory)?;
+    if dialect == Dialect::Terraform {
+        let hidden = DirectoryListing::files(directory)?.into_iter().map(|file| file.file_name());
+        let hidden = hidden.map(|name| name.to_string_lossy().into_owned());
+        names.extend(hidden.filter(|name| name.starts_with('.') && files::is_test(name)));
+        names.sort_unstable();
+    }
+    Ok(names)
 }
 
 impl DirectoryListing {
@@ -203,6 +222,23 @@ mod tests {
             ("unit", DirectoryListing { has_lock_file: true, is_unit: true, ..DirectoryListing::default() }),
         ];
         assert_eq!(found, expected.map(|(name, listing)| (directory.path().join(name), listing)).into());
+    }
+
+    #[test]
+    fn terraform_reads_hidden_test_files_in_the_directory_of_tests() {
+        let tree = tree(&[
+            ("main.tf", ""),
+            (".a.tftest.hcl", ""),
+            ("tests/.b.tftest.hcl", ""),
+            ("tests/.tftest.json", ""),
+            ("tests/c.tftest.hcl", ""),
+            ("tests/.d.tf", ""),
+        ]);
+        let keys = |dialect| -> Vec<String> {
+            test_files(tree.path(), None, dialect).unwrap().into_iter().map(|(_, key)| key).collect()
+        };
+        assert_eq!(keys(Dialect::Terraform), ["tests..b", "tests..tftest.json", "tests.c"]);
+        assert_eq!(keys(Dialect::Tofu), ["tests.c"]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crate::diagnostic::{Location, Result, SourceFile};
 use crate::modules::fetched::FetchedModule;
 use crate::modules::local;
+use crate::system::files::join;
+use crate::system::links;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootSource<'a> {
@@ -115,10 +117,15 @@ impl ModulePath {
         }
     }
 
-    /// The path that a local source leads to; `None` if it leads out of the package.
+    /// The path that a local source leads to; `None` if it leads out of the package. As in OpenTofu and Terraform it
+    /// has no symbolic links, so that the paths in that module are relative to where it is.
     pub(super) fn local(&self, source: &str) -> Option<Self> {
         match self {
-            Self::Directory(path) => Some(Self::Directory(local::directory(path, source))),
+            Self::Directory(path) => {
+                let directory = local::directory(path, source);
+                let followed = links::follow(Path::new(""), &directory).ok().flatten().map(|followed| followed.path);
+                Some(Self::Directory(followed.map_or(directory, |path| join(&path, ""))))
+            }
             Self::Package(module) => module.local(source).map(Self::Package),
         }
     }

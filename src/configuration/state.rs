@@ -107,10 +107,14 @@ impl State {
     }
 
     fn add_contents(&mut self, path: &Path, contents: Contents, is_empty: bool) {
-        match contents {
-            Contents { encrypted_data: Some(_), .. } => {
-                return self.note_unknown(format!("{} is encrypted", path.display()));
+        // Terraform ignores this member, and reads the resources beside it.
+        if contents.encrypted_data.is_some() {
+            self.note_unknown(format!("{} is encrypted", path.display()));
+            if contents.resources.is_none() {
+                return;
             }
+        }
+        match contents {
             Contents { version: Some(VERSION), .. } => {}
             _ if is_empty => {}
             Contents { version: Some(version), .. } => {
@@ -129,7 +133,10 @@ impl State {
                 Some(address) => {
                     self.providers.entry(address).or_insert_with(|| path.to_owned());
                 }
-                None => self.note_unknown(format!("{} refers to providers in an older form", path.display())),
+                None if is_older_form(&text) => {
+                    self.note_unknown(format!("{} refers to providers in an older form", path.display()));
+                }
+                None => return self.add_error(path, "it has a provider in an unusual form"),
             }
         }
     }
@@ -208,11 +215,16 @@ fn provider_of(text: &str) -> Option<ProviderAddress> {
     const START: &str = "provider[\"";
     let start = text.rfind(START).filter(|start| *start == 0 || text[..*start].ends_with('.'))?;
     let (address, alias) = text[start + START.len()..].split_once("\"]")?;
-    // Terraform accepts more addresses. A full one means the same in both.
-    if address.matches('/').count() != 2 || !(alias.is_empty() || alias.starts_with('.')) {
+    if !(alias.is_empty() || alias.starts_with('.')) {
         return None;
     }
     ProviderAddress::parse(address, Dialect::Terraform).ok().filter(|address| address.namespace != "-")
+}
+
+/// Whether a provider is in a form of Terraform before 0.13, which has no namespace.
+fn is_older_form(text: &str) -> bool {
+    let is_legacy = text.contains("/-/");
+    is_legacy || (text.split('.').any(|part| part == "provider") && !text.contains(['[', '"', ' ', '\\']))
 }
 
 /// The members of a state that matter.
@@ -241,7 +253,8 @@ mod tests {
             (r#"module.a.module.b.provider["example.com/acme/two"]"#, Some("example.com/acme/two")),
             (r#"provider["terraform.io/builtin/terraform"]"#, Some("terraform.io/builtin/terraform")),
             (r#"provider["registry.terraform.io/-/aws"]"#, None),
-            (r#"provider["hashicorp/aws"]"#, None),
+            (r#"provider["hashicorp/aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
+            (r#"provider["aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
             (r#"provider["a/b/c"]x"#, None),
             (r#"xprovider["example.com/acme/two"]"#, None),
             ("provider.aws", None),

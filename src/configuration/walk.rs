@@ -73,6 +73,8 @@ pub(super) struct Walk<'a> {
     declarations: Vec<(ProviderAddress, Declaration)>,
     /// Number of declarations in the root module's own files, which come first.
     own: usize,
+    /// Whether the root module may have files that are not known, which may map names to other providers.
+    has_unknown_files: bool,
     /// The result, without the providers.
     pub(super) found: Requirements,
     pub(super) missing: MissingModules,
@@ -93,6 +95,7 @@ impl<'a> Walk<'a> {
             followed: HashSet::new(),
             declarations: Vec::new(),
             own: 0,
+            has_unknown_files: false,
             found: Requirements::default(),
             missing: MissingModules::default(),
             wanted: HashSet::new(),
@@ -173,6 +176,7 @@ impl<'a> Walk<'a> {
         };
         let (calls, unread): (Vec<_>, Vec<_>) =
             module.calls.iter().cloned().partition(|call| root.module.is_some() || is_here(call));
+        self.has_unknown_files |= root.is_partial;
         self.found.is_incomplete |= root.is_partial || !unread.is_empty();
         self.follow_root(&module, &calls, path, root.source.as_ref(), "");
         if self.input.options.tests {
@@ -202,7 +206,9 @@ impl<'a> Walk<'a> {
     pub(super) fn skip(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
         let before = self.found.warnings.len();
         self.found.warnings.extend(refused);
-        self.found.is_incomplete |= self.found.warnings.len() > before;
+        let is_incomplete = self.found.warnings.len() > before;
+        self.found.is_incomplete |= is_incomplete;
+        self.has_unknown_files |= is_incomplete;
     }
 
     fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
@@ -322,6 +328,11 @@ impl<'a> Walk<'a> {
             self.errors.push(calling.error(Code::InvalidConfiguration, message));
             return targets;
         };
+        // Behind a link, `path.module` is a different path. Errors name the link if it leads out of the repository.
+        let plain = ModulePath::Directory(local::directory(&caller.path.shown(), &source));
+        let is_plain = matches!(path, ModulePath::Package(_)) || path.shown() == plain.shown();
+        let is_outside = !is_plain && self.input.cache.boundary.is_outside(&path.shown());
+        let path = if is_outside { plain } else { path };
         if let Some((key, below)) = self.installed_call(caller, &path)
             && let Some(package) = self.packages.get(&key)
         {
@@ -330,7 +341,8 @@ impl<'a> Walk<'a> {
         }
         let installed = self.local_install_path(&calling, &path, &source);
         self.add_local_call(&calling, &source, installed.as_ref());
-        let visit = Visit { path, calling, entry: caller.entry, source: Some(&source), withheld, installed };
+        let source = is_plain.then_some(&*source);
+        let visit = Visit { path, calling, entry: caller.entry, source, withheld, installed };
         let below = self.visit(&visit);
         if is_constant { below } else { Targets::ByCaller }
     }
@@ -461,7 +473,7 @@ impl<'a> Walk<'a> {
         for (index, (address, declaration)) in self.declarations.drain(..).enumerate() {
             let requirement = providers.entry(address).or_default();
             let is_explicit = declaration.kind == DeclarationKind::RequiredProviders;
-            requirement.is_certain |= !is_incomplete || is_explicit || index >= self.own;
+            requirement.is_certain |= !self.has_unknown_files || is_explicit || index >= self.own;
             requirement.declarations.push(declaration);
         }
         if providers.len() > MOST_PROVIDERS {

@@ -1,7 +1,7 @@
 //! Requests for the modules of calls, and the fetched modules.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use url::Url;
@@ -12,6 +12,7 @@ use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::lockfile::LockedModule;
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
+use crate::system::links;
 
 /// A request for the module of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -155,6 +156,8 @@ impl FetchedModule {
                 part => parts.push(part),
             }
         }
-        Some(Self { directory: parts.join("/"), ..self.clone() })
+        let followed = links::follow(&self.top(), Path::new(&parts.join("/"))).ok()??;
+        let parts: Option<Vec<_>> = followed.path.iter().map(|part| part.to_str()).collect();
+        (!followed.is_outside).then_some(Self { directory: parts?.join("/"), ..self.clone() })
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use crate::configuration::{Module, Origin, UnknownCall, is_part_of_configuration, terragrunt};
+use crate::configuration::{Module, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
@@ -33,10 +33,10 @@ pub struct ReviewedChange {
     pub commit: String,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<OsString>,
-    /// Directories in which such a file was added, changed or removed.
+    /// Directories in which such a file, or the file behind a link of such a name, was added, changed or removed.
     pub touched: BTreeSet<PathBuf>,
     /// Contents of all lock files and settings at the base, and of all such files in touched directories. Paths are
-    /// stored as text, which is compared faster.
+    /// stored as text, which is compared faster. An unchanged link has the content of the file behind it.
     pub before: BTreeMap<OsString, Vec<u8>>,
     /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
@@ -68,21 +68,10 @@ impl ReviewedChange {
         path.iter().any(is_data) || (name != folded && has_fixed) || (!Self::reads(name) && Self::reads(&folded))
     }
 
-    /// Directories whose configuration at the base is known: touched ones, and untouched ones with configuration. An
-    /// untouched directory with a link is omitted, because the link may resolve to a changed file.
+    /// Directories whose configuration at the base is known: touched ones, and untouched ones with configuration.
     pub(super) fn configured_before(&self) -> BTreeSet<&Path> {
-        let (mut directories, mut with_links) = (BTreeSet::new(), BTreeSet::new());
-        for path in self.files_now.iter().map(Path::new).filter(|path| is_part_of_configuration(name(path))) {
-            let Some(directory) = path.parent().filter(|directory| !self.touched.contains(*directory)) else {
-                continue;
-            };
-            directories.insert(directory);
-            if path.is_symlink() {
-                with_links.insert(directory);
-            }
-        }
-        directories.retain(|directory| !with_links.contains(directory));
-        directories.into_iter().chain(self.touched.iter().map(PathBuf::as_path)).collect()
+        let files = self.files_now.iter().map(Path::new).filter(|path| is_part_of_configuration(name(path)));
+        files.filter_map(Path::parent).chain(self.touched.iter().map(PathBuf::as_path)).collect()
     }
 
     /// Contents at the base of the files whose names meet a condition, in the directories of
@@ -227,15 +216,11 @@ impl ReviewedChange {
         self.names_before(directory).is_some_and(|mut names| names.any(is_one))
     }
 
-    /// Whether the change makes a call unknown: it alters what the source is computed from, or the empty directory was
-    /// not empty before, or is in an altered submodule.
-    pub(super) fn makes_unknown(&self, unknown: &UnknownCall) -> bool {
-        let is_emptied = |directory: &PathBuf| {
-            let directory = files::join(&self.current_directory, directory);
-            self.before_below(&directory).next().is_some()
-                || self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
-        };
-        self.alters(&[&unknown.location], &unknown.origin) || unknown.directory.as_ref().is_some_and(is_emptied)
+    /// Whether a directory, which is empty now, was not empty before, or is in an altered submodule.
+    pub(super) fn empties(&self, directory: &Path) -> bool {
+        let directory = files::join(&self.current_directory, directory);
+        self.before_below(&directory).next().is_some()
+            || self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
     }
 
     /// Submodules with a different commit or different settings in `.gitmodules` than at the base.
@@ -271,12 +256,6 @@ impl ReviewedChange {
         let has_twin = |path: &Path| by_folded.get(&folded(&path.to_string_lossy())).is_some_and(|all| all.len() > 1);
         let twins = new.into_iter().filter(|path| path.ancestors().any(has_twin));
         twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
-    }
-
-    /// Whether the change adds a line of the source or version of a call, or of what these are computed from.
-    pub(super) fn alters(&self, written: &[&Location], origin: &Origin) -> bool {
-        let mut all = written.iter().copied().chain(&origin.locations);
-        origin.has_more || all.any(|location| self.is_new_line(location))
     }
 
     /// Whether the change adds, alters or removes a file with values of variables in a directory.

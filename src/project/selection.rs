@@ -32,7 +32,8 @@ impl Session<'_> {
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         let mut others = OtherDirectories::default();
-        for path in selection.paths() {
+        for path in selection.paths().iter().map(|path| self.without_links(path)) {
+            let path = path.as_path();
             if path.is_dir() && selection.recursive {
                 let below = self.search(&normal(path), selection.with_modules)?;
                 found.extend(below.roots);
@@ -66,6 +67,20 @@ impl Session<'_> {
             roots.others.stacks = selection.paths().iter().flat_map(|path| self.stacks(path)).collect();
         }
         Ok(roots)
+    }
+
+    /// Returns the path of a directory, or of a file in it, without links to directories: the tools run in the
+    /// directory behind them, to which paths in the configuration are relative.
+    fn without_links(&self, path: &Path) -> PathBuf {
+        let name = if path.is_dir() { None } else { path.file_name() };
+        let directory = name.and_then(|_| path.parent()).unwrap_or(path);
+        let directory = normal(directory);
+        if !directory.ancestors().any(Path::is_symlink) {
+            return path.to_owned();
+        }
+        let Ok(canonical) = self.canonical(&directory) else { return path.to_owned() };
+        let shown = normal(&self.environment.shown(&canonical));
+        name.map_or(shown.clone(), |name| shown.join(name))
     }
 
     /// Returns the directory of a file. A change under review may have deleted a configuration file.

@@ -126,6 +126,8 @@ pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
     /// The object name of the staged content; `None` for a submodule.
     pub(crate) blob: Option<String>,
+    /// Whether it is staged as a symbolic link.
+    pub(crate) is_link: bool,
 }
 
 /// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with
@@ -137,12 +139,14 @@ pub(crate) fn entries(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Re
     let entry = |line: &[u8]| {
         let staged = || {
             let (words, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
-            Some((blob(std::str::from_utf8(words).ok()?.split_once(' ')?.1, 1), &path[1..]))
+            let words = std::str::from_utf8(words).ok()?.split_once(' ')?.1;
+            Some((Entry { is_tracked: true, blob: blob(words, 1), is_link: words.starts_with("12") }, &path[1..]))
         };
         let new = line.strip_prefix(b"? ");
-        let (blob, path) = new.map_or_else(staged, |path| Some((None, path)))?;
+        let untracked = |path| Some((Entry { is_tracked: false, blob: None, is_link: false }, path));
+        let (entry, path) = new.map_or_else(staged, untracked)?;
         let path = native_path(path);
-        is_wanted(&path).then(|| (path.into_os_string(), Entry { is_tracked: new.is_none(), blob }))
+        is_wanted(&path).then(|| (path.into_os_string(), entry))
     };
     Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
 }

@@ -53,6 +53,20 @@ pub(crate) enum Before {
     Inside(Option<Vec<u8>>),
 }
 
+/// Whether a path is that of a data directory, or below one.
+fn is_data(path: &Path) -> bool {
+    path.iter().any(|part| part == DATA_DIRECTORY)
+}
+
+/// A link to a file in the repository, both relative to its top.
+struct LinkedFile {
+    path: OsString,
+    /// `None` if the link leads elsewhere in the base.
+    target: Option<PathBuf>,
+    /// Whether the base has a different file behind the link.
+    is_changed: bool,
+}
+
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
 /// Runs two functions at the same time: the first waits for git.
@@ -136,7 +150,6 @@ impl Repository {
     /// the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
         let is_read = |path: &Path| ReviewedChange::reads(file_name(path));
-        let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
         let is_listed = |path: &Path| is_read(path) || is_data(path) || ReviewedChange::is_case_variant(path);
         let compare = || -> Result<_> {
             let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
@@ -147,24 +160,12 @@ impl Repository {
         let (now, compared) = both(|| entries(&self.top, is_listed), compare);
         let Some((found, changed, staged)) = compared? else { return Ok(None) };
         let (commit, mut now) = (&found.name, now?);
-        let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
-        let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
-        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
-        let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
-        let mut data: BTreeMap<_, _> = data.collect();
-        let added: HashSet<_> =
-            staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
-        let is_variant = |(path, entry): &(&OsString, &Entry)| {
-            let path = Path::new(path);
-            ReviewedChange::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
-        };
-        let variants = now.iter().filter(is_variant).map(|(path, _)| self.top.join(path)).collect();
-        let submodules = staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
+        let case_variants = self.note_listed(&now, &staged);
+        let submodules: BTreeSet<_> =
+            staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
         now.retain(|path, _| is_read(Path::new(path)));
         let mut before: BTreeMap<_, _> =
             now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
-        data.extend(staged.iter().filter(|one| is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
-        let _ = self.data.set(data);
         for StagedChange { path, before: blob, .. } in staged.into_iter().filter(|one| is_read(&one.path)) {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
@@ -172,12 +173,20 @@ impl Repository {
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
         let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
+        let linked = self.linked_files(&now, |path| {
+            let is_changed =
+                |path: &Path| changed.contains(path.as_os_str()) || submodules.contains(&self.top.join(path));
+            path.ancestors().any(is_changed)
+        });
+        let behind_links = linked.iter().filter(|linked| linked.is_changed).map(|linked| &linked.path);
+        let differing = differing.chain(behind_links);
         let touched: BTreeSet<_> = differing.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect();
         let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
         let blobs = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
         let blobs = blobs.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
-        let (before, unchanged) = self.contents(blobs)?;
+        let (mut before, mut unchanged) = self.contents(blobs)?;
+        self.follow_links(commit, &linked, &mut before, &mut unchanged)?;
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
@@ -188,10 +197,88 @@ impl Repository {
             unchanged,
             links: self.links(&changed),
             submodules,
-            case_variants: variants,
+            case_variants,
             findings: Vec::new(),
         };
         Ok(Some((found, change)))
+    }
+
+    /// Keeps the tracked files among the listed ones, and the files below `.terraform`. Returns new paths that are read
+    /// only where case does not matter.
+    fn note_listed(&self, now: &BTreeMap<OsString, Entry>, staged: &[StagedChange]) -> BTreeSet<PathBuf> {
+        let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
+        let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
+        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
+        let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
+        let mut data: BTreeMap<_, _> = data.collect();
+        data.extend(staged.iter().filter(|one| is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
+        let _ = self.data.set(data);
+        let added: HashSet<_> =
+            staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
+        let is_variant = |(path, entry): &(&OsString, &Entry)| {
+            let path = Path::new(path);
+            ReviewedChange::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
+        };
+        now.iter().filter(is_variant).map(|(path, _)| self.top.join(path)).collect()
+    }
+
+    /// The links among the files `now` to files in the repository. `is_changed` returns whether a path differs
+    /// from the base.
+    fn linked_files(&self, now: &BTreeMap<OsString, Entry>, is_changed: impl Fn(&Path) -> bool) -> Vec<LinkedFile> {
+        const MOST_LINKS: usize = 40;
+        let next = |step: &Path| -> Option<PathBuf> {
+            let target = step.parent()?.join(step.read_link().ok()?);
+            Some(canonicalize(target.parent()?).ok()?.join(target.file_name()?))
+        };
+        let linked = |path: &OsString| {
+            let steps = std::iter::successors(Some(self.top.join(path)), |step| next(step)).take(MOST_LINKS);
+            let steps: Vec<_> = steps.filter_map(|step| Some(step.strip_prefix(&self.top).ok()?.to_owned())).collect();
+            let (target, links) = steps.split_last()?;
+            // A link, or a link to a directory on its way, that changed itself leads elsewhere in the base.
+            let way = |link: &PathBuf| {
+                let text = self.top.join(link).read_link().unwrap_or_default();
+                files::join(link.parent().unwrap_or(Path::new("")), text)
+            };
+            let leads_elsewhere =
+                links.iter().any(|link| is_changed(link) || way(link).parent().is_some_and(&is_changed));
+            let is_changed = leads_elsewhere || is_changed(target);
+            Some(LinkedFile { path: path.clone(), target: (!leads_elsewhere).then(|| target.clone()), is_changed })
+        };
+        now.iter().filter(|(_, entry)| entry.is_link).filter_map(|(path, _)| linked(path)).collect()
+    }
+
+    /// Replaces the texts of links in touched directories by the contents of the files behind them in the commit.
+    fn follow_links(
+        &self,
+        commit: &str,
+        linked: &[LinkedFile],
+        before: &mut Contents,
+        unchanged: &mut HashSet<OsString>,
+    ) -> Result<()> {
+        let changed = linked.iter().filter(|linked| linked.is_changed);
+        let names: HashSet<_> = changed.filter_map(|linked| linked.target.as_ref()?.file_name()).collect();
+        let blobs = if names.is_empty() {
+            Blobs::default()
+        } else {
+            files_in(&self.top, commit, false, &[], |name| names.contains(name))?
+        };
+        let (contents, _) = self.contents(blobs)?;
+        for LinkedFile { path, target, is_changed } in linked {
+            let path = self.top.join(path).into_os_string();
+            let Some((content, target)) = before.get_mut(&path).zip(target.as_ref()) else { continue };
+            let target = self.top.join(target);
+            if !is_changed {
+                if let Ok(Some(now)) = lockfile::read(&target) {
+                    *content = now;
+                    unchanged.insert(path);
+                }
+            } else if let Some(then) = contents.get(target.as_os_str()) {
+                content.clone_from(then);
+            } else {
+                before.remove(&path);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the symbolic links among paths and the directories above them.

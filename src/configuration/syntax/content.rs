@@ -192,18 +192,19 @@ impl Block {
                 labelled.json_blocks(value, labels, blocks)
             });
         }
-        match &value.kind {
-            Kind::Array(values) => values.iter().try_for_each(|value| match value.kind {
-                Kind::Array(_) => Err(no_object(value)),
-                _ => self.json_blocks(value, 0, blocks),
-            }),
-            Kind::Object(_) => {
+        // In an array each value is a block, also `null`, which is an empty one, and an array of objects.
+        let values = match &value.kind {
+            Kind::Array(values) => values,
+            Kind::Null => &[][..],
+            _ => std::slice::from_ref(value),
+        };
+        values.iter().try_for_each(|value| match &value.kind {
+            Kind::Array(_) | Kind::Object(_) | Kind::Null => {
                 blocks.push((self.kind, Ok(Self { body: self.location(&value.span), ..self.clone() })));
                 Ok(())
             }
-            Kind::Null => Ok(()),
             _ => Err(no_object(value)),
-        }
+        })
     }
 
     fn attribute(&self, name: Name, value: Range<usize>) -> Attribute {

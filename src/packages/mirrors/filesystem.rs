@@ -49,6 +49,23 @@ impl FilesystemMirror {
         addresses
     }
 
+    /// The directories for providers, `HOST/NAMESPACE/TYPE` as they are named, that contain a directory or an archive.
+    /// OpenTofu and Terraform read more forms of a name than the canonical one.
+    pub(crate) fn directories(&self) -> Vec<String> {
+        let below = |path: &Path| entries(path).unwrap_or_default();
+        let is_package = |(name, path): &(String, PathBuf)| {
+            (path.is_dir() && !below(path).is_empty()) || name.to_ascii_lowercase().ends_with(".zip")
+        };
+        let mut directories = Vec::new();
+        for (host, path) in below(&self.directory) {
+            for (namespace, path) in below(&path) {
+                let with_packages = below(&path).into_iter().filter(|(_, path)| below(path).iter().any(is_package));
+                directories.extend(with_packages.map(|(name, _)| format!("{host}/{namespace}/{name}")));
+            }
+        }
+        directories
+    }
+
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let mut platforms: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for package in self.packages(address)? {

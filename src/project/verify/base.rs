@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::altered_calls::WrittenCalls;
 use crate::configuration::terragrunt::{self, remote};
-use crate::configuration::{Module, ModuleCache};
+use crate::configuration::{Module, ModuleCache, Origin, UnknownCall};
+use crate::diagnostic::Location;
 use crate::lockfile::{
     EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
     named_providers, parse_as,
@@ -47,6 +49,7 @@ pub(super) struct BaseFacts<'a> {
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
+    written: WrittenCalls,
     called: OnceLock<BTreeSet<String>>,
     run: OnceLock<BTreeSet<String>>,
     unit_sources: OnceLock<BTreeSet<String>>,
@@ -81,10 +84,22 @@ impl<'a> BaseFacts<'a> {
             modules,
             providers: named_providers(change.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()),
             locked: locked.flat_map(|locked| locked::publishers(locked)).collect(),
+            written: WrittenCalls::default(),
             called: OnceLock::new(),
             run: OnceLock::new(),
             unit_sources: OnceLock::new(),
         }
+    }
+
+    /// Whether the change makes a call unknown: it alters the call, or it empties the directory that is called.
+    pub(super) fn makes_unknown(&self, unknown: &UnknownCall) -> bool {
+        self.alters(&[&unknown.location], &unknown.origin)
+            || unknown.directory.as_ref().is_some_and(|directory| self.change.empties(directory))
+    }
+
+    /// Whether the change alters a call: its source, its version, or a value that these are computed from.
+    pub(super) fn alters(&self, written: &[&Location], origin: &Origin) -> bool {
+        self.written.alters(self.change, written, origin)
     }
 
     /// Returns the publishers of all module calls whose source is plain text.

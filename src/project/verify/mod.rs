@@ -7,6 +7,7 @@
 //! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
 //! answer that; else it is reported as not known.
 
+mod altered_calls;
 mod audited_root;
 mod base;
 mod file;

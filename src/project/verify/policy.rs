@@ -23,11 +23,15 @@ const BUNDLED: &str = "terraform.d/plugins";
 /// flat layout of Terraform 0.12.
 pub(super) fn bundled_plugins(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directory = root.module.path().join(BUNDLED);
-    let providers = FilesystemMirror::new(&directory).providers(root.module.dialect);
-    if providers.is_empty() {
+    let mirror = FilesystemMirror::new(&directory);
+    let providers = mirror.providers(root.module.dialect);
+    let mut others = mirror.directories();
+    others.retain(|name| !providers.iter().any(|provider| provider.to_string() == *name));
+    let names: Vec<_> = providers.iter().map(|provider| provider.short(root.module.dialect)).chain(others).collect();
+    if names.is_empty() {
         return;
     }
-    let names = few(providers.iter().map(|provider| provider.short(root.module.dialect)));
+    let names = few(names);
     let message = |directory: &Path| {
         let directory = directory.display();
         format!("{directory} contains packages of {names}, which are installed instead of the registry's")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile};
-use crate::configuration::{ModuleCall, VariableCall};
+use crate::configuration::{ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
@@ -111,7 +111,10 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 /// could not be read there either.
 pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
-    let new = root.declared.unknown.iter().filter(|unknown| facts.change.makes_unknown(unknown));
+    let are_values_new = facts.change.alters_values(&root.module.canonical);
+    let is_new =
+        |unknown: &&UnknownCall| (are_values_new && unknown.origin.input.is_some()) || facts.makes_unknown(unknown);
+    let new = root.declared.unknown.iter().filter(is_new);
     let sources: Vec<_> = root.module.units.iter().filter_map(TerragruntUnit::literal_source).collect();
     let is_of_base = |location: &&Location| {
         let mut of_unit = sources.iter().filter(|(_, source)| source == location);
@@ -126,13 +129,14 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 
 /// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
 /// of this run was read, while other users may set a different value.
-fn depending_on_input(root: &AuditedRoot<'_>, BaseFacts { change, .. }: &BaseFacts<'_>, report: &mut VerifiedRoot) {
+fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut VerifiedRoot) {
+    let change = facts.change;
     let RootModule { canonical, units, .. } = root.module;
     let is_touched = || canonical.ancestors().any(|directory| change.touched.contains(directory));
     let are_values_new = change.alters_values(canonical) || (!units.is_empty() && is_touched());
     let mut seen = Vec::new();
     for VariableCall { key, locations, input, origin, .. } in &root.declared.variable {
-        let is_new = are_values_new || change.alters(&locations.iter().collect::<Vec<_>>(), origin);
+        let is_new = are_values_new || facts.alters(&locations.iter().collect::<Vec<_>>(), origin);
         if !is_new || seen.contains(&locations) {
             continue;
         }
@@ -337,7 +341,7 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let is_new = |call: &ModuleCall| match &*call.key {
         UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter_source(&unit.read.directory)),
-        _ => facts.change.alters(&[&call.location], &call.origin),
+        _ => facts.alters(&[&call.location], &call.origin),
     };
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
     if new.is_empty() {

@@ -309,14 +309,15 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 }
 
 #[test]
-fn a_provider_without_a_source_is_not_certain_beside_missing_modules() {
+fn a_provider_without_a_source_is_required_beside_missing_modules() {
     let environment = good();
     environment.write("call.tf", "provider \"yandex\" {}\nresource \"other_thing\" \"a\" {}\n");
     let not_locked = "error provider-not-locked";
     assert_eq!(found(&environment, &[]), [not_locked, not_locked]);
     let missing = "module \"m\" {\n  source = \"git::https://git.test/m.git\"\n}\n";
     environment.write("missing.tf", missing);
-    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
+    let expected = [not_locked, not_locked, "warning module-not-installed"];
+    assert_eq!(found(&environment, &[]), expected, "no module changes what the names of another one mean");
     environment.write("called/main.tf", "resource \"third_thing\" \"a\" {}\n");
     environment.write("call.tf", "module \"n\" {\n  source = \"./called\"\n}\n");
     let expected = [not_locked, "warning module-not-installed"];

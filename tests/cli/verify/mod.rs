@@ -26,6 +26,7 @@ mod modules;
 mod new_findings;
 mod online;
 #[cfg(unix)]
+mod other_readings;
 mod outside;
 mod platforms;
 mod policy;
