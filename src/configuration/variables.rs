@@ -80,6 +80,20 @@ impl InputVariables {
         values
     }
 
+    /// Reads the files that the user names, whether a root module needs them or not.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn check_named_files(&self) -> Result<()> {
+        let named = self.flags.iter().filter_map(|flag| match flag {
+            VariableFlag::File(file) => Some(file),
+            VariableFlag::Value(..) => None,
+        });
+        let texts = Texts::default();
+        let read = |file: &PathBuf| values(file, &texts, VariableValue::InNamedFile).err();
+        named.filter_map(read).flatten().collect::<Diagnostics>().into_result(())
+    }
+
     /// The workspace of a root module: `TF_WORKSPACE`, or the selected one, or `default`.
     pub(super) fn workspace(&self, root: &Path) -> String {
         let selected = || {

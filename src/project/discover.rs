@@ -161,7 +161,10 @@ impl RootSearch<'_, '_> {
             Some(unit) => {
                 let runs = unit.has_source() || !module.is_empty();
                 let has_lock_file = has_lock_file || lock_directory.is_some();
-                let is_expected = has_lock_file || (runs && (unit.read.shares_state || is_included));
+                // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is opened.
+                let is_unreadable = unit.read.malformed.is_some() && !is_among_modules(below);
+                let is_needed = unit.read.shares_state || is_included || is_unreadable;
+                let is_expected = has_lock_file || (runs && is_needed);
                 if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
             }
             None => {

@@ -437,7 +437,8 @@ fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) -> Option<Dia
     let names: Vec<_> = missing.into_iter().map(|key| LockedModule::name(key, Dialect::default())).collect();
     let message = format!("there is no call {} of a module that could be locked", few(&names));
     let error = Diagnostic::error(Code::InvalidArgument, message);
-    (!names.is_empty()).then(|| error.help("a call in a called module has the names of both: module.network.endpoints"))
+    (!names.is_empty())
+        .then(|| error.help("a call in a called module has the names of both: module.network.module.endpoints"))
 }
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.

@@ -144,6 +144,12 @@ impl Roots {
         &self.selection.paths
     }
 
+    /// Whether the searched paths stand for all root modules below them. Otherwise a file stands for the root modules
+    /// that contain or call its module.
+    pub fn searches_below(&self) -> bool {
+        self.selection.recursive
+    }
+
     /// Whether the selection may contain several root modules, so that messages contain their paths.
     pub fn may_be_several(&self) -> bool {
         self.selection.recursive || self.list.len() != 1

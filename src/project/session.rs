@@ -74,10 +74,10 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Nothing is read yet, and no request is sent.
+    /// Reads only the files of variables that the options name, and sends no request.
     ///
     /// # Errors
-    /// When others can write to the cache directory.
+    /// When others can write to the cache directory, or a file of variables cannot be read.
     pub fn new(environment: Environment, mut options: SessionOptions) -> Result<Self> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
         let fetcher = match options.modules {
@@ -85,6 +85,7 @@ impl<'a> Session<'a> {
             fetching => Some(ModuleFetcher::new(&connections, fetching == ModuleFetching::FromCache)),
         };
         let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
+        variables.check_named_files()?;
         Ok(Self {
             modules: ModuleCache::new(variables, boundary, environment.secrets.clone(), fetcher),
             environment,

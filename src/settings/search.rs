@@ -160,7 +160,8 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // A link that leads nowhere is a mistake, and settings that are not found would loosen what is checked.
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -48,7 +48,7 @@ types! {
     ConstraintList: Self::from_str;
     Denied: |text: &str| Self::from_str(text).map_err(|error| format!("{text:?}: {error}"));
     Dialect: Self::from_str;
-    DirectoryGlob: |text: &str| glob::parse(text).map(Self);
+    DirectoryGlob: |text: &str| glob::parse(text.strip_prefix("./").unwrap_or(text)).map(Self);
     Fingerprint: fingerprint;
     Hostname: Self::parse;
     Loosened: loosened;

@@ -21,6 +21,17 @@ const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 /// Variables with such a prefix whose value is a path, which may contain any bytes.
 const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", variables::CACHE_DIR];
 
+/// Variables whose value is a number. Any other value is ignored.
+const NUMBERS: [&str; 7] = [
+    "TF_REGISTRY_DISCOVERY_RETRY",
+    "TF_PROVIDER_DOWNLOAD_RETRY",
+    "TF_REGISTRY_CLIENT_TIMEOUT",
+    variables::DOWNLOAD_TIMEOUT,
+    variables::DOWNLOAD_MINIMUM_RATE,
+    variables::HELPER_TIMEOUT,
+    variables::GIT_TIMEOUT,
+];
+
 /// The environment of a run. `Debug` shows only the names of the variables.
 #[derive(Clone, Default, derive_more::Debug)]
 pub struct Environment {
@@ -75,7 +86,7 @@ impl Environment {
         found.map(|(name, value)| (name.as_str(), value.as_str())).filter(|(_, value)| !value.is_empty())
     }
 
-    /// A warning for each variable that is read as text, and is not UTF-8.
+    /// A warning for each variable that is read as text and is not UTF-8, or whose number is ignored.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let is_read = |name: &&String| {
             let is_meant = PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !PATHS.contains(&name.as_str());
@@ -85,7 +96,19 @@ impl Environment {
             let message = format!("the environment variable {name} is not UTF-8 text");
             Diagnostic::warning(Code::InvalidArgument, message).note("bytes that are not UTF-8 were replaced by U+FFFD")
         };
-        self.undecodable.keys().filter(is_read).map(warning).collect()
+        let is_ignored = |name: &&str| {
+            let is_duration = name.ends_with("_TIMEOUT");
+            let is_used = if is_duration { self.seconds(name).is_some() } else { self.number::<u32>(name).is_some() };
+            self.variable(name).is_some() && !is_used && !self.undecodable.contains_key(*name)
+        };
+        let ignored = |name: &str| {
+            let number = if name.ends_with("_TIMEOUT") { "a positive number" } else { "a number" };
+            let value = self.variable(name).unwrap_or_default();
+            let message = format!("the environment variable {name} is {value:?}, which is not {number}");
+            Diagnostic::warning(Code::InvalidArgument, message).note("it is ignored")
+        };
+        let undecodable = self.undecodable.keys().filter(is_read).map(warning);
+        undecodable.chain(NUMBERS.into_iter().filter(is_ignored).map(ignored)).collect()
     }
 
     /// Whether a program of this name is in a directory of `PATH`.

@@ -162,7 +162,7 @@ fn commands_name_a_dialect_that_another_machine_might_not_detect() {
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
     repository.git(["add", "--all"]);
     assert_eq!(help(&[]), "provlock -C live/a lock -p all --dialect terraform");
-    assert_eq!(help(&["--dialect", "terraform"]), "provlock -C live/a lock -p all");
+    assert_eq!(help(&["--dialect", "terraform"]), "provlock -C live/a lock -p all --dialect terraform");
     environment.write("provlock.toml", "dialect = \"terraform\"\n");
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
 }

@@ -54,6 +54,24 @@ fn a_lock_file_is_missed_where_state_is_shared() {
 }
 
 #[test]
+fn no_line_includes_a_lock_file_again_whose_directory_is_ignored() {
+    for pattern in ["live/", "/live/a", "live*"] {
+        let environment = project(&[(".gitignore", pattern), ("live/a/main.tf", USED), ("live/a/backend.tf", S3)]);
+        environment.git_init(".");
+        let output = environment.provlock(["verify", "live/a"]);
+        output.assert_stdout_has(
+            "help: remove this line, or let it not match the directory, run provlock -C live/a lock",
+        );
+    }
+    for pattern in ["*.hcl", "live/a/.terraform*"] {
+        let environment = project(&[(".gitignore", pattern), ("live/a/main.tf", USED), ("live/a/backend.tf", S3)]);
+        environment.git_init(".");
+        let output = environment.provlock(["verify", "live/a"]);
+        output.assert_stdout_has("help: add !.terraform.lock.hcl below this line, run provlock -C live/a lock");
+    }
+}
+
+#[test]
 fn ignored_lock_files_are_reported_once_per_ignore_line() {
     let environment = project(&[
         (".gitignore", "*.tfstate\n.terraform.lock.hcl\n"),

@@ -92,3 +92,37 @@ fn suggested_commands_are_right_wherever_the_program_was_started() {
     environment.program("sh", ["-c", &suggested]).env("PROVLOCK", provlock_test::program()).run().assert_code(0);
     environment.provlock(["lock", "live/my app"]).assert_code(0).assert_lacks("does not cover");
 }
+
+#[test]
+fn commands_in_help_repeat_the_flags_that_they_depend_on() {
+    let (registry, environment) = Registry::with_project();
+    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.write("cfg/x.toml", "platforms = [\"linux_amd64\"]\n");
+    let help = |arguments: &[&str]| {
+        let output = environment.provlock(arguments);
+        let text = format!("{}{}", output.stdout, output.stderr);
+        text.lines().filter_map(|line| line.find("provlock ").map(|at| line[at..].to_owned())).next_back().unwrap()
+    };
+    let flags = ["--dialect", "terraform", "--config", "cfg/x.toml"];
+    assert_eq!(
+        help(&[&["verify"], &flags[..]].concat()),
+        "provlock lock -p linux_amd64 --config cfg/x.toml --dialect terraform"
+    );
+    assert_eq!(help(&["verify", "--config", "cfg/x.toml"]), "provlock lock -p linux_amd64 --config cfg/x.toml");
+    assert_eq!(
+        help(&["-C", "cfg", "verify", "--dialect", "tofu", "../"]),
+        "provlock -C cfg/.. lock -p all --dialect tofu"
+    );
+    // In another directory the path is a different one.
+    let absolute = environment.project().join("cfg/x.toml").display().to_string();
+    environment.write("a/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    environment.write("a/null.tf", requires("acme/gamma", ""));
+    let command = format!("provlock -C a lock -p linux_amd64 --config {absolute}");
+    assert_eq!(help(&["verify", "a", "--config", "cfg/x.toml"]), command);
+
+    environment.provlock(["lock", "--config", "cfg/x.toml"]).assert_code(0);
+    registry.publish("acme/gamma", "1.1.0").platforms(["linux_amd64"]).done();
+    let age = ["upgrade", "-p", "linux_amd64", "--min-age", "7d"];
+    assert_eq!(help(&age), "provlock upgrade --check --min-age 7d");
+}

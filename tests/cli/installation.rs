@@ -384,7 +384,7 @@ warning[platform-not-known]: the platforms of the recorded h1 are unknown offlin
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = not confirmed: linux_amd64
-help: provlock verify --online -p linux_amd64
+help: provlock verify --online -p linux_amd64 --dialect terraform
 
 ----- stderr -----
 Not checked: which platforms the hashes are for (--online checks that)

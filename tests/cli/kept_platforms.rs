@@ -155,7 +155,7 @@ error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file diffe
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 4 recorded hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
-help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null --dialect terraform
 "#]]);
     let lock = ["lock", "--accept-changed-hashes"];
     environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("one for each platform");

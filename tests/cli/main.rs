@@ -48,6 +48,7 @@ mod mirrors;
 mod module_source_expressions;
 #[cfg(unix)]
 mod modules;
+mod not_checked;
 mod offline;
 mod only_h1;
 #[cfg(unix)]

@@ -477,5 +477,6 @@ warning[no-configuration]: there is no configuration beside stale/.terraform.loc
 help: remove the lock file, unless a configuration is put beside it later
 2 root modules: 0 can move, 2 up to date
 1 warning
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify -r --online
 "#]]);
 }

@@ -44,7 +44,7 @@ error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file diffe
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded h1: hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
-help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null --dialect terraform
 "#]]);
     before.assert_same(&environment.snapshot());
     for more in [&["-p", "all"][..], &["--check"], &["--no-cache"]] {
@@ -108,7 +108,7 @@ error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file canno
   |
   = cannot look at the package for freebsd_386: cannot get registry.terraform.io/hashicorp/null 3.2.4 for freebsd_386: https://registry.terraform.io/files/registry.terraform.io/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_freebsd_386.zip was not found (404)
   = the release may have been replaced after it was locked
-help: lock again when all packages can be fetched; to replace the recorded hashes: provlock lock --accept-changed-hashes hashicorp/null
+help: lock again when all packages can be fetched; to replace the recorded hashes: provlock lock --accept-changed-hashes hashicorp/null --dialect terraform
 "#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock([&LOCK_LINUX[..], &[ACCEPT]].concat()).assert_code(0);
@@ -134,7 +134,7 @@ error[hashes-changed]: the cache of this machine cannot confirm the hashes of ha
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 hash that no package in it has
   |
   = they may belong to other platforms, or its packages differ from the locked ones
-help: lock from the registry, which has all hashes; or compare with it: provlock verify --online; to keep these hashes and add the mirror's, pass --accept-changed-hashes
+help: lock from the registry, which has all hashes; or compare with it: provlock verify --online --dialect terraform; to keep these hashes and add the mirror's, pass --accept-changed-hashes
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -163,7 +163,7 @@ error[hashes-changed]: the mirror mirror cannot confirm the hashes of hashicorp/
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 hash that no package in it has
   |
   = they may belong to other platforms, or its packages differ from the locked ones
-help: lock from the registry, which has all hashes; or compare with it: provlock verify --online; to keep these hashes and add the mirror's, pass --accept-changed-hashes
+help: lock from the registry, which has all hashes; or compare with it: provlock verify --online --dialect terraform; to keep these hashes and add the mirror's, pass --accept-changed-hashes
 "#]]);
     assert_eq!(environment.lock_file(), before, "nothing is written");
 

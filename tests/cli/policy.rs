@@ -141,7 +141,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 exit code: 0
 ----- stderr -----
 warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
-No newer version within the constraints: 1 provider for linux_amd64
+No newer version is allowed: 1 provider for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     environment.provlock(["verify", "--platform", "linux_amd64"]).assert_code(0);

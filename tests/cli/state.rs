@@ -161,6 +161,7 @@ exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
 Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails, unless a state needs them
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online
 "#]]);
     environment.provlock([&LOCK[..], &["--prune"]].concat()).matches(str![[r#"
 exit code: 0
@@ -186,11 +187,13 @@ exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
 Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails, unless a state needs them
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online
 "#]]);
     environment.provlock([&LOCK[..], &["--check", "-r"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Would lock 1 root module: 0 changed, 1 up to date; not required: 1 entry
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify -r --online
 "#]]);
     environment.write("terraform.tfstate", state(&[]));
     assert_not_required(
@@ -203,6 +206,7 @@ exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   required neither by the configuration nor by its state; --prune removes it
 Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online
 "#]]);
 }
 

@@ -424,7 +424,8 @@ impl Revisions {
 /// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged, because `git diff`
 /// has nothing else to show.
 fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
-    let bytes = read(path, ui)?.unwrap_or_default();
+    let missing = || Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into());
+    let bytes = read(path, ui)?.ok_or_else(missing)?;
     let dialect = ui.global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
     let summary = if lockfile::is_of_modules(path, &bytes) {
         summary::<LockedModule>(path, &bytes, dialect)

@@ -33,6 +33,7 @@ use super::args::{self, GlobalArgs, OutputFormat};
 use super::environment::environment;
 use super::interrupt;
 use super::render::help::Invocation;
+use super::render::remedy::repeated_flags;
 use super::run::outcome::{Outcome, diagnostics};
 use super::run::usage;
 use super::ui::Ui;
@@ -127,6 +128,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
+    invocation.repeated = repeated_flags(arguments);
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &ui.global.chdir {

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let warnings = done.iter().flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
     let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
     ui.warn(&by_cause(warnings.clone(), many, all));
-    let number = show(&done, arguments, ui);
+    let number = show(&done, !failed.is_empty(), arguments, ui);
     ui.error(&by_cause(failed.iter().map(|(path, error)| (Some(&**path), error)), many, all));
     let warnings = without_repetition(warnings.map(|(_, warning)| warning));
     let errors = without_repetition(failed.iter().map(|(_, error)| error));
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 }
 
 /// Shows the calls that were pinned, or would be, and returns their number.
-fn show(done: &[(PathBuf, PinnedModules)], arguments: &PinArgs, ui: &Ui) -> usize {
+fn show(done: &[(PathBuf, PinnedModules)], has_failures: bool, arguments: &PinArgs, ui: &Ui) -> usize {
     let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
     let edited: BTreeSet<_> = done.iter().flat_map(|(_, pinned)| upgrade::edited(&pinned.edits)).collect();
     if arguments.dry_run && !ui.is_json() {
@@ -99,9 +99,10 @@ fn show(done: &[(PathBuf, PinnedModules)], arguments: &PinArgs, ui: &Ui) -> usiz
         ui.status_lines(&edited.iter().map(upgrade::EditText::text).collect::<Vec<_>>());
     }
     let verb = if arguments.check || arguments.dry_run { "Would pin" } else { "Pinned" };
-    ui.status(&match edited.len() {
-        0 => "Nothing to pin".to_owned(),
-        number => format!("{verb} {}", count(number, "call")),
-    });
+    match edited.len() {
+        0 if has_failures => {}
+        0 => ui.status("Nothing to pin"),
+        number => ui.status(&format!("{verb} {}", count(number, "call"))),
+    }
     edited.len()
 }

@@ -200,7 +200,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let versions = formats.any(|format| format == OutputFormat::Html).then(|| session.locked_versions(&roots));
     drop(session);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
-    if selection.recursive && roots.is_empty() && verified.coverage.is_empty() {
+    if roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let errors = verified.roots.iter().flat_map(|(_, result)| match result {

@@ -88,8 +88,11 @@ fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String 
     }
 }
 
-/// Returns the reason why no root module was found below the searched directories, and the next step.
+/// Returns the reason why no root module was found for the searched paths, and the next step.
 pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
+    if !roots.passed_over().is_empty() {
+        return lines(roots.passed_over()).join("; ");
+    }
     let shown = |path: &PathBuf| printable(&path.display().to_string());
     let searched = roots.searched_paths().iter().map(shown).collect::<Vec<_>>();
     let searched = if searched.is_empty() { ".".to_owned() } else { enumerate(&searched) };
@@ -112,9 +115,13 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         let lock = invocation.suggest(vec!["lock".to_owned()], &selection, None);
         format!("; to lock the configuration in {} as a root module: {lock}", shown(directory))
     });
+    let none = if roots.searches_below() {
+        format!("No root module in {searched} or below")
+    } else {
+        format!("No root module contains or calls {searched}")
+    };
     format!(
-        "No root module in {searched} or below: {why}{stacks}; to use one anyway, name its directory here or in \
-        [roots] of provlock.toml{}",
+        "{none}: {why}{stacks}; to use one anyway, name its directory here or in [roots] of provlock.toml{}",
         lock.unwrap_or_default()
     )
 }

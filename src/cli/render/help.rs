@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use provlock::diagnostic::{Diagnostic, HelpPart, Remedy, RootModules};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
-use provlock::system::{Boundary, Secrets};
+use provlock::system::{Boundary, Secrets, files};
 
-use super::remedy;
+use super::remedy::{self, RepeatedFlag};
 
 /// Start of the program. Commands in help repeat its directory, so that a user can paste them.
 pub(crate) struct Invocation {
@@ -18,6 +18,8 @@ pub(crate) struct Invocation {
     start: PathBuf,
     /// The directory where OpenTofu and Terraform keep modules, if it is not the default.
     pub(crate) data_directory: Option<PathBuf>,
+    /// Flags of the command that commands in help repeat.
+    pub(crate) repeated: Vec<RepeatedFlag>,
     boundary: OnceLock<Boundary>,
     /// The directory of `-C`, to which the directories of commands are relative; `.` without the flag.
     directory: PathBuf,
@@ -42,7 +44,8 @@ impl Invocation {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
         let (secrets, boundary) = (Secrets::default(), OnceLock::new());
-        Self { secrets, start, data_directory: None, boundary, directory, shell: Shell::CURRENT }
+        let repeated = Vec::new();
+        Self { secrets, start, data_directory: None, repeated, boundary, directory, shell: Shell::CURRENT }
     }
 
     /// Sets the paths of the command, relative to that directory; empty for the directory itself. Returns the boundary
@@ -97,7 +100,11 @@ impl Invocation {
     }
 
     /// Writes a command, which the user runs `in_each` root module or where the program was started.
-    fn written(&self, directory: Option<&Path>, arguments: Vec<String>, in_each: bool) -> String {
+    fn written(&self, directory: Option<&Path>, mut arguments: Vec<String>, in_each: bool) -> String {
+        // A relative path is relative to the directory of the command.
+        let path = |path: &Path| if directory.is_some() { files::join(&self.start, path) } else { path.to_owned() };
+        let repeated: Vec<_> = self.repeated.iter().flat_map(|flag| flag.words(&arguments, path)).collect();
+        arguments.extend(repeated);
         let start = || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
         let directory = directory.map(|directory| self.shown(directory)).or_else(start);
         let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);

@@ -8,7 +8,7 @@ use provlock::diagnostic::words::{MOST_NAMED, few};
 use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
-use provlock::project::{LockedRootModule, Move, UpgradePlan};
+use provlock::project::{LockedRootModule, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
 use super::json::AsText;
@@ -242,11 +242,18 @@ fn summary(locked: &LockedRootModule) -> String {
     let what = providers_and_platforms(locked);
     if !locked.changed {
         let stale = stale(locked).map(|stale| format!("; {stale}")).unwrap_or_default();
-        let is_held_back = locked.plan.iter().flat_map(UpgradePlan::providers).any(Move::is_held_back);
-        let summary = if is_held_back { "No newer version within the constraints" } else { "Up to date" };
+        let held_back = || locked.plan.iter().flat_map(UpgradePlan::providers).filter(|one| one.is_held_back());
+        let summary = match held_back().next() {
+            None => "Up to date",
+            Some(_) if held_back().any(|one| one.skipped.is_some()) => "No newer version is allowed",
+            Some(_) => "No newer version within the constraints",
+        };
         return format!("{summary}: {what}{stale}");
     }
-    let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
+    let number = |change| {
+        let is_counted = |report: &&ProviderReport| report.is_checked || change != EntryChange::Unchanged;
+        providers.iter().filter(is_counted).filter(|report| report.difference.change == change).count()
+    };
     let changes = numbers(CHANGES.map(|(change, word)| (number(change), word)));
     let changes = if changes.is_empty() { changes } else { format!(" ({changes})") };
     let verb = match (locked.written, locked.plan.is_some()) {
@@ -262,19 +269,19 @@ fn summary(locked: &LockedRootModule) -> String {
 /// `2 providers for darwin_arm64, checked for linux_amd64 only`
 fn providers_and_platforms(locked: &LockedRootModule) -> String {
     let providers = &locked.outcome.providers;
-    let required = || providers.iter().filter(|report| report.required);
+    let checked = || providers.iter().filter(|report| report.is_checked);
     let covered = |report: &'_ ProviderReport| {
         let not_covered = not_covered(locked, report).cloned();
         report.packages.keys().filter(|platform| Some(*platform) != not_covered.as_ref()).cloned().collect::<Vec<_>>()
     };
     let platforms: BTreeSet<Platform> = providers.iter().flat_map(covered).collect();
-    let what = count(required().count(), "provider");
+    let what = count(checked().count(), "provider");
     let is_unnamed = !locked.changed && !locked.prepared.platforms_are_named;
     if platforms.is_empty() {
         what
-    } else if is_unnamed && required().any(|report| h1_count(report) > platforms.len()) {
+    } else if is_unnamed && checked().any(|report| h1_count(report) > platforms.len()) {
         // Platforms are shown only if the platform of each `h1:` is known.
-        let of_each: Option<Vec<_>> = required().map(|report| report.covered.clone()).collect();
+        let of_each: Option<Vec<_>> = checked().map(|report| report.covered.clone()).collect();
         let of_all = of_each.into_iter().flatten().reduce(|all, one| &all & &one);
         let shown = of_all.filter(|covered| !covered.is_empty() && *covered != platforms);
         let shown = shown.map(|covered| format!(" for {}", enumerate(&covered))).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(crate) mod lock;
 pub(crate) mod markdown;
 pub(crate) mod mirror;
 pub(crate) mod pages;
-mod remedy;
+pub(crate) mod remedy;
 pub(crate) mod request;
 pub(crate) mod row;
 pub(crate) mod sarif;

@@ -1,9 +1,64 @@
 //! Remedies as commands: the only file that contains the commands and flags of this program by name.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, RunOption, UpgradeRemedy};
 use provlock::provider::{Dialect, Platform};
+
+/// A flag of the command line that commands in help repeat, because they would do something else without it.
+pub(crate) struct RepeatedFlag {
+    flag: &'static str,
+    /// `None` for a flag without a value.
+    value: Option<String>,
+    is_path: bool,
+}
+
+/// Returns the flags on the command line that commands in help repeat. An address that may contain a secret is omitted.
+pub(crate) fn repeated_flags(matches: &ArgMatches) -> Vec<RepeatedFlag> {
+    const FLAGS: [(&str, &str); 7] = [
+        ("config", "--config"),
+        ("dialect", "--dialect"),
+        ("fs_mirror", "--fs-mirror"),
+        ("net_mirror", "--net-mirror"),
+        ("oci_mirror", "--oci-mirror"),
+        ("use_cli_config", "--use-cli-config"),
+        ("min_age", "--min-age"),
+    ];
+    let is_given = |id: &str| {
+        matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let flag = |(id, flag): (&str, &'static str)| {
+        let value = matches.get_raw(id).and_then(|mut values| values.next()).and_then(OsStr::to_str);
+        let value = if flag == "--use-cli-config" { None } else { Some(value?.to_owned()) };
+        let may_be_secret = flag == "--net-mirror" && value.as_ref().is_some_and(|url| url.contains(['@', '?']));
+        let is_path = matches!(flag, "--config" | "--fs-mirror");
+        (!may_be_secret).then_some(RepeatedFlag { flag, value, is_path })
+    };
+    FLAGS.into_iter().filter(|(id, _)| is_given(id)).filter_map(flag).collect()
+}
+
+impl RepeatedFlag {
+    /// Returns the words for a command, none if it does not need the flag. `path` completes a relative path.
+    pub(super) fn words(&self, arguments: &[String], path: impl Fn(&Path) -> PathBuf) -> Vec<String> {
+        let command = arguments.first().map_or("", String::as_str);
+        let is_used = match self.flag {
+            "--config" | "--dialect" => !["explain", "login", "logout"].contains(&command),
+            // A suggested `verify` compares with the registries.
+            _ => matches!(command, "lock" | "upgrade"),
+        };
+        if !is_used || arguments.iter().any(|word| word == self.flag) {
+            return Vec::new();
+        }
+        let value = self
+            .value
+            .as_ref()
+            .map(|value| if self.is_path { path_argument(&path(Path::new(value))) } else { value.clone() });
+        [self.flag.to_owned()].into_iter().chain(value).collect()
+    }
+}
 
 /// Returns the flag of an option, with a value if it needs one.
 pub(super) fn flag(option: &RunOption) -> String {

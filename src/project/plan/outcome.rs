@@ -36,6 +36,8 @@ pub struct ProviderReport {
     pub difference: ProviderDiff,
     /// Whether the configuration requires it, or may do so.
     pub required: bool,
+    /// Whether its entry was checked or made. Otherwise it is as before: nothing requires it, or others were named.
+    pub is_checked: bool,
     /// The entry of the registry of the other dialect that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were checked.
@@ -123,11 +125,13 @@ fn joined(
     for (_, entry) in &entries {
         counts += entry.counts;
     }
+    counts.uncompared += request.hashes_of_others(&locks, entries.iter().map(|(address, _)| *address));
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
     let report = |difference: ProviderDiff| {
         let entry = entries.next_if(|(address, _)| **address == difference.address).map(|(_, entry)| entry);
         ProviderReport {
+            is_checked: entry.is_some(),
             required: entry.is_some()
                 || requirements.is_incomplete
                 || requirements.providers.contains_key(&difference.address),

@@ -86,6 +86,17 @@ impl<'a> LockRequest<'a> {
         lock_file.locks().keys().filter(is_pruned).cloned().collect()
     }
 
+    /// Number of hashes in entries that are not compared although no provider is named, because nothing requires them.
+    pub(super) fn hashes_of_others<'e>(
+        &self,
+        locks: &Locks,
+        compared: impl Iterator<Item = &'e ProviderAddress>,
+    ) -> usize {
+        let compared: BTreeSet<_> = compared.collect();
+        let is_other = |address: &ProviderAddress| self.prepared.only.is_empty() && !compared.contains(address);
+        locks.iter().filter(|(address, _)| is_other(address)).map(|(_, locked)| locked.hashes.len()).sum()
+    }
+
     /// Returns the providers to lock, and warnings about providers under development.
     ///
     /// # Errors

@@ -111,6 +111,10 @@ impl SelectedVersions {
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
         }
+        if is_plan_only {
+            let selected = self.providers.iter().map(|provider| &provider.address);
+            plan.counts.uncompared += request.hashes_of_others(&self.old.locks, selected);
+        }
         for SelectedProvider { address, rewrite, warnings, planned, counts, lacks_hashes, .. } in &mut self.providers {
             plan.edits.extend(rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
             plan.moves.extend(planned.take());

@@ -87,15 +87,24 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
     fault.into_iter().chain(no_hash).collect()
 }
 
-/// The missing lock file of modules.
+/// The missing lock file of modules. The settings may require one without any call.
 fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
-    let first = calls.first()?;
+    let shared = format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules");
+    let Some(first) = calls.first() else {
+        let is_required = root.module.settings.lock_modules == Some(true) && !root.is_policy_only();
+        let error = Diagnostic::finding(Code::ModuleNotLocked, "")
+            .naming(&root.module.module_lock_path, |path| {
+                format!("{path} is missing, but provlock.toml requires locked modules")
+            })
+            .shared(shared);
+        return is_required.then(|| error.help(Remedy::LockModules));
+    };
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
         .naming(&root.module.module_lock_path, |path| {
             format!("{path} is missing, so {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
         })
-        .shared(format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules"));
+        .shared(shared);
     Some(first.located(error).help(Remedy::LockModules))
 }
 

@@ -83,7 +83,9 @@ impl<'a> EntryCheck<'a> {
     fn run(&mut self, before: Option<&Version>) -> packages::Result<()> {
         let (address, version, source) = (&self.entry.address, &self.entry.locked.version, self.online.source);
         let available = match source.versions(address) {
-            Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
+            Err(SourceError::ProviderNotFound { searched, .. }) if !searched.is_empty() => {
+                AvailableVersions::default().into()
+            }
             available => available?,
         };
         for text in &available.warnings {
@@ -306,7 +308,9 @@ impl<'a> EntryCheck<'a> {
         let list = if is_finding { &mut self.result.findings } else { &mut self.result.errors };
         for error in Diagnostics::from(error) {
             let mut error = error.at(self.entry.version().clone(), "");
-            error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
+            if is_finding {
+                error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
+            }
             if !list.contains(&error) {
                 list.push(error);
             }

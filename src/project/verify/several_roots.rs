@@ -12,7 +12,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::root_module::DialectReason;
 use crate::project::session::Session;
 use crate::provider::Dialect;
-use crate::system::canonicalize;
+use crate::system::{canonicalize, glob};
 
 /// Findings about repositories whose lock files contain providers of both default registries, each with the index of a
 /// root module: the first of the minority. Root modules whose settings specify that dialect are not counted.
@@ -105,11 +105,21 @@ pub(super) fn ignored_by_git(
     groups.into_iter().map(|(rule, roots)| (roots[0].0, ignored(rule, &roots))).collect()
 }
 
+/// Whether a pattern of an ignore file matches lock files, not a directory above them.
+fn matches_file_name(pattern: &str) -> bool {
+    let name = pattern.trim().rsplit('/').next().unwrap_or_default();
+    glob::parse(name).is_ok_and(|glob| glob.compile_matcher().is_match(LOCK_FILE_NAME))
+}
+
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules.
 fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
     let platforms = roots[0].1.platforms.as_ref().map_or(Vec::new(), |selection| selection.named().to_vec());
-    let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
-    let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
+    let undo = match rule.file.text.get(rule.span.clone()).unwrap_or_default() {
+        pattern if pattern.contains(LOCK_FILE_NAME) => "remove this line".to_owned(),
+        pattern if matches_file_name(pattern) => format!("add !{LOCK_FILE_NAME} below this line"),
+        // Git includes no file again whose directory is ignored.
+        _ => "remove this line, or let it not match the directory".to_owned(),
+    };
     let (message, files) = match roots {
         [(_, root)] => (format!("git ignores {}, so other users do not get it", root.lock_path.display()), "file"),
         _ => (

@@ -201,7 +201,7 @@ exit code: 0
 ----- stderr -----
   = acme/old         1.0.0                                  not required by the configuration; --prune removes it, also if a state still needs it
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[old.entry("", &old.all_zh()), locked.clone()]));
 
@@ -356,7 +356,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null                         3.1.0   signed, key 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
   = registry.terraform.io/hashicorp/null   3.1.0                                  not required by the configuration; --prune removes it, also if a state still needs it
-Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 "#]]);
     let ours = ours.entry_for(">= 3.0.0", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));

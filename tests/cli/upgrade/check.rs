@@ -75,7 +75,7 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
   ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
-Would upgrade 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Would upgrade 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     let both = environment.provlock(upgrade(&["--dry-run", "--check", "acme/gamma"]));

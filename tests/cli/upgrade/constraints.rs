@@ -207,7 +207,7 @@ fn held_back_providers_are_named_with_the_flag_for_constraints() {
 exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
-Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged)
+Upgraded 1 provider for linux_amd64 (1 changed)
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);

@@ -214,7 +214,7 @@ exit code: 0
 ----- stderr -----
   = acme/gamma       1.0.0                                          not required by the configuration; --prune removes it, also if a state still needs it
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
-Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     environment.provlock(["upgrade", "--check"]).assert_code(0);
@@ -225,6 +225,7 @@ provider         locked   allowed   newest
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 1 entry to remove, as it is not required
+Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
@@ -307,9 +308,9 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: its publication date is not
  |
  = 1.2.33, 1.2.32, 1.2.31 and 26 more are not chosen for the same reason
 help: only the newest 30 versions were checked
-No newer version within the constraints: 2 providers for linux_amd64
+No newer version is allowed: 1 provider for linux_amd64
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
     assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);

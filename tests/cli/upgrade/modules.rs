@@ -117,7 +117,7 @@ help: change that: provlock upgrade --constraints module.net@2.0.0
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: there is no call module.nit of a module that could be locked
-help: a call in a called module has the names of both: module.network.endpoints
+help: a call in a called module has the names of both: module.network.module.endpoints
 "#]]);
     environment
         .provlock(["upgrade", "--modules", "--offline"])

@@ -197,3 +197,16 @@ Not checked: the registry's hashes of 1 provider, because the mirror https://mir
 1 warning in .terraform.lock.hcl
 "#]]);
 }
+
+#[test]
+fn a_source_that_could_not_be_asked_says_nothing_about_the_release() {
+    let (_registry, environment, null) = project();
+    lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64")]);
+    let missing = verify(&environment, &["--online", "--fs-mirror", "nosuch"]);
+    missing.assert_code(2).assert_stderr_has("the mirror directory nosuch does not exist");
+    assert!(!missing.stderr.contains("do not install this release"), "{missing}");
+    environment.write("../home/.tofurc", "provider_installation {\n  direct {\n    exclude = [\"*/*\"]\n  }\n}\n");
+    let uncovered = verify(&environment, &["--online", "--use-cli-config"]);
+    uncovered.assert_code(2).assert_stderr_has("no installation method of the CLI configuration covers");
+    assert!(!uncovered.stdout.contains("version-withdrawn"), "{uncovered}");
+}

@@ -16,6 +16,7 @@ use provlock::system::variables::CACHE_SIGNING_KEY;
 use serde_json::json;
 
 use crate::cli::args::{CacheDirectory, RootArgs};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::PublishedFacts;
 use crate::cli::render::style::count;
 use crate::cli::run::outcome::Outcome;
@@ -75,7 +76,10 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     let errors: Diagnostics =
         published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();
     ui.error(&errors);
-    ui.status(&summary(&published, &repository));
+    match &roots {
+        Some(roots) if roots.is_empty() => ui.status(&no_root_module(roots, &ui.invocation)),
+        _ => ui.status(&summary(&published, &repository)),
+    }
     let published = PublishedFacts::new(&repository, key.public_key(), &published);
     ui.print_json(json!({ "published": published }), &[], &errors);
     Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
