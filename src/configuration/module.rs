@@ -262,7 +262,7 @@ impl Module {
         for call in &self.calls {
             let source = match &call.source {
                 CallSource::Constant(source) => source.clone(),
-                CallSource::Expression(attribute) => text(attribute),
+                CallSource::Expression(source) => text(source),
                 CallSource::Missing => String::new(),
             };
             let name = &call.name;

@@ -4,14 +4,15 @@
 //! column, never a text. It may also be hostile: its size, its depth (by `serde_json`) and the number of files have
 //! limits.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fmt::{self, Formatter};
 use std::io::{self, ErrorKind};
-use std::iter;
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::file::{Backend, StatePaths};
 use super::requirement::{Declaration, DeclarationKind, Requirements, StateKnowledge};
@@ -93,7 +94,7 @@ impl State {
         };
         *left = rest;
         // OpenTofu and Terraform leave an empty file where a command was interrupted.
-        let read = if bytes.is_empty() { Ok(Contents::default()) } else { serde_json::from_slice(&bytes) };
+        let read = if bytes.is_empty() { Ok(Contents::default()) } else { read(&bytes) };
         let contents = match read {
             Ok(contents) => contents,
             // The message of serde_json may quote a value.
@@ -241,6 +242,60 @@ struct Resource {
     provider: String,
 }
 
+/// Reads a state. Go reads the names of members in any case, so a relevant name in another case is an error.
+fn read(bytes: &[u8]) -> serde_json::Result<Contents> {
+    let contents = serde_json::from_slice(bytes)?;
+    let mut names = serde_json::Deserializer::from_slice(bytes);
+    MemberNames { of_state: true }.deserialize(&mut names)?;
+    Ok(contents)
+}
+
+/// Checks the names of the members of a state, or of a resource.
+#[derive(Clone, Copy)]
+struct MemberNames {
+    of_state: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for MemberNames {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MemberNames {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Cow<'de, str>>()? {
+            // The upper case of some letters outside ASCII is in ASCII.
+            let folded = name.to_uppercase().to_lowercase();
+            if folded != *name && ["version", "resources", "provider"].contains(&&*folded) {
+                return Err(A::Error::custom("a name in another case"));
+            } else if self.of_state && folded == "resources" {
+                members.next_value_seed(Self { of_state: false })?;
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut resources: A) -> Result<(), A::Error> {
+        while resources.next_element_seed(self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +317,23 @@ mod tests {
         ] {
             assert_eq!(provider_of(text).map(|address| address.to_string()).as_deref(), provider, "{text}");
         }
+    }
+
+    #[test]
+    fn members_in_another_case_are_not_overlooked() {
+        let resource = r#"{"provider": "provider[\"acme/two\"]"}"#;
+        let read =
+            |text: &str| read(text.as_bytes()).map(|contents| contents.resources.map_or(0, |found| found.0.len()));
+        assert_eq!(
+            read(&format!(r#"{{"version": 4, "resources": [{resource}], "outputs": {{"Version": 1}}}}"#)).unwrap(),
+            1
+        );
+        assert_eq!(read(r#"{"version": 4, "resources": null}"#).unwrap(), 0);
+        for name in ["Resources", "re\u{17f}ources"] {
+            assert!(read(&format!(r#"{{"version": 4, "{name}": [{resource}]}}"#)).is_err(), "{name}");
+        }
+        assert!(read(&format!(r#"{{"version": 3, "Version": 4, "resources": [{resource}]}}"#)).is_err());
+        assert!(read(r#"{"version": 4, "resources": [{"provider": "provider[\"a/b\"]", "Provider": ""}]}"#).is_err());
     }
 
     #[test]

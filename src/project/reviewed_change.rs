@@ -42,6 +42,8 @@ pub struct ReviewedChange {
     pub unchanged: HashSet<OsString>,
     /// Symbolic links that the base does not have or that have a different target there.
     pub links: BTreeSet<PathBuf>,
+    /// Files to which links of the base lead.
+    pub link_targets: BTreeSet<PathBuf>,
     /// Submodules whose commit changed, and new and removed ones.
     pub submodules: BTreeSet<PathBuf>,
     /// Paths that the base does not have and for which [`ReviewedChange::is_case_variant`] is true.
@@ -178,6 +180,13 @@ impl ReviewedChange {
     pub(super) fn names_before<'a>(&'a self, directory: &'a Path) -> Option<impl Iterator<Item = &'a str>> {
         let names = self.files_before(directory).filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
+    }
+
+    /// Whether the configuration in a directory consists of files to which links of the base lead from elsewhere. It is
+    /// read where the links are, and means something only there.
+    pub(super) fn is_read_by_links(&self, directory: &Path) -> bool {
+        let mut files = self.now_in(directory).filter(|path| is_part_of_configuration(name(path))).peekable();
+        files.peek().is_some() && files.all(|path| self.link_targets.contains(path))
     }
 
     fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {

@@ -153,7 +153,8 @@ impl Session<'_> {
         let touched = touched.filter(|directory| {
             let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
             let (shown, dialect) = (joined(start, &below(directory)), dialect.unwrap_or_default());
-            !found.read.contains(*directory) && self.has_content(directory, &shown, dialect, is_selected)
+            let is_read = found.read.contains(*directory) || change.is_read_by_links(directory);
+            !is_read && self.has_content(directory, &shown, dialect, is_selected)
         });
         added.extend(touched.map(|directory| add(directory, DirectoryKind::ChangedModule)));
         found.roots.extend(added);

@@ -196,6 +196,7 @@ impl Repository {
             before,
             unchanged,
             links: self.links(&changed),
+            link_targets: linked.iter().filter_map(|linked| Some(self.top.join(linked.target.as_ref()?))).collect(),
             submodules,
             case_variants,
             findings: Vec::new(),

@@ -87,6 +87,23 @@ mod links {
     }
 
     #[test]
+    fn files_that_are_shared_by_links_are_no_module_of_their_own() {
+        let gate = Gate::with(|gate| {
+            gate.write("shared/common.tf", call("c", "\"./m\""));
+            gate.write("live/m/main.tf", "locals {}\n");
+            symlink("../shared/common.tf", gate.project().join("live/common.tf")).unwrap();
+        });
+        gate.write("shared/common.tf", gate.read("shared/common.tf") + "locals {}\n");
+        assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
+        gate.write("shared/common.tf", gate.read("shared/common.tf") + "resource \"evil_x\" \"a\" {}\n");
+        assert_eq!(gate.errors(&["-r"]), ["provider-not-locked"], "where the link is");
+        gate.write("shared/own.tf", requires("evil/null", ""));
+        gate.write("shared/m/main.tf", "locals {}\n");
+        let found = gate.judge(&["-r"]);
+        assert!(found.contains(&"namespace-not-allowed".to_owned()), "a module of its own now: {found:?}");
+    }
+
+    #[test]
     fn a_root_module_behind_a_link_is_read_where_it_is() {
         let environment = TestEnvironment::new();
         environment.write("a/real/main.tf", BACKEND.to_owned() + &call("m", "\"../lib\""));
