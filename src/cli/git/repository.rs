@@ -233,8 +233,10 @@ impl Repository {
         };
         let linked = |path: &OsString| {
             let steps = std::iter::successors(Some(self.top.join(path)), |step| next(step)).take(MOST_LINKS);
-            let steps: Vec<_> = steps.filter_map(|step| Some(step.strip_prefix(&self.top).ok()?.to_owned())).collect();
-            let (target, links) = steps.split_last()?;
+            // No change of the repository alters a file outside of it.
+            let inside = |step: PathBuf| Some(step.strip_prefix(&self.top).ok()?.to_owned());
+            let steps = steps.map(inside).collect::<Option<Vec<_>>>()?;
+            let (target, links) = steps.split_last().filter(|(_, links)| !links.is_empty())?;
             // A link, or a link to a directory on its way, that changed itself leads elsewhere in the base.
             let way = |link: &PathBuf| {
                 let text = self.top.join(link).read_link().unwrap_or_default();

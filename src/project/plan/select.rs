@@ -110,10 +110,8 @@ impl SelectedVersions {
         let mut plan = UpgradePlan { pruned: request.pruned(), ..UpgradePlan::default() };
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
-        }
-        if is_plan_only {
             let selected = self.providers.iter().map(|provider| &provider.address);
-            plan.counts.uncompared += request.hashes_of_others(&self.old.locks, selected);
+            plan.counts.uncompared += request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
         }
         for SelectedProvider { address, rewrite, warnings, planned, counts, lacks_hashes, .. } in &mut self.providers {
             plan.edits.extend(rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));

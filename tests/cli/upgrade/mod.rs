@@ -225,7 +225,6 @@ provider         locked   allowed   newest
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 1 entry to remove, as it is not required
-Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
