@@ -23,7 +23,7 @@ use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
 use super::requirement::{Declaration, DeclarationKind};
 use super::root::RootFiles;
-use super::syntax::{Attribute, Block};
+use super::syntax::Block;
 
 /// A module directory that was read. It depends only on the files of the directory and the dialect.
 #[derive(Debug)]
@@ -239,6 +239,11 @@ impl Module {
         })
     }
 
+    /// Whether it calls a module whose source is not plain text.
+    pub(crate) fn computes_sources(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call.source, CallSource::Expression(_)))
+    }
+
     /// Whether everything in its directory was read, and the directory has no test files.
     pub(crate) fn is_read_in_full(&self) -> bool {
         let has_tests =
@@ -251,36 +256,6 @@ impl Module {
         let sources = self.calls.iter().filter_map(Call::constant_source);
         let sources = sources.filter_map(move |source| ModuleSource::parse(source, dialect).ok());
         sources.filter_map(|source| ModuleRequest::new(source, ConstraintList::default()))
-    }
-
-    /// The calls, and the values of arguments, locals and variables, as they are written: the location of each, with
-    /// its name and text.
-    pub(crate) fn written(&self) -> Vec<(&Location, String)> {
-        let text = |attribute: &Attribute| attribute.location.file.text[attribute.location.span.clone()].to_owned();
-        let optional = |attribute: &Option<Attribute>| attribute.as_ref().map(text).unwrap_or_default();
-        let mut written = Vec::new();
-        for call in &self.calls {
-            let source = match &call.source {
-                CallSource::Constant(source) => source.clone(),
-                CallSource::Expression(source) => text(source),
-                CallSource::Missing => String::new(),
-            };
-            let name = &call.name;
-            written.push((&call.location, format!("module.{name} {source:?} {:?}", optional(&call.version))));
-            // An override file replaces arguments.
-            let arguments: BTreeMap<_, _> = call.arguments.iter().map(|one| (one.name.text.as_str(), one)).collect();
-            let arguments = arguments.into_iter().filter(|(argument, _)| !["source", "version"].contains(argument));
-            written.extend(
-                arguments.map(|(argument, one)| (&one.location, format!("module.{name}.{argument} {}", text(one)))),
-            );
-        }
-        let Names { locals, variables, .. } = self.names();
-        written.extend(locals.iter().map(|(name, value)| (&value.location, format!("local.{name} {}", text(value)))));
-        for (name, variable) in variables {
-            let value = format!("var.{name} {} {}", optional(&variable.default), optional(&variable.kind));
-            written.extend(variable.default.iter().map(|default| (&default.location, value.clone())));
-        }
-        written
     }
 
     /// The directories of the modules that are called from this one by a local path.

@@ -57,8 +57,11 @@ impl Names {
 impl Variable {
     fn new(content: &Content, location: Location) -> Self {
         let attribute = |name: &str| content.attribute(name).cloned();
-        let flag = |name: &str| match content.attribute(name)?.constant(Strings::Literal) {
-            Ok(Value::Bool(value)) => Some(value),
+        let flag = |name: &str| match content.attribute(name)?.constant(Strings::Literal).ok()? {
+            Value::Bool(value) => Some(value),
+            // OpenTofu and Terraform convert text, as cty's `convert` does.
+            Value::String(text) if matches!(&*text, "true" | "1") => Some(true),
+            Value::String(text) if matches!(&*text, "false" | "0") => Some(false),
             _ => None,
         };
         Self {

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use crate::diagnostic::Location;
 use crate::hcl::evaluate::value::Unknown;
 
-/// Maximum number of locations of an origin.
-const MOST_LOCATIONS: usize = 32;
+use super::terragrunt::is_generated;
+
+/// Maximum number of causes of an origin.
+const MOST_CAUSES: usize = 32;
 
 /// Everything besides its own expression that decides on a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,10 +19,20 @@ pub(crate) struct Origin {
     pub(crate) withheld: Option<Unknown>,
     /// First input of the run. An input without a flag comes before one with a flag.
     pub(crate) input: Option<RunInput>,
-    /// Values of the locals, defaults of variables and arguments of calls.
-    pub(crate) locations: Vec<Location>,
-    /// Whether there are more locations than can be stored.
+    /// Values of locals, variables and arguments of calls.
+    pub(crate) causes: Vec<Cause>,
+    /// Whether there are more causes than can be stored.
     pub(crate) has_more: bool,
+    /// Whether a cause is in a file that Terragrunt generates.
+    pub(crate) is_generated: bool,
+}
+
+/// Something in a configuration that decides on a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    pub(crate) location: Location,
+    /// The argument that the call at the location lacks, so that the default of a variable counts.
+    pub(crate) lacking: Option<String>,
 }
 
 /// A value that another run of the same files may have otherwise: of a variable of the root module, or the workspace.
@@ -40,18 +52,20 @@ impl Origin {
             self.input = other.input.or(self.input.take());
         }
         self.has_more |= other.has_more;
-        for location in other.locations {
-            self.add_location(location);
+        self.is_generated |= other.is_generated;
+        for cause in other.causes {
+            self.add_cause(cause);
         }
     }
 
-    fn add_location(&mut self, location: Location) {
-        if self.locations.contains(&location) {
+    fn add_cause(&mut self, cause: Cause) {
+        self.is_generated |= is_generated(&cause.location);
+        if self.causes.contains(&cause) {
             return;
         }
-        self.has_more |= self.locations.len() == MOST_LOCATIONS;
+        self.has_more |= self.causes.len() == MOST_CAUSES;
         if !self.has_more {
-            self.locations.push(location);
+            self.causes.push(cause);
         }
     }
 }
@@ -74,7 +88,12 @@ impl OriginTracker {
     }
 
     pub(super) fn add_location(&self, location: &Location) {
-        self.0.borrow_mut().add_location(location.clone());
+        self.0.borrow_mut().add_cause(Cause { location: location.clone(), lacking: None });
+    }
+
+    /// Notes that a call lacks an argument.
+    pub(super) fn add_lacking(&self, call: &Location, argument: &str) {
+        self.0.borrow_mut().add_cause(Cause { location: call.clone(), lacking: Some(argument.to_owned()) });
     }
 
     /// Evaluates something, and returns the origin of its value.

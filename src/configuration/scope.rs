@@ -174,6 +174,7 @@ impl<'a> Scope<'a> {
         let Some(variable) = self.module.names().variables.get(name) else {
             return not_known(format!("there is no variable \"{name}\""), None);
         };
+        self.origin().add_location(&variable.location);
         if self.dialect == Dialect::Terraform && !variable.is_const {
             let reason = format!("the variable \"{name}\" lacks `const = true`, which Terraform requires here");
             return not_known(reason, Some(&variable.location));
@@ -201,6 +202,9 @@ impl<'a> Scope<'a> {
             }
             Values::Call(call, scope, _) => {
                 let argument = call.arguments.iter().rev().find(|argument| argument.name.text == name);
+                if argument.is_none() {
+                    self.origin().add_lacking(&call.location, name);
+                }
                 argument.map(|argument| {
                     self.origin().add_location(&argument.location);
                     scope.evaluate(argument)
@@ -220,11 +224,7 @@ impl<'a> Scope<'a> {
             }
         };
         // A default that does not fit fails, whether it is needed or not.
-        let default = variable.default.as_ref().map(|default| {
-            self.origin().add_location(&default.location);
-            convert(self.evaluate(default))
-        });
-        let default = default.transpose()?;
+        let default = variable.default.as_ref().map(|default| convert(self.evaluate(default))).transpose()?;
         let value = match given.filter(|given| is_nullable || !given.is_null()) {
             Some(given) => convert(given)?,
             None => default.map_or_else(|| unknown(format!("the variable \"{name}\" has no value")), Ok)?,

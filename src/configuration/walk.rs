@@ -17,6 +17,7 @@ use super::origin::Origin;
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
+use super::terragrunt::is_generated;
 use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
@@ -277,7 +278,8 @@ impl<'a> Walk<'a> {
     fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
         let calling = Calling { caller, call, key: &caller.key_of(call) };
         let known = self.found.unknown.len();
-        let mut origin = Origin::default();
+        let is_generated = call.arguments.iter().any(|argument| is_generated(&argument.location));
+        let mut origin = Origin { is_generated, ..Origin::default() };
         let targets = self.resolve_and_follow(calling, &mut origin);
         for unknown in &mut self.found.unknown[known..] {
             unknown.origin.add(origin.clone());

@@ -198,7 +198,8 @@ impl ReviewedChange {
         after.take_while(move |path| path.starts_with(directory))
     }
 
-    fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
+    /// Files in a directory at the base.
+    pub(super) fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
         self.before_below(directory).filter(move |(path, _)| path.parent() == Some(directory))
     }
 

@@ -30,4 +30,10 @@ pub(crate) use evaluation::Repository;
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use stack::{STACK, remote_units};
 pub(crate) use unit::{CACHE, Unit, UnitSource, is_unit, read_or_unknown};
+pub(in crate::configuration) use working_directory::is_generated;
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
+
+/// Whether Terragrunt may read a file of this name.
+pub(crate) fn may_read(name: &str) -> bool {
+    [".hcl", ".hcl.json"].iter().any(|end| name.ends_with(end)) && !name.starts_with('.')
+}

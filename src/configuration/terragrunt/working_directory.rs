@@ -21,6 +21,11 @@ const MAX_FILES: usize = 10_000;
 /// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
 
+/// Whether a location is in a generated file.
+pub(in crate::configuration) fn is_generated(location: &Location) -> bool {
+    location.path().starts_with(GENERATED)
+}
+
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
 const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 

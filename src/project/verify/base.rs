@@ -50,9 +50,18 @@ pub(super) struct BaseFacts<'a> {
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
     written: WrittenCalls,
-    called: OnceLock<BTreeSet<String>>,
+    called: OnceLock<Called>,
     run: OnceLock<BTreeSet<String>>,
     unit_sources: OnceLock<BTreeSet<String>>,
+}
+
+/// Module calls at the base revision.
+#[derive(Default)]
+pub(super) struct Called {
+    /// The publishers of all calls whose source is plain text.
+    pub(super) publishers: BTreeSet<String>,
+    /// Whether there is a call whose source is computed.
+    pub(super) is_computed: bool,
 }
 
 impl<'a> Base<'a> {
@@ -99,23 +108,20 @@ impl<'a> BaseFacts<'a> {
 
     /// Whether the change alters a call: its source, its version, or a value that these are computed from.
     pub(super) fn alters(&self, written: &[&Location], origin: &Origin) -> bool {
-        self.written.alters(self.change, written, origin)
+        self.written.alters(self.change, self.modules, written, origin)
     }
 
-    /// Returns the publishers of all module calls whose source is plain text.
-    pub(super) fn called(&self) -> &BTreeSet<String> {
+    /// Returns the module calls of all directories.
+    pub(super) fn called(&self) -> &Called {
         self.called.get_or_init(|| {
-            let publishers = |module: &Module, dialect| {
-                let requests: Vec<_> = module.requests(dialect).collect();
-                requests.iter().filter_map(publisher).collect::<BTreeSet<_>>()
-            };
             let of_directory = |(directory, dialect)| match self.change.module_before(directory, dialect) {
-                Some(before) => publishers(&before, dialect),
-                None => publishers(&self.modules.module(directory, dialect), dialect),
+                Some(before) => Called::of(&before, dialect),
+                None => Called::of(&self.modules.module(directory, dialect), dialect),
             };
             let directories = self.change.configured_before();
             let directories = directories.into_iter().flat_map(|directory| DIALECTS.map(|one| (directory, one)));
-            parallel::map(directories.collect(), parallel::cores(), of_directory).into_iter().flatten().collect()
+            let all = parallel::map(directories.collect(), parallel::cores(), of_directory);
+            all.into_iter().reduce(Called::and).unwrap_or_default()
         })
     }
 
@@ -123,7 +129,7 @@ impl<'a> BaseFacts<'a> {
     /// and, unless the change touches a file that several units may read, publishers of untouched units.
     pub(super) fn run(&self) -> &BTreeSet<String> {
         self.run.get_or_init(|| {
-            let texts = self.change.texts_before(is_of_terragrunt);
+            let texts = self.change.texts_before(terragrunt::may_read);
             let mut known: BTreeSet<_> = texts.iter().flat_map(|text| named(&String::from_utf8_lossy(text))).collect();
             if !alters_shared(self.change) {
                 let directories = self.change.configured_before().into_iter();
@@ -151,19 +157,28 @@ impl<'a> BaseFacts<'a> {
     }
 }
 
+impl Called {
+    fn of(module: &Module, dialect: Dialect) -> Self {
+        let requests: Vec<_> = module.requests(dialect).collect();
+        let publishers = requests.iter().filter_map(publisher).collect();
+        Self { publishers, is_computed: module.computes_sources() }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.publishers.extend(other.publishers);
+        Self { is_computed: self.is_computed || other.is_computed, ..self }
+    }
+}
+
 /// Whether the change alters a file of Terragrunt's in the directory of a unit or in one above.
 fn alters_unit(change: &ReviewedChange, directory: &Path) -> bool {
-    change.changed(is_of_terragrunt).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
+    change.changed(terragrunt::may_read).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
 }
 
 /// Whether the change alters a Terragrunt file other than a unit's own, which units anywhere may read.
 fn alters_shared(change: &ReviewedChange) -> bool {
     let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
-    change.changed(is_of_terragrunt).any(is_shared)
-}
-
-fn is_of_terragrunt(name: &str) -> bool {
-    [".hcl", ".hcl.json"].iter().any(|end| name.ends_with(end)) && !name.starts_with('.')
+    change.changed(terragrunt::may_read).any(is_shared)
 }
 
 /// Returns the publishers of the addresses in the strings of a text. Of a template the part before the first expression

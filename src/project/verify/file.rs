@@ -5,14 +5,17 @@ use std::path::Path;
 
 use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
 use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
-/// A lock file that is missing, untracked or ignored.
+/// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of the repository are
+/// reported here, even if a lock file may be omitted.
 pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     match root.tracked.lock_file {
         _ if root.state == FileState::Missing => {
+            let unread = root.requirements().warnings.iter().filter(|warning| warning.severity == Severity::Error);
+            report.findings.extend(unread.cloned());
             report.not_shared = missing(root);
             report.needs_lock_file = root.needs_lock_file();
         }
@@ -22,7 +25,8 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     }
 }
 
-/// The missing lock file of a configuration that requires providers, and requirements that are not known.
+/// The missing lock file of a configuration that requires providers, and warnings about requirements that are not
+/// known.
 fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.expected != LockFileNeed::Always {
         return Vec::new();
@@ -38,8 +42,8 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))
         .help(root.lock_remedy());
     let missing = (count > 0).then(|| finding.at_each(first, "required here"));
-    let warnings = if *is_incomplete { warnings.clone() } else { Vec::new() };
-    missing.into_iter().chain(warnings).collect()
+    let warnings = warnings.iter().filter(|warning| *is_incomplete && warning.severity != Severity::Error);
+    missing.into_iter().chain(warnings.cloned()).collect()
 }
 
 /// A lock file of modules that git does not track.

@@ -324,7 +324,7 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
     if facts.locked.is_empty() || new.is_empty() {
         return None;
     }
-    new.retain(|publisher| !facts.called().contains(publisher));
+    new.retain(|publisher| !facts.called().publishers.contains(publisher));
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} comes from {}, which is new: the base locks no module from it", enumerate(&new));
     (!new.is_empty()).then(|| source_added(message, entry.source()))
@@ -347,9 +347,10 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if new.is_empty() {
         return;
     }
-    let called = facts.called().iter().chain(facts.run());
+    let called = facts.called().publishers.iter().chain(facts.run());
     let known: BTreeSet<_> = facts.locked.iter().chain(called).chain(kept.iter().map(|(_, name)| name)).collect();
-    for (call, publisher) in new.iter().filter(|(_, publisher)| !known.is_empty() && !known.contains(publisher)) {
+    let is_first = known.is_empty() && !facts.called().is_computed;
+    for (call, publisher) in new.iter().filter(|(_, publisher)| !is_first && !known.contains(publisher)) {
         let message = format!("{} comes from {publisher}, which is new: the base calls no module from it", call.name());
         report.findings.push(source_added(message, &call.location));
     }

@@ -165,6 +165,133 @@ fn a_call_that_becomes_active_is_new() {
 }
 
 #[test]
+fn every_part_of_a_call_and_its_values_is_compared() {
+    all_are_errors(
+        "a pull request alters what a source is computed from, where no line of the call is new",
+        |gate| {
+            let variable = |text: &str| format!("variable \"s\" {{\n  {text}\n}}\n");
+            gate.write("live/m/main.tf", "locals {}\n");
+            gate.write("live/own.tf", call("o", "\"./m\""));
+            gate.write("live/own_override.tf", format!("/*\n{}*/\n", call("o", &format!("\"{UNKNOWN}\""))));
+            let optional = "type = object({ a = optional(string, \"./m\") })\n  default = {}";
+            gate.write("live/type/main.tf", variable(optional) + &call("t", "var.s.a"));
+            gate.write("live/nullable/main.tf", variable("default = \"./m\"") + &call("n", "try(var.s, \"s3::x\")"));
+            gate.write("live/nullable/m/main.tf", "locals {}\n");
+            gate.write("live/type/m/main.tf", "locals {}\n");
+            gate.write("live/child/main.tf", variable(&format!("default = \"{UNKNOWN}\"")) + &call("c", "var.s"));
+            gate.write("live/child/m/main.tf", "locals {}\n");
+            let child = call("child", "\"./child\"").replace("}\n", "  s = \"./m\"\n}\n");
+            gate.write("live/calls.tf", child + &call("t", "\"./type\"") + &call("n", "\"./nullable\""));
+        },
+        &[
+            (
+                "a call in a comment of an override file",
+                |gate| gate.write("live/own_override.tf", call("o", &format!("\"{UNKNOWN}\""))),
+                "made-unknown",
+            ),
+            (
+                "a default in a type",
+                |gate| replace(gate, "live/type/main.tf", "string, \"./m\"", &format!("string, \"{UNKNOWN}\"")),
+                "made-unknown",
+            ),
+            (
+                "an argument that is removed",
+                |gate| replace(gate, "live/calls.tf", "  s = \"./m\"\n", ""),
+                "made-unknown",
+            ),
+            (
+                "a new name of the call without the argument",
+                |gate| {
+                    replace(gate, "live/calls.tf", "\"child\" {", "\"other\" {");
+                    replace(gate, "live/calls.tf", "  s = \"./m\"\n", "");
+                },
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_default_that_counts_from_now_on_may_name_a_new_publisher() {
+    fn child(argument: &str) -> String {
+        format!("module \"c\" {{\n  source = \"./c\"\n{argument}}}\n")
+    }
+    all_are_errors(
+        "a pull request lets a default of the base count",
+        |gate| {
+            gate.write("provlock.toml", gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n");
+            let (good, evil) = ("git::https://good.test/a/x.git", "git::https://evil.test/a/x.git");
+            let variable = format!("variable \"s\" {{\n  nullable = true\n  default  = \"{evil}\"\n}}\n");
+            gate.write("live/c/main.tf", variable.clone() + &call("z", "var.s"));
+            gate.write("live/calls.tf", child(&format!("  s = \"{good}\"\n")));
+            gate.write("live/d/main.tf", variable + &call("z", &format!("var.s == null ? \"{good}\" : var.s")));
+            gate.write("live/null.tf", child("  s = null\n").replace("\"c\"", "\"d\"").replace("./c", "./d"));
+        },
+        &[
+            ("no argument", |gate| gate.write("live/calls.tf", child("")), "module-source-added"),
+            ("no null", |gate| replace(gate, "live/d/main.tf", "= true", "= false"), "module-source-added"),
+        ],
+    );
+}
+
+#[test]
+fn calls_in_tests_are_compared_as_they_are_read() {
+    let run =
+        |name: &str, source: &str| format!("run \"{name}\" {{\n  module {{\n    source = \"{source}\"\n  }}\n}}\n");
+    let gate = Gate::with(|gate| {
+        gate.write("live/m/main.tf", "locals {}\n");
+        gate.write("live/a.tftest.hcl", run("a", "./m") + "/*\n" + &run("b", UNKNOWN) + "*/\n");
+        gate.write("live/b.tftest.hcl", run("c", UNKNOWN));
+    });
+    gate.write("live/b.tftest.hcl", "# A comment.\n".to_owned() + &run("c", UNKNOWN) + &run("d", "./m"));
+    gate.commit();
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "the unknown call is as before");
+    gate.write("live/a.tftest.hcl", run("a", "./m") + &run("b", UNKNOWN));
+    gate.commit();
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+}
+
+#[test]
+fn a_variable_that_is_constant_by_a_text_is_constant() {
+    let variable = |flag: &str| format!("variable \"s\" {{\n  const   = {flag}\n  default = \"./m\"\n}}\n");
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", "dialect = \"terraform\"\n[policy]\nallowed-namespaces = [\"hashicorp\"]\n");
+        let null = "registry.terraform.io/hashicorp/null";
+        gate.root("live", null, &[super::H1, super::ZH]);
+        gate.root("other", null, &[super::H1, super::ZH]);
+        gate.write("live/net.tf", variable("true") + &call("m", "var.s"));
+        gate.write("live/m/main.tf", "locals {}\n");
+    });
+    gate.write("live/net.tf", variable("\"true\"") + &call("m", "var.s"));
+    gate.write("live/m/main.tf", requires("evil/null", ""));
+    gate.commit();
+    let found = gate.errors(&["live"]);
+    assert!(found.contains(&"provider-not-locked".to_owned()), "{found:?}");
+    gate.write("live/net.tf", variable("var.other") + &call("m", "var.s"));
+    gate.commit();
+    assert_eq!(gate.errors(&["live"]), ["made-unknown"], "a flag that is not known");
+}
+
+#[test]
+fn calls_in_generated_files_are_altered_with_the_files_of_terragrunt() {
+    let generate = |text: &str| {
+        let contents = format!("contents = <<EOF\n{text}EOF\n");
+        let block = format!("generate \"net\" {{\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n  {contents}}}\n");
+        "terraform {\n  source = \"../../modules/m\"\n}\n".to_owned() + &block
+    };
+    let gate = Gate::with(|gate| {
+        gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
+        gate.write("modules/m/lib/main.tf", "locals {}\n");
+        gate.write("units/u/.terraform.lock.hcl", gate.read("modules/m/.terraform.lock.hcl"));
+        let other = call("x", &format!("\"{UNKNOWN}\""));
+        gate.write("units/u/terragrunt.hcl", generate(&("/*\n".to_owned() + &other + "*/\n")));
+    });
+    gate.write("units/u/terragrunt.hcl", generate(&call("x", &format!("\"{UNKNOWN}\""))));
+    gate.commit();
+    assert!(gate.errors(&["-r"]).contains(&"made-unknown".to_owned()));
+}
+
+#[test]
 fn a_value_that_becomes_an_expression_makes_a_call_unknown() {
     all_are_errors(
         "a pull request turns a value of a variable into an expression",

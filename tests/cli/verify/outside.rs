@@ -310,3 +310,20 @@ fn a_root_module_that_is_a_link_does_not_choose_its_repository() {
         assert!((output.stdout.clone() + &output.stderr).contains("outside-repository"), "{output}");
     }
 }
+
+#[test]
+fn a_root_module_without_a_lock_file_is_no_exception() {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write("live/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    environment.write(environment.root().join("outside/main.tf"), requires(&format!("{SECRET}/null"), SECRET));
+    link(environment, "main.tf", "tools/main.tf");
+    for ignored in ["", ".terraform.lock.hcl\n"] {
+        environment.write(".gitignore", ignored);
+        for arguments in [&["verify", "-r"][..], &["verify", "tools"], &["verify", "-r", "tools"]] {
+            let output = environment.provlock(arguments);
+            output.assert_code(1).assert_stdout_has("error[outside-repository]: tools/main.tf").assert_lacks(SECRET);
+        }
+    }
+    environment.provlock(["verify", "-r", "--allow-outside"]).assert_lacks("outside-repository");
+}
