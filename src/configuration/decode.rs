@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, Location, SourceFile};
 use crate::hcl::Fault;
+use crate::hcl::evaluate::value::Value;
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
@@ -367,9 +368,10 @@ fn state_paths(block: &Block) -> Option<StatePaths> {
     let content = block.content(&Schema::of_attributes(&["path", "workspace_dir"])).ok()?;
     let path = |name: &str, default: PathBuf| match content.attribute(name) {
         None => Some(default),
-        Some(value) => match value.string(Strings::Template).ok()? {
-            path if path.is_empty() => Some(default),
-            path => Some(path.into()),
+        Some(value) => match value.constant(Strings::Template).ok()? {
+            Value::Null => Some(default),
+            // OpenTofu and Terraform convert numbers.
+            path => path.as_string().ok().map(|path| if path.is_empty() { default } else { (*path).into() }),
         },
     };
     let StatePaths { state, workspaces } = StatePaths::default();

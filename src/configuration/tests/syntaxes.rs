@@ -384,6 +384,8 @@ fn a_local_backend_may_set_its_paths() {
     assert_eq!(paths(""), local("terraform.tfstate", "terraform.tfstate.d"));
     assert_eq!(paths("path = \"\""), local("terraform.tfstate", "terraform.tfstate.d"));
     assert_eq!(paths("path = \"a\"\nworkspace_dir = \"b\""), local("a", "b"));
+    assert_eq!(paths("path = 5\nworkspace_dir = true"), local("5", "true"));
+    assert_eq!(paths("path = null"), local("terraform.tfstate", "terraform.tfstate.d"));
     assert_eq!(paths("path = var.a"), Some(Backend::Local(None)));
     let json = r#"{"terraform": {"backend": {"local": {"path": "a"}}}}"#;
     assert_eq!(module("a.tf.json", json).backend, local("a", "terraform.tfstate.d"));
