@@ -1,5 +1,7 @@
-//! Readers of HCL: positions of comments, strings and heredocs, JSON with positions, and the evaluator.
+//! Readers of HCL: positions of comments, strings and heredocs, lines without comments, JSON with positions, and the
+//! evaluator.
 
+pub(crate) mod code_lines;
 pub(crate) mod evaluate;
 pub(crate) mod json;
 pub(crate) mod parse;

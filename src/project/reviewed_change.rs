@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::filter::Filter;
 use crate::configuration::{Module, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
+use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
@@ -288,8 +289,8 @@ impl ReviewedChange {
         path.strip_prefix(&self.current_directory).unwrap_or(path)
     }
 
-    /// Whether a line at a location is in its file more often than before the change. Without a line, whether the
-    /// change touches the directory of the file.
+    /// Whether a line at a location is in its file more often than before the change, in the same kind of block in HCL,
+    /// where comments do not count. Without a line, whether the change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location) -> bool {
         let path = self.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
@@ -301,13 +302,16 @@ impl ReviewedChange {
         if now.is_empty() {
             return true;
         }
-        let start = now[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
-        let end = now[location.span.end..].find('\n').map_or(now.len(), |length| location.span.end + length);
-        let mut counts: HashMap<&str, i64> = now[start..end.max(start)].lines().map(|line| (line.trim(), 0)).collect();
+        let is_hcl = [".hcl", ".tf", ".tofu"].iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
+        let lines = |text: &str| if is_hcl { code_lines(text).ok() } else { None }.unwrap_or_else(|| plain_lines(text));
+        let now_lines = lines(now);
         let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
-        for (text, step) in [(now.as_str(), 1), (&*before, -1)] {
-            for line in text.lines() {
-                if let Some(count) = counts.get_mut(line.trim()) {
+        let (first, last) = (line_of(now, location.span.start), line_of(now, location.span.end));
+        let at_location = now_lines.iter().take(last + 1).skip(first);
+        let mut counts: HashMap<&CodeLine, i64> = at_location.map(|line| (line, 0)).collect();
+        for (lines, step) in [(&now_lines, 1), (&lines(&before), -1)] {
+            for line in lines {
+                if let Some(count) = counts.get_mut(line) {
                     *count += step;
                 }
             }
@@ -324,4 +328,15 @@ fn folded(text: &str) -> String {
 /// The name of a file; empty if it is not text.
 fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// The lines of a text in which every line has an effect.
+fn plain_lines(text: &str) -> Vec<CodeLine> {
+    let line = |line: &str| CodeLine { block: String::new(), is_text: false, code: line.trim().to_owned() };
+    text.lines().map(line).collect()
+}
+
+/// Number of lines before the line of a byte.
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].bytes().filter(|byte| *byte == b'\n').count()
 }

@@ -380,3 +380,37 @@ fn packages_beside_the_configuration_are_found_by_any_name() {
 fn plugin(gate: &Gate, path: &str) {
     gate.write(&format!("live/terraform.d/plugins/{path}"), "#!/bin/sh\n");
 }
+
+#[test]
+fn lines_of_a_unit_that_become_active_are_new() {
+    fn module(source: &str) -> String {
+        format!("terraform {{\n  source = {source}\n}}\n")
+    }
+    fn local(value: &str) -> String {
+        format!("locals {{\n  a = {value}\n}}\n")
+    }
+    fn commented(text: &str) -> String {
+        format!("/*\n{text}*/\n")
+    }
+    let (good, evil) = ("\"../../modules/m\"", format!("\"{UNKNOWN}\""));
+    let command = "run_cmd(\"evil\")";
+    let gate = Gate::with(|gate| {
+        gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
+        for unit in ["a", "b", "c"] {
+            gate.write(&format!("units/{unit}/.terraform.lock.hcl"), gate.read("modules/m/.terraform.lock.hcl"));
+        }
+        gate.write("units/a/terragrunt.hcl", module(good) + &commented(&module(&evil)));
+        gate.write("units/b/terragrunt.hcl", module("local.a") + &local(good) + &commented(&local(command)));
+        gate.write("units/c/terragrunt.hcl", module(good) + "inputs = {\n  source = " + &evil + "\n}\n");
+    });
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    for (name, unit, text) in [
+        ("a comment around the source", "a", commented(&module(good)) + &module(&evil)),
+        ("a comment around a local", "b", module("local.a") + &commented(&local(good)) + &local(command)),
+        ("the same line in another block", "c", module(&evil) + "inputs = {}\n"),
+    ] {
+        gate.write(&format!("units/{unit}/terragrunt.hcl"), text);
+        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{name}");
+        gate.reset();
+    }
+}
