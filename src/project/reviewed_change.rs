@@ -290,7 +290,8 @@ impl ReviewedChange {
     }
 
     /// Whether a line at a location is in its file more often than before the change, in the same kind of block in HCL,
-    /// where comments do not count. Without a line, whether the change touches the directory of the file.
+    /// where comments do not count. A line of JSON is new if the change alters the file. Without a line, whether the
+    /// change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location) -> bool {
         let path = self.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
@@ -302,12 +303,15 @@ impl ReviewedChange {
         if now.is_empty() {
             return true;
         }
+        let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
+        if name.as_encoded_bytes().ends_with(b".json") {
+            return before != **now;
+        }
         let is_hcl = [".hcl", ".tf", ".tofu"].iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
         let lines = |text: &str| if is_hcl { code_lines(text).ok() } else { None }.unwrap_or_else(|| plain_lines(text));
         let now_lines = lines(now);
-        let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
         let (first, last) = (line_of(now, location.span.start), line_of(now, location.span.end));
-        let at_location = now_lines.iter().take(last + 1).skip(first);
+        let at_location = now_lines.iter().take(last + 1).skip(first).filter(|line| !line.code.is_empty());
         let mut counts: HashMap<&CodeLine, i64> = at_location.map(|line| (line, 0)).collect();
         for (lines, step) in [(&now_lines, 1), (&lines(&before), -1)] {
             for line in lines {

@@ -392,24 +392,30 @@ fn lines_of_a_unit_that_become_active_are_new() {
     fn commented(text: &str) -> String {
         format!("/*\n{text}*/\n")
     }
+    fn json(source: &str, input: &str) -> String {
+        format!("{{\n\"terraform\": {{\n\"source\": {source}\n}},\n\"inputs\": {{\n\"source\": {input}\n}}\n}}\n")
+    }
     let (good, evil) = ("\"../../modules/m\"", format!("\"{UNKNOWN}\""));
     let command = "run_cmd(\"evil\")";
     let gate = Gate::with(|gate| {
         gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
-        for unit in ["a", "b", "c"] {
+        for unit in ["a", "b", "c", "d"] {
             gate.write(&format!("units/{unit}/.terraform.lock.hcl"), gate.read("modules/m/.terraform.lock.hcl"));
         }
         gate.write("units/a/terragrunt.hcl", module(good) + &commented(&module(&evil)));
         gate.write("units/b/terragrunt.hcl", module("local.a") + &local(good) + &commented(&local(command)));
         gate.write("units/c/terragrunt.hcl", module(good) + "inputs = {\n  source = " + &evil + "\n}\n");
+        gate.write("units/d/terragrunt.hcl.json", json(good, &evil));
     });
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     for (name, unit, text) in [
+        ("a member of another object of JSON", "d", json(&evil, good)),
         ("a comment around the source", "a", commented(&module(good)) + &module(&evil)),
         ("a comment around a local", "b", module("local.a") + &commented(&local(good)) + &local(command)),
         ("the same line in another block", "c", module(&evil) + "inputs = {}\n"),
     ] {
-        gate.write(&format!("units/{unit}/terragrunt.hcl"), text);
+        let end = if unit == "d" { ".json" } else { "" };
+        gate.write(&format!("units/{unit}/terragrunt.hcl{end}"), text);
         assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{name}");
         gate.reset();
     }
