@@ -8,6 +8,7 @@ mod configuration;
 mod confused_hosts;
 mod coverage;
 mod dialects;
+mod everyday_changes;
 mod failing_git;
 mod file;
 mod formats;

@@ -1,0 +1,48 @@
+//! Changes that alter no provider and no module are no findings, also beside calls that cannot be read.
+
+use super::gate::Gate;
+use super::{H1, NULL, ZH};
+
+const PRIVATE: &str = "s3::https://private.test/m.zip";
+
+/// Replaces a text in a file.
+fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
+    let text = gate.read(path);
+    assert!(text.contains(from), "{from} in {path}");
+    gate.write(path, text.replace(from, to));
+}
+
+/// Calls whose sources are computed and not fetched, in the root module, in a called module and in a unit.
+fn unknown_calls(gate: &Gate) {
+    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = {source}\n  a = 1\n}}\n");
+    let module = format!("locals {{\n  s = \"{PRIVATE}\"\n  b = 1\n}}\n") + &call("x", "local.s");
+    gate.write("live/calls.tf", module + &call("y", "\"../c\""));
+    let variable = format!("variable \"t\" {{\n  type = string\n  default = \"{PRIVATE}\"\n}}\n");
+    gate.write("c/main.tf", format!("variable \"a\" {{}}\n{variable}") + &call("z", "var.t"));
+    gate.root("units/u", NULL, &[H1, ZH]);
+    let unit = "locals {\n  a = run_cmd(\"x\")\n  b = \"one\"\n}\nterraform {\n  source = local.a\n}\n";
+    gate.write("units/u/terragrunt.hcl", unit.to_owned() + "inputs = {\n  b = local.b\n}\n");
+}
+
+#[test]
+fn everyday_changes_beside_unknown_calls_are_no_errors() {
+    let gate = Gate::with(unknown_calls);
+    let changes: [(&str, fn(&Gate)); 9] = [
+        ("an argument", |gate| replace(gate, "live/calls.tf", "a = 1", "a = 2\n  b = 3")),
+        ("a comment and alignment", |gate| replace(gate, "live/calls.tf", "  s = ", "  # A comment.\n  s     = ")),
+        ("another local", |gate| replace(gate, "live/calls.tf", "b = 1", "b = 2")),
+        ("another variable", |gate| {
+            replace(gate, "c/main.tf", "\"a\" {}", "\"a\" {\n  type = number\n}\nvariable \"b\" {}")
+        }),
+        ("a description", |gate| replace(gate, "c/main.tf", "  default", "  description = \"T\"\n  default")),
+        ("another name of a file", |gate| drop(gate.git(&["mv", "c/main.tf", "c/calls.tf"]))),
+        ("a comment in a unit", |gate| replace(gate, "units/u/terragrunt.hcl", "  a = run", "  /* one */ a = run")),
+        ("another local of a unit", |gate| replace(gate, "units/u/terragrunt.hcl", "\"one\"", "\"two\" # 2")),
+        ("another input of a unit", |gate| replace(gate, "units/u/terragrunt.hcl", "b = local.b", "b = 2")),
+    ];
+    for (name, change) in changes {
+        change(&gate);
+        assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "{name}");
+        gate.reset();
+    }
+}
