@@ -63,7 +63,7 @@ fn add_call(call: &Call, written: &mut Written) {
     add(location, format!("module.{name} {source:?} {:?}", optional(version.as_ref())), written);
     // An override file replaces arguments.
     let arguments: BTreeMap<_, _> = arguments.iter().map(|one| (one.name.text.as_str(), one)).collect();
-    for (argument, one) in arguments.into_iter().filter(|(argument, _)| !["source", "version"].contains(argument)) {
+    for (argument, one) in arguments.into_iter().filter(|(argument, _)| *argument != "source") {
         add(&one.location, format!("module.{name}.{argument} {}", text(one)), written);
     }
 }

@@ -16,7 +16,9 @@ fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
 fn unknown_calls(gate: &Gate) {
     let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = {source}\n  a = 1\n}}\n");
     let module = format!("locals {{\n  s = \"{PRIVATE}\"\n  b = 1\n}}\n") + &call("x", "local.s");
-    gate.write("live/calls.tf", module + &call("y", "\"../c\""));
+    let version = "variable \"v\" {\n  default = \"1.0.0\"\n}\n".to_owned()
+        + &call("w", "\"acme/w/aws\"").replace("a = 1", "version = var.v");
+    gate.write("live/calls.tf", module + &call("y", "\"../c\"") + &version);
     let variable = format!("variable \"t\" {{\n  type = string\n  default = \"{PRIVATE}\"\n}}\n");
     gate.write("c/main.tf", format!("variable \"a\" {{}}\n{variable}") + &call("z", "var.t"));
     gate.root("units/u", NULL, &[H1, ZH]);
