@@ -5,6 +5,9 @@ use super::{H1, NULL, ZH};
 
 const PRIVATE: &str = "s3::https://private.test/m.zip";
 
+/// The name of a change, and the change.
+type Change = (&'static str, fn(&Gate));
+
 /// Replaces a text in a file.
 fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
     let text = gate.read(path);
@@ -29,12 +32,12 @@ fn unknown_calls(gate: &Gate) {
 #[test]
 fn everyday_changes_beside_unknown_calls_are_no_errors() {
     let gate = Gate::with(unknown_calls);
-    let changes: [(&str, fn(&Gate)); 9] = [
+    let changes: [Change; 9] = [
         ("an argument", |gate| replace(gate, "live/calls.tf", "a = 1", "a = 2\n  b = 3")),
         ("a comment and alignment", |gate| replace(gate, "live/calls.tf", "  s = ", "  # A comment.\n  s     = ")),
         ("another local", |gate| replace(gate, "live/calls.tf", "b = 1", "b = 2")),
         ("another variable", |gate| {
-            replace(gate, "c/main.tf", "\"a\" {}", "\"a\" {\n  type = number\n}\nvariable \"b\" {}")
+            replace(gate, "c/main.tf", "\"a\" {}", "\"a\" {\n  type = number\n}\nvariable \"b\" {}");
         }),
         ("a description", |gate| replace(gate, "c/main.tf", "  default", "  description = \"T\"\n  default")),
         ("another name of a file", |gate| drop(gate.git(&["mv", "c/main.tf", "c/calls.tf"]))),
