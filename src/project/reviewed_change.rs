@@ -269,10 +269,10 @@ impl ReviewedChange {
         twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
     }
 
-    /// Whether the change adds, alters or removes a file with values of variables in a directory.
-    pub(super) fn alters_values(&self, directory: &Path) -> bool {
+    /// Directories in which the change adds, alters or removes a file with values of variables.
+    pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
         let is_of_values = |name: &str| [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end));
-        self.changed(is_of_values).any(|path| path.parent() == Some(directory))
+        self.changed(is_of_values).filter_map(Path::parent)
     }
 
     /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown

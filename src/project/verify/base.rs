@@ -151,6 +151,15 @@ impl<'a> BaseFacts<'a> {
         })
     }
 
+    /// Whether the change may alter the values of a root module's variables. The values for a unit may be in any of
+    /// Terragrunt's files, and in the directory of its module.
+    pub(super) fn may_alter_values(&self, root: &RootModule) -> bool {
+        let mut directories = self.change.altered_values();
+        let mut units = root.units.iter();
+        units.any(|unit| self.may_alter_source(&unit.read.directory))
+            || directories.any(|directory| !root.units.is_empty() || directory == root.canonical)
+    }
+
     /// Whether the change may alter the source of the unit in a directory.
     pub(super) fn may_alter_source(&self, directory: &Path) -> bool {
         alters_unit(self.change, directory) || alters_shared(self.change)

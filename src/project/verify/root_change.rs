@@ -111,7 +111,7 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 /// could not be read there either.
 pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
-    let are_values_new = facts.change.alters_values(&root.module.canonical);
+    let are_values_new = facts.may_alter_values(root.module);
     let is_new =
         |unknown: &&UnknownCall| (are_values_new && unknown.origin.input.is_some()) || facts.makes_unknown(unknown);
     let new = root.declared.unknown.iter().filter(is_new);
@@ -124,16 +124,12 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let note = "units of the base have the same source, so their requirements are unknown, too";
     let of_base = unknown(&of_base).map(|finding| Diagnostic { severity: Severity::Warning, ..finding.note(note) });
     report.findings.extend(unknown(&new).into_iter().chain(of_base));
-    depending_on_input(root, facts, report);
+    depending_on_input(root, facts, are_values_new, report);
 }
 
 /// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
 /// of this run was read, while other users may set a different value.
-fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut VerifiedRoot) {
-    let change = facts.change;
-    let RootModule { canonical, units, .. } = root.module;
-    let is_touched = || canonical.ancestors().any(|directory| change.touched.contains(directory));
-    let are_values_new = change.alters_values(canonical) || (!units.is_empty() && is_touched());
+fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, are_values_new: bool, report: &mut VerifiedRoot) {
     let mut seen = Vec::new();
     for VariableCall { key, locations, input, origin, .. } in &root.declared.variable {
         let is_new = are_values_new || facts.alters(&locations.iter().collect::<Vec<_>>(), origin);

