@@ -165,7 +165,8 @@ impl DirectoryListing {
 /// Whether a file of this name may affect what a root module requires: configurations, tests, values of variables,
 /// units.
 pub(crate) fn is_part_of_configuration(name: &str) -> bool {
-    is_configuration(name) || [".hcl", ".hcl.json", ".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end))
+    let ends = [".hcl", ".hcl.json", ".tfvars", ".tfvars.json", ".tftest.json", ".tofutest.json"];
+    is_configuration(name) || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a file of this name shows that its directory may be a root module.

@@ -277,7 +277,10 @@ impl<'a> Scope<'a> {
     fn directory(&self) -> Option<PathBuf> {
         match self.values {
             Values::User(_) => Some(PathBuf::from(".")),
-            Values::Call(_, caller, path) => Some(local::directory(&caller.directory()?, path?)),
+            Values::Call(call, caller, path) => {
+                self.origin().add_location(&call.location);
+                Some(local::directory(&caller.directory()?, path?))
+            }
         }
     }
 }

@@ -63,6 +63,14 @@ pub(super) enum VariableValue {
 }
 
 impl InputVariables {
+    /// The files that flags name.
+    pub(crate) fn named_files(&self) -> impl Iterator<Item = &Path> {
+        self.flags.iter().filter_map(|flag| match flag {
+            VariableFlag::File(path) => Some(path.as_path()),
+            VariableFlag::Value(..) => None,
+        })
+    }
+
     /// Values from the environment and from flags. Later ones win.
     pub fn new<'a>(environment: impl IntoIterator<Item = (&'a String, &'a String)>, flags: Vec<VariableFlag>) -> Self {
         let mut values = Self { flags, ..Self::default() };
@@ -85,12 +93,9 @@ impl InputVariables {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn check_named_files(&self) -> Result<()> {
-        let named = self.flags.iter().filter_map(|flag| match flag {
-            VariableFlag::File(file) => Some(file),
-            VariableFlag::Value(..) => None,
-        });
+        let named = self.named_files();
         let texts = Texts::default();
-        let read = |file: &PathBuf| values(file, &texts, VariableValue::InNamedFile).err();
+        let read = |file: &Path| values(file, &texts, VariableValue::InNamedFile).err();
         named.filter_map(read).flatten().collect::<Diagnostics>().into_result(())
     }
 

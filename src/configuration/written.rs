@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::code_lines::code;
 use crate::provider::Dialect;
 
 use super::decode;
@@ -56,9 +57,9 @@ pub(crate) fn has_argument<'a>(call: &str, name: &str, all: impl IntoIterator<It
 fn add_call(call: &Call, written: &mut Written) {
     let Call { name, source, version, location, arguments } = call;
     let source = match source {
-        CallSource::Constant(source) => source,
+        CallSource::Constant(source) => source.clone(),
         CallSource::Expression(source) => text(source),
-        CallSource::Missing => "",
+        CallSource::Missing => String::new(),
     };
     add(location, format!("module.{name} {source:?} {:?}", optional(version.as_ref())), written);
     // An override file replaces arguments.
@@ -78,10 +79,11 @@ pub(crate) fn place(location: &Location) -> (String, usize) {
     (name.unwrap_or_default(), location.span.start)
 }
 
-fn text(attribute: &Attribute) -> &str {
-    &attribute.location.file.text[attribute.location.span.clone()]
+/// The text of a value without comments and white space.
+fn text(attribute: &Attribute) -> String {
+    code(&attribute.location.file.text[attribute.location.span.clone()])
 }
 
-fn optional(attribute: Option<&Attribute>) -> &str {
+fn optional(attribute: Option<&Attribute>) -> String {
     attribute.map(text).unwrap_or_default()
 }

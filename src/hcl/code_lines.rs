@@ -54,9 +54,46 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
     Ok(String::from_utf8_lossy(&code).lines().zip(levels).map(line).collect())
 }
 
+/// Returns a text without comments, and without white space outside of strings except between words.
+pub(crate) fn code(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-');
+    let (mut code, mut at, mut is_apart) = (Vec::new(), 0, false);
+    while let Some(byte) = bytes.get(at) {
+        if let Some(Ok(end)) = skip_comment(bytes, at) {
+            (at, is_apart) = (end, true);
+        } else if byte.is_ascii_whitespace() {
+            (at, is_apart) = (at + 1, true);
+        } else {
+            let nested = if matches!(byte, b'"' | b'<') { skip_nested(bytes, at) } else { None };
+            let end = nested.and_then(Result::ok).unwrap_or(at + 1);
+            if is_apart && is_word(*byte) && code.last().is_some_and(|last| is_word(*last)) {
+                code.push(b' ');
+            }
+            // A checkout may have other ends of lines.
+            code.extend(bytes[at..end].iter().filter(|byte| **byte != b'\r'));
+            (at, is_apart) = (end, false);
+        }
+    }
+    String::from_utf8_lossy(&code).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_is_the_same_with_other_space_and_comments() {
+        let plain = code("{for k in [\"a  b\"]:k=>f(1-2)}");
+        assert_eq!(plain, "{for k in[\"a  b\"]:k=>f(1-2)}");
+        assert_eq!(code("{ # one\r\n  for k in [ \"a  b\" ] : k /* two */ => f( 1-2 )\n}"), plain);
+        for other in
+            ["{for k in [\"a b\"]:k=>f(1-2)}", "{fork in [\"a  b\"]:k=>f(1-2)}", "{for k in [\"a  b\"]:k=>f(1 -2)}"]
+        {
+            assert_ne!(code(other), plain, "{other}");
+        }
+        assert_eq!(code("<<A\r\n  # kept\r\nA\r\n"), "<<A\n  # kept\nA");
+    }
 
     #[test]
     fn comments_are_no_code_and_heredocs_are_text() {

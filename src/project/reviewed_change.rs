@@ -41,6 +41,8 @@ pub struct ReviewedChange {
     pub before: BTreeMap<OsString, Vec<u8>>,
     /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
+    /// All tracked files that differ from the base, whatever their names.
+    pub differing: BTreeSet<PathBuf>,
     /// Symbolic links that the base does not have or that have a different target there.
     pub links: BTreeSet<PathBuf>,
     /// Files to which links of the base lead.
@@ -269,6 +271,11 @@ impl ReviewedChange {
         twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
     }
 
+    /// Whether the change alters a file that is not part of a configuration.
+    pub(super) fn alters_other_files(&self) -> bool {
+        self.differing.iter().any(|path| !Self::reads(name(path)))
+    }
+
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
         let is_of_values = |name: &str| [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end));
@@ -311,7 +318,12 @@ impl ReviewedChange {
         let lines = |text: &str| if is_hcl { code_lines(text).ok() } else { None }.unwrap_or_else(|| plain_lines(text));
         let now_lines = lines(now);
         let (first, last) = (line_of(now, location.span.start), line_of(now, location.span.end));
-        let at_location = now_lines.iter().take(last + 1).skip(first).filter(|line| !line.code.is_empty());
+        // All text of a generated file is compared.
+        let block = now_lines.get(first).map(|line| &line.block).filter(|block| block.starts_with("generate"));
+        let is_meant = |(number, line): &(usize, &CodeLine)| {
+            !line.code.is_empty() && (Some(&line.block) == block || (first..=last).contains(number))
+        };
+        let at_location = now_lines.iter().enumerate().filter(is_meant).map(|(_, line)| line);
         let mut counts: HashMap<&CodeLine, i64> = at_location.map(|line| (line, 0)).collect();
         for (lines, step) in [(&now_lines, 1), (&lines(&before), -1)] {
             for line in lines {

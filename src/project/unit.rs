@@ -272,12 +272,9 @@ pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Opt
     Some(TerragruntUnit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
 }
 
-/// Returns the remote source of the unit in a directory.
-pub(super) fn remote_source(directory: &Path, environment: &Environment) -> Option<String> {
-    match TerragruntUnit::open(directory, directory, environment)?.read.source {
-        Ok(UnitSource::Remote(source)) => Some(source),
-        _ => None,
-    }
+/// Reads the unit in a directory.
+pub(super) fn read_unit(directory: &Path, environment: &Environment) -> Option<terragrunt::Unit> {
+    Some(TerragruntUnit::open(directory, directory, environment)?.read)
 }
 
 fn has_lock_file(directory: &Path) -> bool {

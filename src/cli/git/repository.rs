@@ -195,6 +195,7 @@ impl Repository {
             touched: touched.into_iter().map(|path| self.top.join(path)).collect(),
             before,
             unchanged,
+            differing: changed.iter().map(|path| self.top.join(path)).collect(),
             links: self.links(&changed),
             link_targets: linked.iter().filter_map(|linked| Some(self.top.join(linked.target.as_ref()?))).collect(),
             submodules,

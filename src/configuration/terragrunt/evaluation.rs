@@ -1,7 +1,7 @@
 //! The evaluation of a unit: its limits, and the repository whose files it may read.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::hcl::evaluate::value::{Outcome, failure, unknown};
 use crate::modules::is_configuration;
 use crate::system::{canonicalize, files};
 
-const MAX_FILE_SIZE: u64 = 4 << 20;
+pub(crate) const MAX_FILE_SIZE: u64 = 4 << 20;
 
 /// Largest number of entries of a directory that are read.
 const MAX_ENTRIES: usize = 10_000;
@@ -111,6 +111,8 @@ pub(super) struct Evaluation<'a> {
     pub allowance: Allowance,
     /// Syntax error in the unit's own configuration, or in a file that it includes.
     pub malformed: RefCell<Option<Diagnostic>>,
+    /// The files that were read so far, without symbolic links.
+    pub files: RefCell<BTreeSet<PathBuf>>,
     configurations: Cell<usize>,
 }
 
@@ -119,8 +121,8 @@ impl<'a> Evaluation<'a> {
     const MAX_CONFIGURATIONS: usize = 8;
 
     pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
-        let (allowance, malformed) = (Allowance::default(), RefCell::default());
-        Self { repository, environment, allowance, malformed, configurations: Cell::new(0) }
+        let (allowance, malformed, files) = (Allowance::default(), RefCell::default(), RefCell::default());
+        Self { repository, environment, allowance, malformed, files, configurations: Cell::new(0) }
     }
 
     /// Depth of the configuration that is being read.
@@ -134,6 +136,7 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+        self.files.borrow_mut().insert(self.repository.resolve(path)?);
         let file = self.repository.read(path)?;
         self.allowance.spend(file.text.len())?;
         Ok(file)

@@ -26,7 +26,7 @@ mod unit;
 mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
-pub(crate) use evaluation::Repository;
+pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use stack::{STACK, remote_units};
 pub(crate) use unit::{CACHE, Unit, UnitSource, is_unit, read_or_unknown};

@@ -1,6 +1,6 @@
 //! A unit: the module that it runs and the files that it generates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub(crate) struct Unit {
     pub unknown: Vec<Unknown>,
     /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
+    /// The files that were read for it, without symbolic links.
+    pub files: BTreeSet<PathBuf>,
 }
 
 /// The source of the module of a unit.
@@ -118,8 +120,9 @@ pub(crate) fn read_or_unknown(
         has_download_directory: false,
         unknown: Vec::new(),
         malformed: None,
+        files: BTreeSet::new(),
     });
-    Unit { malformed: evaluation.malformed.take(), ..unit }
+    Unit { malformed: evaluation.malformed.take(), files: evaluation.files.take(), ..unit }
 }
 
 /// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the repository is read.
@@ -190,6 +193,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         has_download_directory: configuration.has_download_directory,
         unknown,
         malformed: None,
+        files: BTreeSet::new(),
         directory,
     }
 }

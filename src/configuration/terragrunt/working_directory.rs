@@ -12,12 +12,15 @@ use crate::configuration::files::module_files;
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
+use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
 
+/// Directory of what `init` installs.
+const DATA_DIRECTORY: &str = ".terraform";
 /// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
 
@@ -127,6 +130,9 @@ impl WorkingDirectory {
         let path =
             self.sources.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
         let path = join(Path::new(""), path);
+        if path.ends_with(LOCK_FILE_NAME) || path.components().any(|part| part.as_os_str() == DATA_DIRECTORY) {
+            return uncertain("the lock file or installed files are generated");
+        }
         let Some(name) = path.to_str().filter(|name| is_configuration(name)) else { return Ok(()) };
         if path.components().count() != 1 {
             let directory = path.parent().unwrap_or(&path);

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::configuration::terragrunt;
 use crate::configuration::{Cause, Module, ModuleCache, Origin, Written, has_argument, place, written_in_test};
 use crate::diagnostic::Location;
 use crate::project::reviewed_change::ReviewedChange;
@@ -35,9 +34,7 @@ impl WrittenCalls {
     ) -> bool {
         let causes = origin.causes.iter().map(|Cause { location, lacking }| (location, lacking.as_deref()));
         let mut all = written.iter().map(|location| (*location, None)).chain(causes);
-        origin.has_more
-            || (origin.is_generated && change.changed(terragrunt::may_read).next().is_some())
-            || all.any(|(location, lacking)| self.is_new(change, modules, location, lacking))
+        origin.has_more || all.any(|(location, lacking)| self.is_new(change, modules, location, lacking))
     }
 
     /// Whether the base has no such call or value, or its call has the argument that this one lacks. Anything else in
@@ -51,20 +48,25 @@ impl WrittenCalls {
     ) -> bool {
         let path = change.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
-        let Some(directory) = directory.filter(|directory| change.touched.contains(directory)) else {
+        let Some(directory) = directory else { return false };
+        let (is_touched, has_others) = (change.touched.contains(&directory), change.alters_other_files());
+        if !is_touched && !has_others {
             return false;
-        };
+        }
         let Some(dialects) = dialects(&path) else { return change.is_new_line(location) };
         let mut is_known = false;
         let is_missing = |dialect: &Dialect| {
             let written = self.written(change, modules, &directory, location, *dialect);
             let Some(text) = written.now.get(&place(location)) else { return false };
             is_known = true;
-            !written.before.contains(text) || lacking.is_some_and(|name| has_argument(text, name, &written.before))
+            let is_altered = || {
+                !written.before.contains(text) || lacking.is_some_and(|name| has_argument(text, name, &written.before))
+            };
+            (has_others && may_read_files(text)) || (is_touched && is_altered())
         };
         let is_new = dialects.iter().any(is_missing);
         let before = || change.file_before(&directory.join(path.file_name().unwrap_or_default()));
-        is_new || (!is_known && before() != Some(location.file.text.as_bytes()))
+        is_new || (is_touched && !is_known && before() != Some(location.file.text.as_bytes()))
     }
 
     fn written(
@@ -91,6 +93,11 @@ impl WrittenCalls {
             Arc::new(WrittenChange { now, before: before.into_values().collect() })
         })
     }
+}
+
+/// Whether a value may come from a file by a function such as `file` or `templatefile`.
+fn may_read_files(text: &str) -> bool {
+    text.contains("file") && text.contains('(')
 }
 
 /// The dialects that read a configuration file; `None` for any other file.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::altered_calls::WrittenCalls;
-use crate::configuration::terragrunt::{self, remote};
+use crate::configuration::terragrunt::{self, UnitSource, remote};
 use crate::configuration::{Module, ModuleCache, Origin, UnknownCall};
 use crate::diagnostic::Location;
+use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{
     EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
     named_providers, parse_as,
@@ -16,9 +17,9 @@ use crate::lockfile::{
 use crate::modules::locked::{self, publisher, publisher_of_source};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::RootModule;
-use crate::project::unit::{literal_source, remote_source};
+use crate::project::unit::{literal_source, read_unit};
 use crate::provider::{Dialect, ProviderAddress};
-use crate::system::{Environment, parallel};
+use crate::system::{Environment, canonicalize, files, parallel};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
 
@@ -101,14 +102,15 @@ impl<'a> BaseFacts<'a> {
     }
 
     /// Whether the change makes a call unknown: it alters the call, or it empties the directory that is called.
-    pub(super) fn makes_unknown(&self, unknown: &UnknownCall) -> bool {
-        self.alters(&[&unknown.location], &unknown.origin)
+    pub(super) fn makes_unknown(&self, root: &RootModule, unknown: &UnknownCall) -> bool {
+        self.alters(root, &[&unknown.location], &unknown.origin)
             || unknown.directory.as_ref().is_some_and(|directory| self.change.empties(directory))
     }
 
     /// Whether the change alters a call: its source, its version, or a value that these are computed from.
-    pub(super) fn alters(&self, written: &[&Location], origin: &Origin) -> bool {
-        self.written.alters(self.change, self.modules, written, origin)
+    pub(super) fn alters(&self, root: &RootModule, written: &[&Location], origin: &Origin) -> bool {
+        let is_generated = || root.units.iter().any(|unit| self.may_alter(&unit.read));
+        (origin.is_generated && is_generated()) || self.written.alters(self.change, self.modules, written, origin)
     }
 
     /// Returns the module calls of all directories.
@@ -125,18 +127,19 @@ impl<'a> BaseFacts<'a> {
         })
     }
 
-    /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files
-    /// and, unless the change touches a file that several units may read, publishers of untouched units.
+    /// Returns the publishers of the modules that Terragrunt units run: those in strings of Terragrunt's files, and
+    /// those of units that the change does not alter.
     pub(super) fn run(&self) -> &BTreeSet<String> {
         self.run.get_or_init(|| {
             let texts = self.change.texts_before(terragrunt::may_read);
             let mut known: BTreeSet<_> = texts.iter().flat_map(|text| named(&String::from_utf8_lossy(text))).collect();
-            if !alters_shared(self.change) {
-                let directories = self.change.configured_before().into_iter();
-                let untouched = directories.filter(|directory| !alters_unit(self.change, directory));
-                let sources = untouched.filter_map(|directory| remote_source(directory, self.environment));
-                known.extend(sources.flat_map(|source| publishers_of(&source)));
-            }
+            let directories = self.change.configured_before().into_iter();
+            let units = directories.filter_map(|directory| read_unit(directory, self.environment));
+            let sources = units.filter(|unit| !self.may_alter(unit)).filter_map(|unit| unit.source.ok());
+            known.extend(sources.flat_map(|source| match source {
+                UnitSource::Remote(source) => publishers_of(&source),
+                UnitSource::Local(_) | UnitSource::Unit => BTreeSet::new(),
+            }));
             known
         })
     }
@@ -155,15 +158,41 @@ impl<'a> BaseFacts<'a> {
     /// Terragrunt's files, and in the directory of its module.
     pub(super) fn may_alter_values(&self, root: &RootModule) -> bool {
         let mut directories = self.change.altered_values();
+        let mut named = self.modules.variables.named_files().filter_map(|path| canonicalize(path).ok());
         let mut units = root.units.iter();
-        units.any(|unit| self.may_alter_source(&unit.read.directory))
+        units.any(|unit| self.may_alter(&unit.read))
             || directories.any(|directory| !root.units.is_empty() || directory == root.canonical)
+            || named.any(|file| self.change.differing.contains(&file))
     }
 
-    /// Whether the change may alter the source of the unit in a directory.
-    pub(super) fn may_alter_source(&self, directory: &Path) -> bool {
-        alters_unit(self.change, directory) || alters_shared(self.change)
+    /// Whether the change may alter what a unit runs: it alters a file of Terragrunt's in the directory of the unit or
+    /// above, or any file that was read for it. If something about the unit is not known, it may read any file.
+    pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
+        let change = self.change;
+        let altered: BTreeSet<_> = change.changed(terragrunt::may_read).collect();
+        let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
+        altered.iter().filter_map(|path| path.parent()).any(|changed| unit.directory.starts_with(changed))
+            || unit.files.iter().any(|file| altered.contains(&**file) || change.differing.contains(file))
+            || (is_unknown && altered.iter().any(|path| !is_own(path)))
     }
+}
+
+/// Whether the change alters code of a unit's files on which a source may depend: anything but its inputs, and the
+/// files that it generates.
+pub(super) fn alters_code(change: &ReviewedChange, unit: &terragrunt::Unit) -> bool {
+    let is_meant = |line: &CodeLine| {
+        let is_other = ["inputs", "generate", "remote_state"].iter().any(|start| line.block.starts_with(start));
+        !is_other && !line.code.is_empty()
+    };
+    let code = |bytes: &[u8]| -> Option<Vec<CodeLine>> {
+        let lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
+        Some(lines.into_iter().filter(is_meant).collect())
+    };
+    let differs = |file: &&PathBuf| {
+        let now = files::read(file, terragrunt::MAX_FILE_SIZE).unwrap_or_default();
+        code(&now) != code(change.file_before(file).unwrap_or_default())
+    };
+    unit.files.iter().filter(|file| change.differing.contains(*file)).any(|file| differs(&file))
 }
 
 impl Called {
@@ -179,15 +208,9 @@ impl Called {
     }
 }
 
-/// Whether the change alters a file of Terragrunt's in the directory of a unit or in one above.
-fn alters_unit(change: &ReviewedChange, directory: &Path) -> bool {
-    change.changed(terragrunt::may_read).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
-}
-
-/// Whether the change alters a Terragrunt file other than a unit's own, which units anywhere may read.
-fn alters_shared(change: &ReviewedChange) -> bool {
-    let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
-    change.changed(terragrunt::may_read).any(is_shared)
+/// Whether a file is a unit's own, which other units do not read without naming it.
+fn is_own(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| terragrunt::FILE_NAMES.iter().any(|own| name == *own))
 }
 
 /// Returns the publishers of the addresses in the strings of a text. Of a template the part before the first expression

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
-use super::base::{Base, BaseFacts, BaseLockFile};
+use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
+use crate::configuration::terragrunt;
 use crate::configuration::{ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
@@ -112,8 +113,17 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
     let are_values_new = facts.may_alter_values(root.module);
-    let is_new =
-        |unknown: &&UnknownCall| (are_values_new && unknown.origin.input.is_some()) || facts.makes_unknown(unknown);
+    let is_altered = |unit: &TerragruntUnit| unit.read.source.is_err() && alters_code(facts.change, &unit.read);
+    let are_units_altered = root.module.units.iter().any(is_altered);
+    let is_of_unit = |location: &Location| {
+        let name = location.path().file_name().and_then(|name| name.to_str());
+        name.is_some_and(terragrunt::may_read)
+    };
+    let is_new = |unknown: &&UnknownCall| {
+        (are_units_altered && is_of_unit(&unknown.location))
+            || (are_values_new && unknown.origin.input.is_some())
+            || facts.makes_unknown(root.module, unknown)
+    };
     let new = root.declared.unknown.iter().filter(is_new);
     let sources: Vec<_> = root.module.units.iter().filter_map(TerragruntUnit::literal_source).collect();
     let is_of_base = |location: &&Location| {
@@ -132,7 +142,7 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, are_values_new: bool, report: &mut VerifiedRoot) {
     let mut seen = Vec::new();
     for VariableCall { key, locations, input, origin, .. } in &root.declared.variable {
-        let is_new = are_values_new || facts.alters(&locations.iter().collect::<Vec<_>>(), origin);
+        let is_new = are_values_new || facts.alters(root.module, &locations.iter().collect::<Vec<_>>(), origin);
         if !is_new || seen.contains(&locations) {
             continue;
         }
@@ -336,8 +346,8 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let calls = root.declared.own_package_calls().into_iter();
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let is_new = |call: &ModuleCall| match &*call.key {
-        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter_source(&unit.read.directory)),
-        _ => facts.alters(&[&call.location], &call.origin),
+        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter(&unit.read)),
+        _ => facts.alters(root.module, &[&call.location], &call.origin),
     };
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
     if new.is_empty() {

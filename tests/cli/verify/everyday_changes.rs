@@ -18,23 +18,26 @@ fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
 /// Calls whose sources are computed and not fetched, in the root module, in a called module and in a unit.
 fn unknown_calls(gate: &Gate) {
     let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = {source}\n  a = 1\n}}\n");
-    let module = format!("locals {{\n  s = \"{PRIVATE}\"\n  b = 1\n}}\n") + &call("x", "local.s");
+    let map = format!("  m = {{\n    a = \"{PRIVATE}\"\n    bb = 2\n  }}\n");
+    let module = format!("locals {{\n  s = local.m.a\n  b = 1\n{map}}}\n") + &call("x", "local.s");
     let version = "variable \"v\" {\n  default = \"1.0.0\"\n}\n".to_owned()
         + &call("w", "\"acme/w/aws\"").replace("a = 1", "version = var.v");
     gate.write("live/calls.tf", module + &call("y", "\"../c\"") + &version);
     let variable = format!("variable \"t\" {{\n  type = string\n  default = \"{PRIVATE}\"\n}}\n");
     gate.write("c/main.tf", format!("variable \"a\" {{}}\n{variable}") + &call("z", "var.t"));
     gate.root("units/u", NULL, &[H1, ZH]);
-    let unit = "locals {\n  a = run_cmd(\"x\")\n  b = \"one\"\n}\nterraform {\n  source = local.a\n}\n";
+    let unit = "locals {\n  a = run_cmd(\"x\")\n  b = \"one\"\n}\nterraform {\n  source = \"s3::https://private.test/u.zip\"\n}\n";
     gate.write("units/u/terragrunt.hcl", unit.to_owned() + "inputs = {\n  b = local.b\n}\n");
 }
 
 #[test]
 fn everyday_changes_beside_unknown_calls_are_no_errors() {
     let gate = Gate::with(unknown_calls);
-    let changes: [Change; 9] = [
+    let changes: [Change; 11] = [
         ("an argument", |gate| replace(gate, "live/calls.tf", "a = 1", "a = 2\n  b = 3")),
         ("a comment and alignment", |gate| replace(gate, "live/calls.tf", "  s = ", "  # A comment.\n  s     = ")),
+        ("alignment in a map", |gate| replace(gate, "live/calls.tf", "    a = ", "    # A comment.\n    a  = ")),
+        ("ends of lines", |gate| replace(gate, "live/calls.tf", "\n", "\r\n")),
         ("another local", |gate| replace(gate, "live/calls.tf", "b = 1", "b = 2")),
         ("another variable", |gate| {
             replace(gate, "c/main.tf", "\"a\" {}", "\"a\" {\n  type = number\n}\nvariable \"b\" {}");

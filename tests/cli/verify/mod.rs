@@ -34,6 +34,7 @@ mod policy;
 mod policy_changed;
 #[cfg(unix)]
 mod published_modules;
+mod read_files;
 mod replaced_paths;
 mod revisions;
 mod root_removed;

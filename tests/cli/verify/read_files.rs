@@ -1,0 +1,137 @@
+//! Changes of files that a configuration reads by their names: templates, JSON, and values that a flag names.
+
+use super::gate::Gate;
+use super::gate_bypass::all_are_errors;
+
+const UNKNOWN: &str = "s3::https://evil.test/m.zip";
+
+/// The name of an attempt, and the attempt.
+type Attempt = (&'static str, fn(&Gate));
+
+fn call(name: &str, source: &str) -> String {
+    format!("module \"{name}\" {{\n  source = {source}\n}}\n")
+}
+
+#[test]
+fn what_a_unit_reads_is_compared() {
+    fn with_source(gate: &Gate, unit: &str, rest: &str) {
+        let module = "terraform {\n  source = \"../../modules/m\"\n}\n";
+        gate.write(&format!("units/{unit}/terragrunt.hcl"), module.to_owned() + rest);
+    }
+    fn generated(gate: &Gate, source: &str) {
+        let (contents, hole) = (call("x", source).replace("}\n", ""), "  a = \"${run_cmd(\"x\")}\"\n}\n");
+        let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n  contents = <<EOF\n";
+        with_source(gate, "hole", &format!("{block}{contents}{hole}EOF\n}}\n"));
+    }
+    fn computed(gate: &Gate, host: &str) {
+        let source = "terraform {\n  source = \"${local.url}?ref=${run_cmd(\"x\")}\"\n}\n";
+        let local = format!("locals {{\n  url = \"git::https://{host}/a/x.git\"\n}}\n");
+        gate.write("units/computed/terragrunt.hcl", source.to_owned() + &local);
+    }
+    let gate = Gate::with(|gate| {
+        gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
+        gate.write("modules/m/lib/main.tf", "locals {}\n");
+        for unit in ["file", "hole", "computed"] {
+            gate.write(&format!("units/{unit}/.terraform.lock.hcl"), gate.read("modules/m/.terraform.lock.hcl"));
+        }
+        let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n";
+        with_source(gate, "file", &format!("{block}  contents = file(\"net.tpl\")\n}}\n"));
+        gate.write("units/file/net.tpl", call("x", "\"./lib\""));
+        generated(gate, "\"./lib\"");
+        computed(gate, "good.test");
+    });
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    let attempts: [Attempt; 3] = [
+        ("a file that becomes a generated file", |gate| {
+            gate.write("units/file/net.tpl", call("x", &format!("\"{UNKNOWN}\"")));
+        }),
+        ("text beside an unknown part of a generated file", |gate| generated(gate, &format!("\"{UNKNOWN}\""))),
+        ("a local of a source that is not known", |gate| computed(gate, "evil.test")),
+    ];
+    for (name, attempt) in attempts {
+        attempt(&gate);
+        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{name}");
+        gate.reset();
+    }
+}
+
+#[test]
+fn files_that_a_source_is_read_from_are_compared() {
+    all_are_errors(
+        "a pull request alters a file from which a source is computed",
+        |gate| {
+            let local = "locals {\n  s = jsondecode(file(\"${path.module}/m.json\")).s\n}\n";
+            gate.write("live/net.tf", local.to_owned() + &call("n", "local.s"));
+            gate.write("live/m.json", "{\"s\": \"./m\"}\n");
+            gate.write("live/m/main.tf", "locals {}\n");
+            gate.write("live/t.tftest.json", r#"{"run": {"a": {"module": {"source": "./m"}}}}"#);
+            let condition = format!("path.module == \"c\" ? \"./m\" : \"{UNKNOWN}\"");
+            gate.write("live/c/main.tf", call("p", &condition));
+            gate.write("live/c/m/main.tf", "locals {}\n");
+            gate.write("live/calls.tf", call("c", "\"./c\""));
+            gate.write("live/d/main.tf", call("p", &condition));
+        },
+        &[
+            ("JSON that a function reads", |gate| gate.write("live/m.json", "{\"s\": \"s3::x\"}\n"), "made-unknown"),
+            (
+                "a test in JSON",
+                |gate| {
+                    let test = r#"{"run": {"a": {"module": {"source": "SOURCE"}}}}"#;
+                    gate.write("live/t.tftest.json", test.replace("SOURCE", UNKNOWN));
+                },
+                "made-unknown",
+            ),
+            (
+                "a directory that decides on the source",
+                |gate| gate.write("live/calls.tf", call("c", "\"./d\"")),
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn values_in_a_file_that_a_flag_names_are_compared() {
+    let gate = Gate::with(|gate| {
+        gate.write("live/net.tf", "variable \"s\" {}\n".to_owned() + &call("m", "var.s"));
+        gate.write("env/prod.values", "s = \"./m\"\n");
+        gate.write("live/m/main.tf", "locals {}\n");
+    });
+    let arguments = ["-r", "--var-file", "env/prod.values"];
+    assert_eq!(gate.errors(&arguments), [] as [&str; 0]);
+    gate.write("env/prod.values", "s = \"./other\"\n");
+    gate.write("live/other/main.tf", "locals {}\n");
+    assert_eq!(gate.errors(&arguments), ["made-unknown"]);
+}
+
+#[test]
+fn a_unit_beside_a_shared_file_does_not_hide_its_change() {
+    let shared = |host: &str| format!("terraform {{\n  source = \"git::https://{host}/a/x.git\"\n}}\n");
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n");
+        gate.root("units/u", super::NULL, &[super::H1, super::ZH]);
+        gate.write("units/u/terragrunt.hcl", "include \"c\" {\n  path = \"../../common/net.hcl\"\n}\n");
+        gate.write("common/net.hcl", shared("good.test"));
+    });
+    gate.write("common/net.hcl", shared("evil.test"));
+    assert!(gate.errors(&["-r"]).contains(&"module-source-added".to_owned()));
+    gate.write("m/main.tf", "locals {}\n");
+    gate.write("common/terragrunt.hcl", "terraform {\n  source = \"../m\"\n}\n");
+    assert!(gate.errors(&["-r"]).contains(&"module-source-added".to_owned()), "with a unit beside it");
+}
+
+#[test]
+fn a_generated_lock_file_makes_a_unit_unknown() {
+    let module = "terraform {\n  source = \"../../modules/m\"\n}\n";
+    let gate = Gate::with(|gate| {
+        gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
+        gate.write("units/u/.terraform.lock.hcl", gate.read("modules/m/.terraform.lock.hcl"));
+        gate.write("units/u/terragrunt.hcl", module);
+    });
+    for path in [".terraform.lock.hcl", ".terraform/modules/modules.json"] {
+        let block =
+            format!("generate \"x\" {{\n  path = \"{path}\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}}\n");
+        gate.write("units/u/terragrunt.hcl", module.to_owned() + &block);
+        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{path}");
+    }
+}
