@@ -127,8 +127,8 @@ impl<'a> BaseFacts<'a> {
         })
     }
 
-    /// Returns the publishers of the modules that Terragrunt units run: those in strings of Terragrunt's files, and
-    /// those of units that the change does not alter.
+    /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files,
+    /// and publishers of unaltered units.
     pub(super) fn run(&self) -> &BTreeSet<String> {
         self.run.get_or_init(|| {
             let texts = self.change.texts_before(terragrunt::may_read);
