@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Location;
-use crate::hcl::evaluate::value::Value;
 
 use super::syntax::{Attribute, Block, Content, Schema, Strings};
 
@@ -57,13 +56,7 @@ impl Names {
 impl Variable {
     fn new(content: &Content, location: Location) -> Self {
         let attribute = |name: &str| content.attribute(name).cloned();
-        let flag = |name: &str| match content.attribute(name)?.constant(Strings::Literal).ok()? {
-            Value::Bool(value) => Some(value),
-            // OpenTofu and Terraform convert text, as cty's `convert` does.
-            Value::String(text) if matches!(&*text, "true" | "1") => Some(true),
-            Value::String(text) if matches!(&*text, "false" | "0") => Some(false),
-            _ => None,
-        };
+        let flag = |name: &str| content.attribute(name)?.constant(Strings::Literal).ok()?.as_bool().ok();
         Self {
             default: attribute("default"),
             is_const: flag("const") == Some(true),

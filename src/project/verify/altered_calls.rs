@@ -38,7 +38,8 @@ impl WrittenCalls {
     }
 
     /// Whether the base has no such call or value, or its call has the argument that this one lacks. Anything else in
-    /// a configuration file is new if the change alters the file, and in any other file if its line is new.
+    /// a configuration file is new if the change alters the file, and in any other file if its line is new. A value
+    /// that is read from a file is new if the change alters any such file.
     fn is_new(
         &self,
         change: &ReviewedChange,
@@ -48,25 +49,24 @@ impl WrittenCalls {
     ) -> bool {
         let path = change.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
-        let Some(directory) = directory else { return false };
-        let (is_touched, has_others) = (change.touched.contains(&directory), change.alters_other_files());
-        if !is_touched && !has_others {
-            return false;
+        let value = location.file.text.get(location.span.clone()).unwrap_or_default();
+        if may_read_files(value) && change.alters_other_files() {
+            return true;
         }
+        let Some(directory) = directory.filter(|directory| change.touched.contains(directory)) else {
+            return false;
+        };
         let Some(dialects) = dialects(&path) else { return change.is_new_line(location) };
         let mut is_known = false;
         let is_missing = |dialect: &Dialect| {
             let written = self.written(change, modules, &directory, location, *dialect);
             let Some(text) = written.now.get(&place(location)) else { return false };
             is_known = true;
-            let is_altered = || {
-                !written.before.contains(text) || lacking.is_some_and(|name| has_argument(text, name, &written.before))
-            };
-            (has_others && may_read_files(text)) || (is_touched && is_altered())
+            !written.before.contains(text) || lacking.is_some_and(|name| has_argument(text, name, &written.before))
         };
         let is_new = dialects.iter().any(is_missing);
         let before = || change.file_before(&directory.join(path.file_name().unwrap_or_default()));
-        is_new || (is_touched && !is_known && before() != Some(location.file.text.as_bytes()))
+        is_new || (!is_known && before() != Some(location.file.text.as_bytes()))
     }
 
     fn written(
