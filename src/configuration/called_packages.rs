@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::caller::InstallPath;
+use super::files::DATA_DIRECTORY;
 use super::root::ModulePath;
 use crate::modules::fetched::FetchedModule;
 use crate::system::files::join;
-
-/// Data directory of OpenTofu and Terraform unless `TF_DATA_DIR` names another.
-pub(super) const DATA_DIRECTORY: &str = ".terraform";
 
 /// Packages of the calls in a configuration, by the path of the call (the key in `modules.json`).
 #[derive(Clone, Debug, Default)]

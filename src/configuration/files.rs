@@ -11,6 +11,9 @@ use crate::provider::Dialect;
 use crate::system::files;
 use crate::system::lock;
 
+/// Data directory of OpenTofu and Terraform unless `TF_DATA_DIR` names another.
+pub(super) const DATA_DIRECTORY: &str = ".terraform";
+
 /// Maximum size of a file in bytes; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
@@ -117,6 +120,15 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
     let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
     files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
     files
+}
+
+/// Whether OpenTofu and Terraform both load a configuration file among the sorted names of its directory's files.
+pub(crate) fn is_loaded(name: &str, names: &[String]) -> bool {
+    let loads = |dialect| {
+        let ModuleFiles { primary, overrides, .. } = module_files(names, dialect);
+        primary.contains(&name) || overrides.contains(&name)
+    };
+    is_read(name) && [Dialect::Tofu, Dialect::Terraform].into_iter().all(loads)
 }
 
 /// The names that may be names of test files.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::called_packages::DATA_DIRECTORY;
 use super::caller::Visit;
+use super::files::DATA_DIRECTORY;
 use super::missing::MissingReason;
 use super::origin::Origin;
 use super::requirement::UnknownCall;

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use crate::configuration::{Module, is_part_of_configuration, terragrunt};
+use crate::configuration::{Module, is_loaded, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -45,8 +45,8 @@ pub struct ReviewedChange {
     pub differing: BTreeSet<PathBuf>,
     /// Symbolic links that the base does not have or that have a different target there.
     pub links: BTreeSet<PathBuf>,
-    /// Files to which links of the base lead.
-    pub link_targets: BTreeSet<PathBuf>,
+    /// Files to which links of the base lead, with these links.
+    pub link_targets: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// Submodules whose commit changed, and new and removed ones.
     pub submodules: BTreeSet<PathBuf>,
     /// Paths that the base does not have and for which [`ReviewedChange::is_case_variant`] is true.
@@ -185,11 +185,18 @@ impl ReviewedChange {
         self.touched.contains(directory).then_some(names)
     }
 
-    /// Whether the configuration in a directory consists of files to which links of the base lead from elsewhere. It is
-    /// read where the links are, and means something only there.
-    pub(super) fn is_read_by_links(&self, directory: &Path) -> bool {
-        let mut files = self.now_in(directory).filter(|path| is_part_of_configuration(name(path))).peekable();
-        files.peek().is_some() && files.all(|path| self.link_targets.contains(path))
+    /// Whether the configuration in a directory consists of files that other directories load by links of the base. It
+    /// means something only there. `is_checked` returns whether a directory is checked.
+    pub(super) fn is_read_by_links(&self, directory: &Path, is_checked: impl Fn(&Path) -> bool) -> bool {
+        let leads_here = |link: &PathBuf| {
+            let Some(directory) = link.parent().filter(|directory| is_checked(directory)) else { return false };
+            let names: Vec<_> = self.now_in(directory).map(|path| name(path).to_owned()).collect();
+            is_loaded(name(link), &names)
+        };
+        let is_meant = |path: &&Path| is_part_of_configuration(name(path)) && !is_of_values(name(path));
+        let mut files = self.now_in(directory).filter(is_meant).peekable();
+        let is_linked = |path: &Path| self.link_targets.get(path).is_some_and(|links| links.iter().any(leads_here));
+        files.peek().is_some() && files.all(is_linked)
     }
 
     fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
@@ -271,24 +278,40 @@ impl ReviewedChange {
         twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
     }
 
-    /// Whether the change alters a file that is not part of a configuration.
+    /// Whether the change alters a file that is read only if it is named, such as a template.
     pub(super) fn alters_other_files(&self) -> bool {
         self.differing.iter().any(|path| !Self::reads(name(path)))
     }
 
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
-        let is_of_values = |name: &str| [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end));
         self.changed(is_of_values).filter_map(Path::parent)
     }
 
     /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown
-    /// source.
+    /// source, and computed sources in files whose locals the change alters.
     pub(super) fn unknown_stacks(&self) -> Vec<Location> {
         let is_touched = |path: &&Path| path.parent().is_some_and(|directory| self.touched.contains(directory));
         let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
         let locations = stacks.flat_map(|path| terragrunt::remote_units(path, self.shown(path), &self.top));
-        locations.filter(|location| self.is_new_line(location)).collect()
+        let is_new = |location: &Location| {
+            let source = location.file.text.get(location.span.clone()).unwrap_or_default();
+            let is_computed = !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
+            let path = self.current_directory.join(location.path());
+            self.is_new_line(location)
+                || (is_computed && self.alters_lines(&path, |line| line.block.starts_with("locals")))
+        };
+        locations.filter(is_new).collect()
+    }
+
+    /// Whether the change alters code in a file of HCL, in lines that meet a condition.
+    pub(super) fn alters_lines(&self, path: &Path, is_meant: impl Fn(&CodeLine) -> bool) -> bool {
+        let code = |bytes: &[u8]| -> Option<Vec<CodeLine>> {
+            let lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
+            Some(lines.into_iter().filter(|line| !line.code.is_empty() && is_meant(line)).collect())
+        };
+        let now = files::read(path, terragrunt::MAX_FILE_SIZE).ok().and_then(|now| code(&now));
+        now.is_none() || now != code(self.file_before(path).unwrap_or_default())
     }
 
     /// Returns a path as the user knows it.
@@ -339,6 +362,11 @@ impl ReviewedChange {
 /// A text without differences of case. The upper case of some letters outside ASCII is in ASCII.
 fn folded(text: &str) -> String {
     text.to_uppercase().to_lowercase()
+}
+
+/// Whether a file of this name has values of variables.
+fn is_of_values(name: &str) -> bool {
+    [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end))
 }
 
 /// The name of a file; empty if it is not text.

@@ -150,10 +150,11 @@ impl Session<'_> {
         let locked = change.locked_directories(canonical, filter).filter(|directory| !known.contains(directory));
         let mut added: Vec<_> = locked.map(|directory| add(directory, DirectoryKind::OtherLockFile)).collect();
         let touched = change.touched_directories().into_iter().filter(|directory| directory.starts_with(canonical));
+        let is_checked = |directory: &Path| known.contains(directory) || found.read.contains(directory);
         let touched = touched.filter(|directory| {
             let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
             let (shown, dialect) = (joined(start, &below(directory)), dialect.unwrap_or_default());
-            let is_read = found.read.contains(*directory) || change.is_read_by_links(directory);
+            let is_read = found.read.contains(*directory) || change.is_read_by_links(directory, is_checked);
             !is_read && self.has_content(directory, &shown, dialect, is_selected)
         });
         added.extend(touched.map(|directory| add(directory, DirectoryKind::ChangedModule)));

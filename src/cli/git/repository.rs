@@ -197,12 +197,23 @@ impl Repository {
             unchanged,
             differing: changed.iter().map(|path| self.top.join(path)).collect(),
             links: self.links(&changed),
-            link_targets: linked.iter().filter_map(|linked| Some(self.top.join(linked.target.as_ref()?))).collect(),
+            link_targets: self.link_targets(&linked),
             submodules,
             case_variants,
             findings: Vec::new(),
         };
         Ok(Some((found, change)))
+    }
+
+    /// The files to which links lead, with these links.
+    fn link_targets(&self, linked: &[LinkedFile]) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
+        let mut targets: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for LinkedFile { path, target, .. } in linked {
+            if let Some(target) = target {
+                targets.entry(self.top.join(target)).or_default().insert(self.top.join(path));
+            }
+        }
+        targets
     }
 
     /// Keeps the tracked files among the listed ones, and the files below `.terraform`. Returns new paths that are read

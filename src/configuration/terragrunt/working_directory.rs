@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::evaluation::{Repository, has_configuration};
 use super::unit::{Action, GeneratedFile, Unit, UnitSource};
-use crate::configuration::files::module_files;
+use crate::configuration::files::{DATA_DIRECTORY, module_files};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
@@ -19,8 +19,6 @@ use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
 
-/// Directory of what `init` installs.
-const DATA_DIRECTORY: &str = ".terraform";
 /// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
 

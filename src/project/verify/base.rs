@@ -19,7 +19,7 @@ use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::RootModule;
 use crate::project::unit::{literal_source, read_unit};
 use crate::provider::{Dialect, ProviderAddress};
-use crate::system::{Environment, canonicalize, files, parallel};
+use crate::system::{Environment, canonicalize, parallel};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
 
@@ -180,19 +180,10 @@ impl<'a> BaseFacts<'a> {
 /// Whether the change alters code of a unit's files on which a source may depend: anything but its inputs, and the
 /// files that it generates.
 pub(super) fn alters_code(change: &ReviewedChange, unit: &terragrunt::Unit) -> bool {
-    let is_meant = |line: &CodeLine| {
-        let is_other = ["inputs", "generate", "remote_state"].iter().any(|start| line.block.starts_with(start));
-        !is_other && !line.code.is_empty()
-    };
-    let code = |bytes: &[u8]| -> Option<Vec<CodeLine>> {
-        let lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
-        Some(lines.into_iter().filter(is_meant).collect())
-    };
-    let differs = |file: &&PathBuf| {
-        let now = files::read(file, terragrunt::MAX_FILE_SIZE).unwrap_or_default();
-        code(&now) != code(change.file_before(file).unwrap_or_default())
-    };
-    unit.files.iter().filter(|file| change.differing.contains(*file)).any(|file| differs(&file))
+    let others = ["inputs", "generate", "remote_state"];
+    let is_meant = |line: &CodeLine| !others.iter().any(|start| line.block.starts_with(start));
+    let mut altered = unit.files.intersection(&change.differing);
+    altered.any(|file| change.alters_lines(file, is_meant))
 }
 
 impl Called {
@@ -213,10 +204,12 @@ fn is_own(path: &Path) -> bool {
     path.file_name().is_some_and(|name| terragrunt::FILE_NAMES.iter().any(|own| name == *own))
 }
 
-/// Returns the publishers of the addresses in the strings of a text. Of a template the part before the first expression
-/// counts, up to the last slash: `github.com/acme` in `"git::https://github.com/acme/${local.name}.git"`.
+/// Returns the publishers of the addresses in the strings of a text, except in comments. Of a template the part
+/// before the first expression counts, up to the last slash: `github.com/acme` in
+/// `"git::https://github.com/acme/${local.name}.git"`.
 fn named(text: &str) -> BTreeSet<String> {
-    let strings = text.lines().flat_map(|line| line.split('"').skip(1).step_by(2));
+    let lines = code_lines(text).unwrap_or_default();
+    let strings = lines.iter().flat_map(|line| line.code.split('"').skip(1).step_by(2));
     let address = |string: &str| {
         let (constant, is_template) = match string.find("${") {
             Some(end) => (&string[..end], true),
@@ -254,7 +247,7 @@ mod tests {
                 &["registry.opentofu.org/acme", "registry.terraform.io/acme"],
             ),
             ("source = \"tfr://example.com/acme/vpc/aws\"", &["example.com/acme"]),
-            ("source = \"github.com/acme/a\" # \"github.com/b/c\"", &["github.com/acme", "github.com/b"]),
+            ("source = \"github.com/acme/a\" # \"github.com/b/c\"", &["github.com/acme"]),
             ("source = \"../modules/m\"\nname = \"a/b/c\"", &[]),
         ] {
             assert_eq!(named(text).into_iter().collect::<Vec<_>>(), expected, "{text}");

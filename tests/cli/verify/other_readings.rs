@@ -4,7 +4,7 @@
 use super::gate::Gate;
 use super::gate_bypass::{BACKEND, all_are_errors};
 use crate::lock::requires;
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, survived};
 
 const UNKNOWN: &str = "s3::https://evil.test/m.zip";
 
@@ -101,6 +101,35 @@ mod links {
         gate.write("shared/m/main.tf", "locals {}\n");
         let found = gate.judge(&["-r"]);
         assert!(found.contains(&"namespace-not-allowed".to_owned()), "a module of its own now: {found:?}");
+    }
+
+    /// Links that lead to a file and that no checked module loads.
+    const IDLE_LINKS: [&str; 6] = [
+        "docs/.hidden.tf",
+        "docs/root.hcl",
+        "docs/a.tftest.hcl",
+        "docs/terraform.tfvars",
+        "examples/a/more.tf",
+        "live/main.tf",
+    ];
+
+    #[test]
+    fn a_link_that_nothing_loads_hides_no_change() {
+        for link in IDLE_LINKS {
+            let gate = Gate::with(|gate| {
+                gate.write("shared/main.tf", "locals {}\n");
+                gate.write("live/main.tofu", gate.read("live/main.tf"));
+                gate.remove("live/main.tf");
+                gate.write(link, "");
+                gate.remove(link);
+                let up = "../".repeat(link.matches('/').count());
+                symlink(format!("{up}shared/main.tf"), gate.project().join(link)).unwrap();
+            });
+            gate.write("shared/main.tf", requires("evil/null", ""));
+            let found = gate.judge(&["-r"]);
+            assert!(found.contains(&"namespace-not-allowed".to_owned()), "{link}: {found:?}");
+        }
+        survived("a link of the base that nothing loads", IDLE_LINKS.len());
     }
 
     #[test]

@@ -125,6 +125,19 @@ fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
 }
 
 #[test]
+fn a_source_in_a_comment_is_no_source_of_the_base() {
+    let (good, evil) = (pinned("github.com/acme/net.git"), pinned("github.com/evil/net.git"));
+    let source = |source: &str| format!("terraform {{\n  source = {source}\n}}\n");
+    let gate = Gate::with(|gate| {
+        units(gate);
+        gate.write("units/plain/terragrunt.hcl", source(&good) + "/*\n" + &source(&evil) + "*/\n");
+    });
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    gate.write("units/plain/terragrunt.hcl", "/*\n".to_owned() + &source(&good) + "*/\n" + &source(&evil));
+    assert_eq!(gate.errors(&["-r"]), ["module-source-added"]);
+}
+
+#[test]
 fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
     all_are_errors(
         "a pull request lets Terragrunt run the module of a new publisher",

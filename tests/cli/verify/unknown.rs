@@ -44,6 +44,28 @@ fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
 }
 
 #[test]
+fn the_source_of_a_stack_is_altered_with_its_locals() {
+    let computed = |host: &str, name: &str| {
+        format!("locals {{\n  s = \"git::https://{host}/u.git\"\n  n = \"{name}\"\n}}\n") + &stack("${local.s}")
+    };
+    let gate = Gate::with(|gate| {
+        gate.write("unit/terragrunt.hcl", UNIT);
+        gate.write("old/terragrunt.stack.hcl", computed("good.test", "a"));
+    });
+    gate.write("old/terragrunt.stack.hcl", "# A comment.\n".to_owned() + &computed("good.test", "a"));
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    gate.write("old/terragrunt.stack.hcl", computed("evil.test", "a"));
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    let both = |first: &str, second: &str| format!("/*\n{}*/\n{}", stack(first), stack(second));
+    let gate = Gate::with(|gate| {
+        gate.write("unit/terragrunt.hcl", UNIT);
+        gate.write("old/terragrunt.stack.hcl", both("git::https://evil.test/u.git", "../unit"));
+    });
+    gate.write("old/terragrunt.stack.hcl", both("../unit", "git::https://evil.test/u.git"));
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "comment signs that move");
+}
+
+#[test]
 fn a_stack_of_units_from_elsewhere_is_an_error() {
     all_are_errors(
         "a pull request adds a stack with an unreadable source",
