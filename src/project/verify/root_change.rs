@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
-use crate::configuration::terragrunt;
 use crate::configuration::{ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LockFileOf, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
 };
-use crate::modules::locked;
+use crate::modules::{is_configuration, locked};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::TerragruntUnit;
 use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress};
@@ -116,8 +115,7 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let is_altered = |unit: &TerragruntUnit| unit.read.source.is_err() && alters_code(facts.change, &unit.read);
     let are_units_altered = root.module.units.iter().any(is_altered);
     let is_of_unit = |location: &Location| {
-        let name = location.path().file_name().and_then(|name| name.to_str());
-        name.is_some_and(terragrunt::may_read)
+        location.path().file_name().is_some_and(|name| !is_configuration(&name.to_string_lossy()))
     };
     let is_new = |unknown: &&UnknownCall| {
         (are_units_altered && is_of_unit(&unknown.location))

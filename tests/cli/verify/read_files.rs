@@ -23,15 +23,21 @@ fn what_a_unit_reads_is_compared() {
         let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n  contents = <<EOF\n";
         with_source(gate, "hole", &format!("{block}{contents}{hole}EOF\n}}\n"));
     }
-    fn computed(gate: &Gate, host: &str) {
+    fn unknown_source(host: &str) -> String {
         let source = "terraform {\n  source = \"${local.url}?ref=${run_cmd(\"x\")}\"\n}\n";
-        let local = format!("locals {{\n  url = \"git::https://{host}/a/x.git\"\n}}\n");
-        gate.write("units/computed/terragrunt.hcl", source.to_owned() + &local);
+        source.to_owned() + &format!("locals {{\n  url = \"git::https://{host}/a/x.git\"\n}}\n")
+    }
+    fn computed(gate: &Gate, host: &str) {
+        gate.write("units/computed/terragrunt.hcl", unknown_source(host));
+    }
+    fn included(gate: &Gate, host: &str) {
+        gate.write("common/.root.tg", unknown_source(host));
+        gate.write("units/included/terragrunt.hcl", "include \"c\" {\n  path = \"../../common/.root.tg\"\n}\n");
     }
     let gate = Gate::with(|gate| {
         gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
         gate.write("modules/m/lib/main.tf", "locals {}\n");
-        for unit in ["file", "hole", "computed"] {
+        for unit in ["file", "hole", "computed", "included"] {
             gate.write(&format!("units/{unit}/.terraform.lock.hcl"), gate.read("modules/m/.terraform.lock.hcl"));
         }
         let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n";
@@ -39,14 +45,16 @@ fn what_a_unit_reads_is_compared() {
         gate.write("units/file/net.tpl", call("x", "\"./lib\""));
         generated(gate, "\"./lib\"");
         computed(gate, "good.test");
+        included(gate, "good.test");
     });
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
-    let attempts: [Attempt; 3] = [
+    let attempts: [Attempt; 4] = [
         ("a file that becomes a generated file", |gate| {
             gate.write("units/file/net.tpl", call("x", &format!("\"{UNKNOWN}\"")));
         }),
         ("text beside an unknown part of a generated file", |gate| generated(gate, &format!("\"{UNKNOWN}\""))),
         ("a local of a source that is not known", |gate| computed(gate, "evil.test")),
+        ("a local of such a source in a file with another name", |gate| included(gate, "evil.test")),
     ];
     for (name, attempt) in attempts {
         attempt(&gate);
