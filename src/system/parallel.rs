@@ -14,7 +14,8 @@ pub fn cores() -> usize {
     *CORES
 }
 
-/// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
+/// Applies `work` to every item on up to `threads` threads, one of them the caller's, and returns the results in the
+/// order of the items.
 pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = threads.min(items.len());
     if threads <= 1 {
@@ -24,9 +25,11 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> 
     let next = || lock(&queue).next();
     let worker = || std::iter::from_fn(next).map(|(index, item)| (index, work(item))).collect::<Vec<_>>();
     let mut results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let own = worker();
         let results = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
-        results.flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let others = results.flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
     });
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
