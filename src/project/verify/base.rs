@@ -54,6 +54,10 @@ pub(super) struct BaseFacts<'a> {
     called: OnceLock<Called>,
     run: OnceLock<BTreeSet<String>>,
     unit_sources: OnceLock<BTreeSet<String>>,
+    /// Directories in which the change alters a file with values of variables.
+    altered_values: OnceLock<BTreeSet<PathBuf>>,
+    /// Files that the change alters and that Terragrunt may read.
+    altered_units: OnceLock<BTreeSet<PathBuf>>,
 }
 
 /// Module calls at the base revision.
@@ -98,6 +102,8 @@ impl<'a> BaseFacts<'a> {
             called: OnceLock::new(),
             run: OnceLock::new(),
             unit_sources: OnceLock::new(),
+            altered_values: OnceLock::new(),
+            altered_units: OnceLock::new(),
         }
     }
 
@@ -157,11 +163,12 @@ impl<'a> BaseFacts<'a> {
     /// Whether the change may alter the values of a root module's variables. The values for a unit may be in any of
     /// Terragrunt's files, and in the directory of its module.
     pub(super) fn may_alter_values(&self, root: &RootModule) -> bool {
-        let mut directories = self.change.altered_values();
+        let altered = self.altered_values.get_or_init(|| self.change.altered_values().map(Path::to_owned).collect());
         let mut named = self.modules.variables.named_files().filter_map(|path| canonicalize(path).ok());
         let mut units = root.units.iter();
         units.any(|unit| self.may_alter(&unit.read))
-            || directories.any(|directory| !root.units.is_empty() || directory == root.canonical)
+            || (!root.units.is_empty() && !altered.is_empty())
+            || altered.contains(&root.canonical)
             || named.any(|file| self.change.differing.contains(&file))
     }
 
@@ -169,10 +176,11 @@ impl<'a> BaseFacts<'a> {
     /// above, or any file that was read for it. If something about the unit is not known, it may read any file.
     pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
         let change = self.change;
-        let altered: BTreeSet<_> = change.changed(terragrunt::may_read).collect();
+        let altered = || change.changed(terragrunt::may_read).map(Path::to_owned).collect();
+        let altered = self.altered_units.get_or_init(altered);
         let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
         altered.iter().filter_map(|path| path.parent()).any(|changed| unit.directory.starts_with(changed))
-            || unit.files.iter().any(|file| altered.contains(&**file) || change.differing.contains(file))
+            || unit.files.iter().any(|file| altered.contains(file) || change.differing.contains(file))
             || (is_unknown && altered.iter().any(|path| !is_own(path)))
     }
 }
