@@ -7,7 +7,8 @@
 
 Every root module has three files: `main.tf`, `versions.tf` and a canonical lock file of about 10 KB with three
 providers. Both commands read them from the page cache and write to /dev/null. Prints the medians of alternating runs and
-their ratio; fails when `verify` finds anything.
+their ratio; then the same for `verify -r --base` without a change and with one in every other root module. Fails when
+`verify` finds anything.
 """
 
 import argparse
@@ -106,6 +107,22 @@ def measure(program, directory, files, runs):
     print(f"ratio   {medians['verify'] / medians['cat']:.2f}, load average {os.getloadavg()[0]:.2f}")
 
 
+def measure_change(program, directory, runs):
+    command = [str(program), "verify", "-r", "--base", "HEAD"]
+    main_files = sorted(directory.rglob("main.tf"))[::2]
+    texts = [file.read_text() for file in main_files]
+    times = {"": [], "# changed\n": []}
+    for _ in range(runs):
+        for end, values in times.items():
+            for file, text in zip(main_files, texts):
+                file.write_text(text + end)
+            subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=directory, stdout=subprocess.DEVNULL)
+            values.append(seconds(command, directory))
+    before, after = map(statistics.median, times.values())
+    print(f"--base  median {before * 1000:6.1f} ms, {after * 1000:.1f} if {len(main_files)} root modules are changed")
+    print(f"ratio   {after / before:.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", type=pathlib.Path, default=REPOSITORY / "target" / "release" / "provlock")
@@ -122,6 +139,7 @@ def main():
         size = sum(file.stat().st_size for file in files)
         print(f"{options.roots} root modules, {len(files)} files, {size / 1e6:.1f} MB, {os.cpu_count()} cores")
         measure(options.program.resolve(), directory, files, options.runs)
+        measure_change(options.program.resolve(), directory, options.runs)
 
 
 if __name__ == "__main__":
