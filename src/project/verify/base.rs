@@ -57,7 +57,7 @@ pub(super) struct BaseFacts<'a> {
     /// Directories in which the change alters a file with values of variables.
     altered_values: OnceLock<BTreeSet<PathBuf>>,
     /// Files that the change alters and that Terragrunt may read.
-    altered_units: OnceLock<BTreeSet<PathBuf>>,
+    altered_terragrunt_files: OnceLock<BTreeSet<PathBuf>>,
 }
 
 /// Module calls at the base revision.
@@ -103,7 +103,7 @@ impl<'a> BaseFacts<'a> {
             run: OnceLock::new(),
             unit_sources: OnceLock::new(),
             altered_values: OnceLock::new(),
-            altered_units: OnceLock::new(),
+            altered_terragrunt_files: OnceLock::new(),
         }
     }
 
@@ -177,7 +177,7 @@ impl<'a> BaseFacts<'a> {
     pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
         let change = self.change;
         let altered = || change.changed(terragrunt::may_read).map(Path::to_owned).collect();
-        let altered = self.altered_units.get_or_init(altered);
+        let altered = self.altered_terragrunt_files.get_or_init(altered);
         let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
         altered.iter().filter_map(|path| path.parent()).any(|changed| unit.directory.starts_with(changed))
             || unit.files.iter().any(|file| altered.contains(file) || change.differing.contains(file))
