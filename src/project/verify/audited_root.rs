@@ -205,6 +205,7 @@ pub struct OnlineOptions {
 
 /// A root module that was verified.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct VerifiedRoot {
     /// Its directory, as the user knows it.
     pub path: PathBuf,
@@ -235,6 +236,12 @@ pub struct VerifiedRoot {
     /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about. A
     /// mirror does not know what was published.
     pub mirrors: BTreeMap<String, usize>,
+    /// Number of entries whose hashes were not all found among the published ones, with `--online`. Entries that a
+    /// mirror was asked about are not included.
+    pub unconfirmed: usize,
+    /// Whether the requirements of a root module are not all known, so that its lock file was compared with the others
+    /// only.
+    pub is_incomplete: bool,
     /// Authentication of the locked release of each provider by its registry, if that was asked.
     pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// Number of entries in the lock file.
@@ -282,7 +289,7 @@ impl VerifiedRoot {
             _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
             _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
             Some(Severity::Warning) => RootStatus::Warnings,
-            _ if !self.errors.is_empty() => RootStatus::PartlyChecked,
+            _ if !self.errors.is_empty() || self.is_incomplete || self.unconfirmed > 0 => RootStatus::PartlyChecked,
             _ if self.has_lock_file => RootStatus::Ok,
             _ => RootStatus::NeedsNone,
         }

@@ -40,6 +40,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             .extend(result.errors.into_iter().filter(|error| !report.errors.contains(error)).collect::<Vec<_>>());
         report.authentications.extend(result.authentication.map(|found| (entry.address.clone(), found)));
         report.has_unknown_platforms |= result.has_unknown_platforms;
+        report.unconfirmed += usize::from(!result.is_published && result.mirrored.is_none());
         if let Some((mirror, compared)) = result.mirrored {
             by_mirror.entry(mirror).or_default().push(compared);
         }
@@ -58,6 +59,8 @@ struct EntryResult<'a> {
     errors: Vec<Diagnostic>,
     authentication: Option<Authentication>,
     has_unknown_platforms: bool,
+    /// Whether there are hashes, and all of them were found among the published ones.
+    is_published: bool,
     /// The mirror that was asked in place of the registry, and the platforms that it confirms.
     mirrored: Option<(String, ComparedEntry<'a>)>,
 }
@@ -194,6 +197,10 @@ impl<'a> EntryCheck<'a> {
                 compared.push(ComparedHashes { recorded, unpublished, with: "the packages of all its platforms" });
             }
         }
+        let is_listed = |hash: &Hash| published.as_ref().is_some_and(|published| published.zh.contains(hash));
+        let is_published = |one: &ComparedHashes, hash| one.recorded.contains(hash) && !one.unpublished.contains(hash);
+        let is_found = |hash| is_listed(hash) || compared.iter().any(|one| is_published(one, hash));
+        self.result.is_published = !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| is_found(hash));
         self.report(&compared, missing);
         Ok(())
     }

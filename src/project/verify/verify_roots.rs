@@ -155,6 +155,7 @@ impl Session<'_> {
             online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
         };
         super::verify(&root, report);
+        report.is_incomplete = root.requirements().is_incomplete && !root.is_policy_only();
         if had_lock_file {
             // A change must not remove a lock file from the check by ignoring it.
             report.findings.splice(0..0, report.not_shared.drain(..));

@@ -100,6 +100,20 @@ help: provlock upgrade hashicorp/null
 }
 
 #[test]
+fn modules_that_were_not_read_are_not_checked_whatever_is_allowed() {
+    let environment = good();
+    environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
+    environment.provlock(["verify", "--allow", "single-platform,module-not-installed"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required
+Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: unknown requirements of 1 root module
+1 root module: partly checked
+"#]]);
+}
+
+#[test]
 fn findings_in_the_configuration_are_counted_there() {
     let environment = good();
     environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");

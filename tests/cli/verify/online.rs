@@ -49,6 +49,31 @@ fn freshly_locked_hashes_are_published() {
 }
 
 #[test]
+fn hashes_are_called_published_only_if_all_were_found() {
+    let (registry, environment, _) = locked();
+    let all = "All hashes are published";
+    let verify = |flags: &[&str]| environment.provlock([&["verify", "--online"], flags].concat());
+    verify(&[]).assert_code(0).assert_stderr_has(all);
+    let not_confirmed = |flags: &[&str]| {
+        let output = verify(flags);
+        output.assert_code(0).assert_stderr_has("Not confirmed as published: hashes of 1 provider");
+        assert!(!output.stderr.contains(all), "{output}");
+        let document = validated(&verify(&[flags, &["--json"]].concat()).stdout);
+        assert_eq!(document["counts"]["root_modules"]["partly_checked"], json!(1), "{document}");
+    };
+    add(&environment, H1);
+    not_confirmed(&["--allow", "hash-not-published"]);
+    let before = environment.lock_file();
+    let unknown = before.replace(&format!("    \"{H1}\",\n"), "    \"x9:a\",\n");
+    let ignored = "# provlock: ignore[unknown-hash-scheme, unsorted-hashes] tested\nprovider ";
+    environment.write_lock_file(unknown.replace("provider ", ignored));
+    not_confirmed(&[]);
+    environment.write_lock_file(before);
+    registry.withdraw("acme/null", "3.2.4");
+    not_confirmed(&["--allow", "version-withdrawn"]);
+}
+
+#[test]
 fn the_pull_request_of_an_attacker_fails_and_both_hashes_are_named() {
     let (_registry, environment, _) = locked();
     add(&environment, H1);
