@@ -163,6 +163,13 @@ impl<T: EntryKind> EntryDiff<T> {
         (had_some && removed == 0 && added > 0).then_some(added)
     }
 
+    /// Whether both entries have `zh:` hashes, but not the same ones, although the release is the same.
+    pub fn zh_differ(&self) -> bool {
+        let sides = [&self.old, &self.new].into_iter().flatten();
+        let have_zh = sides.filter(|entry| count_zh(entry.hashes()) > 0).count() == 2;
+        have_zh && self.zh_moved().is_some_and(|numbers| numbers != [0, 0])
+    }
+
     /// Numbers of removed and added `zh:` hashes of the same release.
     fn zh_moved(&self) -> Option<[usize; 2]> {
         let is_same_release = self.old.as_ref()?.is_same_release(self.new.as_ref()?);

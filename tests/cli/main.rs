@@ -41,6 +41,7 @@ mod lock;
 mod manual;
 mod many_roots;
 mod merge;
+mod merge_hashes;
 mod merge_modules;
 mod min_age;
 mod mirror;

@@ -301,7 +301,8 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
     assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
     environment.write("theirs", "provider x {\n");
     environment.write("ours", "provider y {\n");
-    environment.provlock(["merge", "base", "ours", "theirs", "--path", "ours"]).assert_code(1);
+    let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "ours"]);
+    output.assert_code(1).assert_stderr_has("error[merge-conflict]: conflicts remain in ours");
     assert_eq!(environment.read("ours"), "<<<<<<< ours\nprovider y {\n=======\nprovider x {\n>>>>>>> theirs\n");
 }
 
@@ -332,25 +333,6 @@ fn a_file_with_conflict_markers_is_mended() {
         before.assert_same(&repository.environment.snapshot());
         repository.git(["merge", "--abort"]);
     }
-}
-
-#[test]
-fn hashes_that_cannot_be_of_one_release_are_pointed_out() {
-    let environment = TestEnvironment::new();
-    let hashes = "<<<<<<< HEAD\n    \"zh:a\",\n=======\n    \"zh:b\",\n>>>>>>> topic\n";
-    let text = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
-    environment.write_lock_file(&text);
-    let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
-    output.matches(str![[r#"
-exit code: 0
------ stderr -----
-warning[hashes-replaced]: the two sides have different zh hashes of hashicorp/null 3.2.4
- |
- = both were kept, but a release has one list of zh hashes: some may belong to another version
-help: provlock verify
-Merged .terraform.lock.hcl
-"#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:a", "zh:b"])]));
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn merge_three<T: EntryKind>(
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let errors: Vec<_> = parsed.into_iter().filter_map(diagnostic::Result::err).flatten().collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
-        return Ok(report_line_by_line(errors, clean));
+        return Ok(report_line_by_line(errors, shown, clean));
     };
     let merge = Merge {
         dialect,
@@ -270,14 +270,18 @@ fn merge_three<T: EntryKind>(
 }
 
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge driver.
-fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
+fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Report {
     let warning = |error: Diagnostic| {
         let note = "the file was merged line by line instead, as git does without provlock";
         Diagnostic { severity: Severity::Warning, ..error }.note(note)
     };
     let warnings = errors.into_iter().map(warning).collect();
-    let outcome = if clean { Outcome::Done } else { Outcome::Found };
-    Report { warnings, had_conflict: true, outcome, ..Report::default() }
+    if clean {
+        return Report { warnings, had_conflict: true, ..Report::default() };
+    }
+    let conflict = Diagnostic::error(Code::MergeConflict, format!("conflicts remain in {}", file.display()));
+    let errors = conflict.help(format!("choose a side of each conflict in {}", file.display())).into();
+    Report { warnings, errors, had_conflict: true, outcome: Outcome::Found, ..Report::default() }
 }
 
 fn repair<T: EntryKind>(
@@ -332,13 +336,17 @@ impl<T: EntryKind> Merge<'_, T> {
         });
         // A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever
         // versions they contain: git, for example, merges the line of the version alone.
-        let mixed = entries.iter().filter(|entry| entry.zh_replaced().is_some()).map(|entry| {
+        let is_mixed = |entry: &EntryDiff<T>| {
+            let sides = [&entry.old, &entry.new];
+            entry.zh_differ() && !sides.iter().any(|side| side.as_ref() == self.base.get(&entry.address))
+        };
+        let mixed = entries.iter().filter(|entry| is_mixed(entry)).map(|entry| {
             let release = entry.new.as_ref().map(|entry| entry.release()).unwrap_or_default();
             let name = T::name(&entry.address, self.dialect);
             let message = format!("the two sides have different zh hashes of {name} {release}");
             Diagnostic::warning(Code::HashesReplaced, message)
                 .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
-                .help(Remedy::Verify { online: false, platforms: None })
+                .help(Remedy::verify_online())
         });
         one_sided.chain(mixed).collect()
     }
