@@ -183,10 +183,19 @@ impl Source {
         methods.first().map_or(Ok(None), |method| method.published(package))
     }
 
-    /// The `zh:` of a package in SHA256SUMS; `None` if a mirror supplies it.
+    /// The `zh:` of a package in SHA256SUMS or, if a filesystem mirror supplies it, of its archive; `None` if another
+    /// mirror does.
     pub(crate) fn listed(&self, package: &PackageId) -> Result<Option<Hash>> {
-        let registry = self.registry_of(&package.address, &package.version)?;
-        registry.map(|registry| registry.listed(package)).transpose()
+        let methods = self.methods_with(&package.address, &package.version)?;
+        let Some(method) = methods.first() else { return Ok(None) };
+        match &method.kind {
+            SourceKind::Registry(registry) => registry.listed(package).map(Some),
+            SourceKind::FilesystemMirror(_) => {
+                let copy = method.package(package, &|_, _| ())?;
+                Ok(copy.digest.as_ref().map(|digest| digest.zh.clone()))
+            }
+            SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) | SourceKind::Offline(_) => Ok(None),
+        }
     }
 
     /// The time of the last change of a version's SHA256SUMS, if its server sends it. Only registries have SHA256SUMS.

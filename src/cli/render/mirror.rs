@@ -69,6 +69,8 @@ pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bo
     let Mirrored { packages, removed, errors, .. } = mirrored;
     let (kept, fetched): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.action == MirrorAction::Kept);
     let is_unchanged = fetched.is_empty() && removed.is_empty();
+    // Packages that are fetched or removed change documents, too.
+    let documents = if is_unchanged { mirrored.documents } else { 0 };
     if is_unchanged && kept.is_empty() {
         return errors.is_empty().then(|| "Nothing to mirror: the lock files name no provider".to_owned());
     }
@@ -79,21 +81,23 @@ pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bo
         let size = size.map(|size| format!(" ({})", bytes(size))).unwrap_or_default();
         (number > 0).then(|| format!("{number} {what}{size}"))
     };
-    if is_unchanged && errors.is_empty() {
+    if is_unchanged && documents == 0 && errors.is_empty() {
         return Some(format!("Up to date: {what} ({})", bytes(size(&kept).unwrap_or_default())));
     }
-    let [verb, downloaded, replaced, is_removed] = if is_dry_run {
-        ["Would mirror", "to download", "of them to replace another file", "to remove"]
+    let [verb, downloaded, replaced, is_removed, written] = if is_dry_run {
+        ["Would mirror", "to download", "of them to replace another file", "to remove", "to write"]
     } else {
-        ["Mirrored", "downloaded", "of them replaced another file", "removed"]
+        ["Mirrored", "downloaded", "of them replaced another file", "removed", "written"]
     };
     let replacements = fetched.iter().filter(|package| package.action == MirrorAction::Replaced).count();
     let files = if removed.len() == 1 { "file" } else { "files" };
+    let noun = if documents == 1 { "document" } else { "documents" };
     let parts = [
         number(fetched.len(), downloaded, size(&fetched)),
         number(replacements, replaced, None),
         number(kept.len(), "already there", size(&kept)),
         number(removed.len(), &format!("{files} {is_removed}"), Some(removed.iter().map(|file| file.size).sum())),
+        number(documents, &format!("{noun} {written}"), None),
     ];
     Some(format!("{verb} {what}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
 }

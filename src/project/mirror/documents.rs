@@ -79,10 +79,15 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
         Ok(Self { path, old, content })
     }
 
-    pub(super) fn write(&self) -> Result<()> {
+    /// Writes the document if its content changed and this is no dry run. Returns whether it changed.
+    pub(super) fn write(&self, is_dry_run: bool) -> Result<bool> {
         let new = serde_json::to_vec_pretty(&self.content)
             .map_err(|error| Diagnostic::io("write", &self.path, &error.into()))?;
-        if self.old.as_ref() == Some(&new) { Ok(()) } else { files::write(&self.path, self.old.as_deref(), &new) }
+        let is_changed = self.old.as_ref() != Some(&new);
+        if is_changed && !is_dry_run {
+            files::write(&self.path, self.old.as_deref(), &new)?;
+        }
+        Ok(is_changed)
     }
 }
 

@@ -37,8 +37,21 @@ pub(super) trait ProviderStore: Sync {
     fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Option<PushedPackage>>;
 
     /// Makes the stored packages visible to clients, and removes the others from the list. `failed` are packages that
-    /// could not be stored, whose errors are reported.
-    fn publish(self, stored: &mut Vec<Stored>, failed: &BTreeSet<PackageId>, session: &Session<'_>) -> Diagnostics;
+    /// could not be stored, whose errors are reported. A dry run only finds out what would be done.
+    fn publish(
+        self,
+        stored: &mut Vec<Stored>,
+        failed: &BTreeSet<PackageId>,
+        session: &Session<'_>,
+        is_dry_run: bool,
+    ) -> PublishedPackages;
+}
+
+/// Result of making packages visible to clients.
+pub(super) struct PublishedPackages {
+    /// Number of documents that changed, besides tags of repositories.
+    pub(super) documents: usize,
+    pub(super) errors: Diagnostics,
 }
 
 /// Content of a mirror under the name of a package.
@@ -107,6 +120,7 @@ pub(super) fn fill<P: ProviderStore>(
     };
     for one in parallel::map(releases.0.iter().collect(), PROVIDERS, fill) {
         mirrored.packages.extend(one.packages);
+        mirrored.documents += one.documents;
         mirrored.warnings.extend(one.warnings);
         mirrored.errors.extend(one.errors);
     }
@@ -151,8 +165,12 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
                 }
             }
         }
-        if !self.is_dry_run {
-            mirrored.errors.extend(self.store.publish(&mut stored, &failed, self.session));
+        // Documents about packages that would be fetched cannot be known.
+        let are_known = stored.iter().all(|stored| stored.digest.is_some());
+        if !self.is_dry_run || are_known {
+            let published = self.store.publish(&mut stored, &failed, self.session, self.is_dry_run);
+            mirrored.documents = published.documents;
+            mirrored.errors.extend(published.errors);
         }
         mirrored.packages = stored.into_iter().map(|stored| stored.package).collect();
         mirrored

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
-use super::fill::{FoundArchive, FoundPackage, ProviderStore, Stored, is_package};
+use super::fill::{FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored, is_package};
 use super::mirrored::{Mirrored, RemovedFile};
 use super::releases::{Release, Versions};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -87,23 +87,24 @@ impl<'a> Folder<'a> {
         Err(error.help("find out who put it there, remove the document, and run the command again").into())
     }
 
-    /// Writes the changed documents; the list of versions last, so that each version in it has a document.
-    fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>) -> Result<()> {
+    /// Writes the changed documents; the list of versions last, so that each version in it has a document. Returns the
+    /// number of changed documents.
+    fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>, is_dry_run: bool) -> Result<usize> {
         let written = verified.iter().filter(|(version, _)| !held.contains(version));
-        let mut versions = BTreeMap::new();
+        let (mut versions, mut changed) = (BTreeMap::new(), 0);
         for (version, packages) in written {
             versions.insert(version.to_string(), json!({}));
             let Some(document) = self.archives.get_mut(version) else { continue };
             document.content =
                 Archives::new(packages, |platform| file_name(&PackageId::new(&self.address, version, platform)));
-            document.write()?;
+            changed += usize::from(document.write(is_dry_run)?);
         }
         let is_listed = |version: &Version| self.index.content.versions.contains_key(&version.to_string());
         if versions.is_empty() || held.iter().any(is_listed) {
-            return Ok(());
+            return Ok(changed);
         }
         self.index.content = Index { versions, ..Index::default() };
-        self.index.write()
+        Ok(changed + usize::from(self.index.write(is_dry_run)?))
     }
 }
 
@@ -144,7 +145,13 @@ impl ProviderStore for Folder<'_> {
 
     /// Writes the verified packages into the documents: packages in lock files, and others that the documents listed
     /// before. A document about a package that cannot be verified stays unchanged.
-    fn publish(mut self, stored: &mut Vec<Stored>, failed: &BTreeSet<PackageId>, session: &Session<'_>) -> Diagnostics {
+    fn publish(
+        mut self,
+        stored: &mut Vec<Stored>,
+        failed: &BTreeSet<PackageId>,
+        session: &Session<'_>,
+        is_dry_run: bool,
+    ) -> PublishedPackages {
         let mut verified = Verified::new();
         for Stored { package, digest, .. } in &*stored {
             if let Some(digest) = digest {
@@ -183,8 +190,11 @@ impl ProviderStore for Folder<'_> {
                 }
             }
         }
-        errors.extend(self.write(&verified, &held).err().into_iter().flatten());
-        errors
+        let documents = self.write(&verified, &held, is_dry_run).unwrap_or_else(|more| {
+            errors.extend(more);
+            0
+        });
+        PublishedPackages { documents, errors }
     }
 }
 
@@ -236,7 +246,7 @@ impl PrunedFolder<'_> {
             if versions.is_empty() && !self.mirror.releases.0.contains_key(&self.address) {
                 self.remove(&index, removed)?;
             } else if versions.len() < number && !self.mirror.is_dry_run {
-                document.write()?;
+                document.write(false)?;
             }
         }
         let files: BTreeMap<_, _> = children(&self.path, fs::FileType::is_file).into_iter().collect();

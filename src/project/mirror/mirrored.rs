@@ -44,6 +44,8 @@ impl fmt::Display for MirrorTarget {
 pub struct Mirrored {
     /// The packages in lock files, in order, without packages that could not be mirrored.
     pub packages: Vec<MirroredPackage>,
+    /// Number of documents of a network mirror that were written, or would be.
+    pub documents: usize,
     /// The files that no lock file records, if they are removed.
     pub removed: Vec<RemovedFile>,
     /// Warnings for the user.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
-use super::fill::{FoundArchive, FoundPackage, ProviderStore, Stored};
+use super::fill::{FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored};
 use super::mirrored::MirrorAction;
 use super::releases::{LockedReleases, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
@@ -100,7 +100,14 @@ impl ProviderStore for MirrorRepository<'_> {
         self.tag(package)?.push(&package.platform, Content::File(file.as_file(), digest.size), digest).map(Some)
     }
 
-    fn publish(self, stored: &mut Vec<Stored>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> Diagnostics {
+    /// Writes nothing in a dry run, because that pushes no package.
+    fn publish(
+        self,
+        stored: &mut Vec<Stored>,
+        _: &BTreeSet<PackageId>,
+        _: &Session<'_>,
+        _is_dry_run: bool,
+    ) -> PublishedPackages {
         let mut errors = Diagnostics::default();
         for (version, tag) in &self.tags {
             let of_version = stored.iter_mut().filter(|stored| stored.package.package.version == *version);
@@ -115,6 +122,6 @@ impl ProviderStore for MirrorRepository<'_> {
                 errors.extend(more);
             }
         }
-        errors
+        PublishedPackages { documents: 0, errors }
     }
 }

@@ -359,6 +359,51 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 }
 
 #[test]
+fn an_archive_of_another_platform_is_replaced_from_a_mirror_too() {
+    let (registry, environment, null) = locked();
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    std::fs::rename(environment.project().join("mirror"), environment.project().join("old")).unwrap();
+    let linux = package(&environment, &null, "linux_amd64");
+    std::fs::create_dir_all(linux.parent().unwrap()).unwrap();
+    std::fs::write(&linux, &**null.packages["darwin_arm64"].archive).unwrap();
+    let mirror = ["mirror", "mirror", "-p", "linux_amd64", "--fs-mirror", "old", "--no-cache"];
+    environment.provlock(mirror).assert_code(0).assert_stderr_has("1 of them replaced another file");
+    assert!(has(&environment, &null, "linux_amd64"));
+    registry.reset_statistics();
+    environment.provlock(mirror).assert_code(0).assert_stderr_has("Up to date");
+    assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
+}
+
+#[test]
+fn a_document_that_is_missing_is_written_and_reported() {
+    let (_registry, environment, _) = locked();
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    let document = environment.project().join(NULL).join("3.2.4.json");
+    let content = std::fs::read(&document).unwrap();
+    std::fs::remove_file(&document).unwrap();
+    environment.provlock(MIRROR_BOTH.iter().chain(&["--dry-run"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Would mirror 2 packages of 1 provider in mirror: 2 already there ([SIZE]), 1 document to write
+"#]]);
+    assert!(!document.exists());
+    let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--json"]));
+    output.assert_code(0).assert_stderr_has("2 already there");
+    assert_eq!(validated(&output.stdout)["mirror"]["written"], true);
+    assert_eq!(std::fs::read(&document).unwrap(), content);
+    let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--json"]));
+    output.assert_code(0).assert_stderr_has("Up to date");
+    assert_eq!(validated(&output.stdout)["mirror"]["written"], false);
+
+    // A dry run fails where the run would.
+    let content = String::from_utf8(content).unwrap().replacen("\"linux_amd64\"", "\"linux_arm64\"", 1);
+    std::fs::write(&document, content).unwrap();
+    for flags in [&["--dry-run"][..], &[]] {
+        environment.provlock(MIRROR_BOTH.iter().chain(flags)).assert_code(2).assert_stderr_has("invalid-package");
+    }
+}
+
+#[test]
 fn packages_may_come_from_another_mirror_as_archives() {
     let (registry, environment, null) = locked();
     registry.mirror("https://mirror.example.com/providers/", Mirror::default());

@@ -68,7 +68,7 @@ impl<'a> Mirror<'a> {
         let file = |RemovedFile { path, size }: &'a RemovedFile| Removed { file: path.to_string_lossy(), bytes: *size };
         Self {
             directory: AsText(target),
-            written: !is_dry_run && (!mirrored.removed.is_empty() || !fetched.is_empty()),
+            written: !is_dry_run && (!mirrored.removed.is_empty() || !fetched.is_empty() || mirrored.documents > 0),
             packages: mirrored.packages.iter().map(package).collect(),
             removed: mirrored.removed.iter().map(file).collect(),
             downloaded_bytes: bytes(&fetched),
