@@ -297,7 +297,7 @@ codes! {
         CredentialsHelper = "credentials-helper"
         /// No installed package can be compared with the lock file.
         NothingInstalled = "nothing-installed"
-        /// A provider is under development, and therefore not locked.
+        /// A provider is under development: it is taken from a directory of `dev_overrides`.
         DevOverride = "dev-override"
         /// No version meets the constraints.
         NoMatchingVersion = "no-matching-version"

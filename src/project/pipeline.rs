@@ -61,9 +61,14 @@ impl Session<'_> {
         options: &UpgradeOptions,
         keep: impl FnMut(RootOutcome) -> T,
     ) -> Result<Report<T>> {
-        if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
+        if options.moves_modules() && self.options.offline {
             let message = "modules cannot be upgraded offline, because their versions are unknown";
             let help = Help::text("omit ").and(RunOption::Offline);
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
+        if options.moves_modules() && self.options.modules != ModuleFetching::Fetch {
+            let message = "modules cannot be upgraded if none may be fetched, because their versions are unknown";
+            let help = "omit --no-fetch-modules, or set fetch-modules = true in provlock.toml";
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         self.lock_roots(roots, &options.lock, Some(options), keep)

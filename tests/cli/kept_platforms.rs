@@ -2,7 +2,7 @@
 
 use provlock::provider::Platform;
 
-use super::lock::requires;
+use super::lock::{lock_file, requires};
 use provlock_test::publish::{PackagesMap, Published};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
@@ -164,6 +164,27 @@ help: compare with the provider's release page; if the new release is right: pro
         ["darwin_arm64", "linux_amd64", "windows_amd64"].iter().all(|platform| kept.contains(platform)),
         "{kept:?}"
     );
+}
+
+/// Both hashes are of no package, so their platforms are unknown. Each command in help leads on.
+#[test]
+fn the_help_for_unknown_platforms_accepts_changed_hashes_too() {
+    let registry = Registry::start();
+    let null = publish(&registry, "1.0.0");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    let wrong = ["A", "B"].map(|letter| format!("h1:{}=", letter.repeat(43)));
+    environment.write_lock_file(lock_file(&[null.entry("1.0.0", &wrong)]));
+    let run = |help: &str| environment.provlock(help.split(' ').skip(1));
+    let output = run("provlock lock -p linux_amd64,darwin_arm64 --dialect terraform");
+    output.assert_code(2).assert_stderr_has("error[hashes-changed]");
+    let accept = "provlock lock --accept-changed-hashes hashicorp/null --dialect terraform";
+    output.assert_stderr_has(accept);
+    let output = run(accept);
+    output.assert_code(2).assert_stderr_has("error[platform-not-known]");
+    let named = "provlock lock --accept-changed-hashes -p linux_amd64,darwin_arm64 hashicorp/null --dialect terraform";
+    output.assert_stderr_has(named);
+    run(named).assert_code(0);
 }
 
 /// Two platforms that are not the current one, whose hashes the lock file has.

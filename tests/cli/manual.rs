@@ -238,8 +238,8 @@ Output:
           Errors only
 
       --color <WHEN>
-          When to use colour; auto: on a terminal, unless `NO_COLOR` is set, or
-          where `FORCE_COLOR` is
+          When to use colour; auto: on a terminal, unless `NO_COLOR` is set, and
+          elsewhere if `FORCE_COLOR` is set
           
           [default: auto]
           [possible values: auto, always, never]

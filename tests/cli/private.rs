@@ -122,7 +122,7 @@ fn login_warns_if_a_different_token_takes_precedence() {
 exit code: 0
 ----- stderr -----
 Stored the token for registry.example.com in [..]credentials.tfrc.json, for tofu
-warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, so its token is used for registry.example.com instead of the stored one
+warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, so its token is used for registry.example.com, and not a stored one
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
     let check = environment.provlock(["login", "--check", HOST]);

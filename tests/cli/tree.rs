@@ -28,6 +28,20 @@ fn project() -> TestEnvironment {
 }
 
 #[test]
+fn a_provider_is_found_in_root_modules_of_both_dialects() {
+    let environment = TestEnvironment::new();
+    for (root, host) in [("a", "registry.opentofu.org"), ("b", "registry.terraform.io")] {
+        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", ""));
+        let lock_file = locked("3.2.4").replace("registry.opentofu.org", host);
+        environment.write(format!("{root}/.terraform.lock.hcl"), lock_file);
+    }
+    for dialect in ["tofu", "terraform"] {
+        let output = environment.provlock(["tree", "-r", "hashicorp/null", "--dialect", dialect]);
+        output.assert_code(0).assert_stdout_has("\n  a\n").assert_stdout_has("\n  b\n");
+    }
+}
+
+#[test]
 fn every_call_that_leads_to_a_provider_is_shown() {
     let environment = project();
     let before = environment.snapshot();

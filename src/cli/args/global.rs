@@ -62,7 +62,7 @@ pub(crate) struct OutputArgs {
     /// Errors only
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, or where `FORCE_COLOR` is
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, and elsewhere if `FORCE_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
     #[arg(hide_short_help = true)]
     pub(crate) color: ColorChoice,

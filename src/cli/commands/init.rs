@@ -12,6 +12,7 @@ use provlock::settings::{self, FILE_NAME, PlatformSelection};
 use provlock::system::{files, variables};
 use serde_json::json;
 
+use super::verify::TRUST_REGISTRY;
 use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
@@ -37,6 +38,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
+#[command(mut_arg("trust_registry", |flag| flag.help(TRUST_REGISTRY)))]
 pub(crate) struct InitArgs {
     /// Platforms such as `linux_amd64`, or `all` [default: the ones that every lock file covers, if several]
     #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', help_heading = "Selection")]

@@ -107,7 +107,7 @@ fn dialect(ui: &Ui) -> Dialect {
 /// A warning if a variable contains a token, which replaces the stored one.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
-    let message = format!("{variable} is set, so its token is used for {host} instead of the stored one");
+    let message = format!("{variable} is set, so its token is used for {host}, and not a stored one");
     Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 

@@ -18,9 +18,9 @@ use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock mirror ./mirror                                     # what the lock file here names
+  provlock mirror ./mirror                                     # the packages in the lock file here
   provlock mirror ./mirror -r -p linux_amd64,darwin_arm64      # all root modules below, for two platforms
-  provlock mirror /srv/mirror -r live --prune                  # and remove what none of them names any more
+  provlock mirror /srv/mirror -r live --prune                  # and remove packages that are in no lock file
   provlock mirror 'oci://ghcr.io/acme/providers/${namespace}/${type}'   # in an OCI registry";
 
 /// Fill a mirror with the locked packages

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Session};
-use provlock::provider::{ProviderAddress, ProviderSpec};
+use provlock::provider::{Dialect, ProviderAddress, ProviderSpec};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -167,8 +167,9 @@ fn one(
 fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Roots, ui: &Ui) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {
-        let is_named =
-            |named: &ProviderSpec, found: &ProviderUse<'_>| named.resolve(versions.dialect) == *found.address.0;
+        let is_named = |named: &ProviderSpec, found: &ProviderUse<'_>| {
+            [Dialect::Tofu, Dialect::Terraform].into_iter().any(|dialect| named.resolve(dialect) == *found.address.0)
+        };
         if let Some(unknown) = named.iter().find(|named| !uses.iter().any(|found| is_named(named, found))) {
             let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);

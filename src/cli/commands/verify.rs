@@ -44,11 +44,11 @@ const FORMATS: &[OutputFormat] = &[
 const EXAMPLES: &str = "Examples:
   provlock verify                           # offline
   provlock verify -r --online               # all root modules below, compared with the registries
-  provlock verify -r --base origin/main     # in CI: also check what a branch changes
+  provlock verify -r --base origin/main     # also check what a branch changes
   provlock verify --allow unsorted-hashes   # without this finding";
 
-/// The flag of other commands, but nothing is recorded here.
-const TRUST_REGISTRY: &str =
+/// Help of the flag in commands that record nothing.
+pub(super) const TRUST_REGISTRY: &str =
     "Trust the hashes that a registry reports for its packages, once they match the signed checksums";
 
 /// Check the lock file against its configuration, the policy and the registries

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::{Candidate, Wanted};
-use super::release_lookup::{ReleaseLookup, unexplained};
+use super::release_lookup::{ReleaseLookup, accept, unexplained};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, HashesByPlatform};
@@ -95,12 +95,13 @@ impl KeptPlatforms {
     }
 
     /// Refuses a new entry that covers fewer platforms than the old one, although the user did not ask for fewer.
-    /// `platforms` are those whose packages it has.
+    /// `platforms` are those whose packages it has; `accepts_changed_hashes` is set if the user accepts changed hashes.
     pub(super) fn refusal(
         &self,
         candidate: &Candidate<'_>,
         platforms: &[Platform],
         new: &LockedProvider,
+        accepts_changed_hashes: bool,
     ) -> Option<Diagnostic> {
         let (version, before) = self.old.as_ref()?;
         let (before, after) = (*before, new.platform_hashes().count());
@@ -128,7 +129,9 @@ impl KeptPlatforms {
         error.notes.extend(self.failure.clone());
         let example = || ["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()).collect();
         let platforms = Some(if platforms.len() > 1 { platforms.to_vec() } else { example() });
-        let remedy = if candidate.wanted == Wanted::Keep {
+        let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
+            Remedy::Lock(LockRemedy { platforms, ..accept(name) })
+        } else if candidate.wanted == Wanted::Keep {
             Remedy::Lock(LockRemedy { platforms, ..LockRemedy::default() })
         } else {
             Remedy::Upgrade(UpgradeRemedy { platforms, ..UpgradeRemedy::default() })

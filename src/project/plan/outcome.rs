@@ -64,7 +64,8 @@ pub(crate) fn record_entries(
         match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
-                errors.extend(plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider));
+                let accepts = request.options.accept_changed_hashes;
+                errors.extend(plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider, accepts));
                 entries.push((plan.candidate.address, entry));
             }
             Err(more) => errors.extend(more),

@@ -154,7 +154,7 @@ impl ReleaseLookup<'_> {
     /// those published packages that are in the cache. Fetches no package.
     pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Compared {
         let is_seen = |hash: &Hash| packages.values().any(|package| package.hashes.contains(hash));
-        let unseen: Vec<_> = recorded.iter().filter(|hash| hash.is_known() && !is_seen(hash)).collect();
+        let unseen: Vec<_> = recorded.iter().filter(|hash| !is_seen(hash)).collect();
         if unseen.is_empty() {
             return Compared::default();
         }
@@ -177,7 +177,7 @@ impl ReleaseLookup<'_> {
             let is_compared = match hash.scheme() {
                 HashScheme::Zh => has_sums,
                 HashScheme::H1 => has_all_h1,
-                HashScheme::Unknown => continue,
+                HashScheme::Unknown => false,
             };
             if is_compared {
                 compared.unpublished.insert(hash.clone());

@@ -336,7 +336,8 @@ impl Search<'_> {
             let compared = request.release(address, &selected.version).compare(&old.hashes, &Packages::new());
             selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
             selected.counts = compared.counts();
-            selected.lacks_hashes = !old.hashes.iter().any(Hash::is_known);
+            let is_recorded = self.candidate.lock_file.entry(address).is_some();
+            selected.lacks_hashes = is_recorded && !old.hashes.iter().any(Hash::is_known);
         }
         if selected.lacks_hashes {
             let (name, version) = (self.candidate.name(), &selected.version);

@@ -175,6 +175,16 @@ fn a_package_that_was_replaced_explains_nothing() {
 
 /// A mirror contains copies, and does not know other published packages.
 #[test]
+fn a_hash_of_an_unknown_scheme_passes_and_is_counted() {
+    let (_registry, environment, null) = project();
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    write_lock_file(&environment, &null, None, Some("zz:abc"));
+    for check in [CHECK, UPGRADE] {
+        environment.provlock(check).assert_code(0).assert_stderr_has(&format!("{NOT_COMPARED}1 recorded hash"));
+    }
+}
+
+#[test]
 fn unknown_publication_is_reported() {
     let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
