@@ -442,6 +442,9 @@ Merged 1 of 2 lock files with conflicts
     assert!(!environment.read("a/.terraform.lock.hcl").contains("<<<<<<<"));
     assert!(environment.read("c/.terraform.lock.hcl").contains("<<<<<<<"));
     validated(&environment.provlock(["merge", "-r", "a", "c", "--json"]).stdout);
+    environment.write("b/provlock.toml", "platforms = [");
+    let output = environment.provlock(["merge", "-r"]);
+    output.assert_code(2).assert_stderr_has("b/provlock.toml").assert_stderr_has("Merged 0 of 1 lock file with");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::json_output::validated;
 use super::lock::requires;
 use super::upgrade::age::document;
+use provlock_test::files::entry;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
@@ -83,6 +84,19 @@ exit code: 0
 2 root modules: 0 can move, 2 up to date
 "#]]);
     before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn an_entry_to_remove_is_no_move() {
+    let (_registry, environment, _) = two_roots();
+    environment.provlock(UPGRADE_ALL).assert_code(0);
+    let stale = lock_file_of(&environment, "a") + "\n" + &entry("hashicorp/tls", "4.0.5", "", &["h1:x"]);
+    environment.write("a/.terraform.lock.hcl", stale);
+    environment.provlock(upgrade_all(&["--check", "--prune"])).matches(str![[r#"
+exit code: 1
+----- stderr -----
+2 root modules: 0 can move, 1 up to date, 1 with other changes
+"#]]);
 }
 
 #[test]

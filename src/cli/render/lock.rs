@@ -161,20 +161,23 @@ pub(crate) struct RootCounts {
     pub(crate) unchanged: usize,
     /// Root modules that did not change although there are newer versions.
     pub(crate) held_back: usize,
+    /// Root modules in which no version moves, but entries are removed or get hashes, or constraints are rewritten.
+    pub(crate) changed_otherwise: usize,
     pub(crate) failed: usize,
 }
 
 impl RootCounts {
     /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
     pub(crate) fn text(&self, changed: &str, noun: &str) -> String {
-        let done = self.changed + self.unchanged + self.held_back;
+        let done = self.changed + self.unchanged + self.held_back + self.changed_otherwise;
         let all = count(done + self.failed, noun);
         let (number, failed) = match self.failed {
             0 => (String::new(), String::new()),
             failed => (format!("{done} of "), format!("; {failed} failed")),
         };
-        let held_back = if self.held_back == 0 { String::new() } else { format!(", {} held back", self.held_back) };
-        format!("{number}{all}: {} {changed}, {} up to date{held_back}{failed}", self.changed, self.unchanged)
+        let part = |number: usize, words: &str| if number == 0 { String::new() } else { format!(", {number} {words}") };
+        let others = part(self.held_back, "held back") + &part(self.changed_otherwise, "with other changes");
+        format!("{number}{all}: {} {changed}, {} up to date{others}{failed}", self.changed, self.unchanged)
     }
 }
 

@@ -69,6 +69,10 @@ impl PlanText {
         }
     }
 
+    pub(crate) fn moves(&self) -> bool {
+        self.rows.iter().any(|row| row.planned.moves())
+    }
+
     pub(crate) fn is_held_back(&self) -> bool {
         self.rows.iter().any(|row| row.planned.is_held_back())
     }

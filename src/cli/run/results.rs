@@ -161,11 +161,12 @@ impl<'a> Results<'a> {
     pub(crate) fn counts(&self) -> RootCounts {
         let mut counts = RootCounts { failed: self.failed.len(), ..RootCounts::default() };
         for root in &self.done {
-            let is_changed = root.locked.as_ref().map(|locked| locked.is_changed);
-            *match is_changed.unwrap_or_else(|| root.plan.as_ref().is_some_and(|plan| plan.has_changes)) {
-                true => &mut counts.changed,
-                false if root.plan.as_ref().is_some_and(PlanText::is_held_back) => &mut counts.held_back,
-                false => &mut counts.unchanged,
+            *match (&root.locked, &root.plan) {
+                (Some(locked), _) if locked.is_changed => &mut counts.changed,
+                (None, Some(plan)) if plan.moves() => &mut counts.changed,
+                (None, Some(plan)) if plan.has_changes => &mut counts.changed_otherwise,
+                (_, Some(plan)) if plan.is_held_back() => &mut counts.held_back,
+                _ => &mut counts.unchanged,
             } += 1;
         }
         counts

@@ -182,7 +182,8 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         let root = match session.open(path) {
             Ok(root) => root,
             Err(errors) => {
-                reports.push(Report::from(anyhow::Error::from(errors)));
+                let failed = Report::from(anyhow::Error::from(errors));
+                reports.push(Report { had_conflict: false, ..failed });
                 continue;
             }
         };
@@ -193,9 +194,10 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
             reports.push(Report { warnings, ..report });
         }
     }
-    reports.retain(|report| report.had_conflict);
-    let merged = reports.iter().filter(|report| report.outcome == Outcome::Done).count();
-    let summary = match (roots.is_empty(), reports.len()) {
+    reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
+    let with_conflicts = reports.iter().filter(|report| report.had_conflict);
+    let merged = with_conflicts.clone().filter(|report| report.outcome == Outcome::Done).count();
+    let summary = match (roots.is_empty(), with_conflicts.count()) {
         (true, _) => no_root_module(&roots, &ui.invocation),
         (false, 0) => format!("No conflict in {}", count(files, "lock file")),
         (false, conflicts) => format!("Merged {merged} of {} with conflicts", count(conflicts, "lock file")),
