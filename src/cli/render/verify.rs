@@ -168,7 +168,7 @@ fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
 pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let compared = compared(roots);
     let has_entries = compared.iter().any(|root| root.entries + root.modules > 0);
-    let are_all = online && has_entries && compared.iter().all(|root| root.mirrors.is_empty() && root.unconfirmed == 0);
+    let are_all = online && has_entries && compared.iter().all(|root| root.mirrors.is_empty() && root.is_confirmed());
     are_all.then(|| "All hashes are published".to_owned())
 }
 
@@ -192,9 +192,11 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     lines.extend(hashes.map(str::to_owned));
     // Findings say the same, unless they are suppressed.
     let without_findings = || compared.iter().filter(|root| root.findings.is_empty());
-    let unconfirmed: usize = without_findings().map(|root| root.unconfirmed).sum();
-    if unconfirmed > 0 {
-        lines.push(format!("Not confirmed as published: hashes of {}", count(unconfirmed, "provider")));
+    let number = |number: fn(&VerifiedRoot) -> usize| without_findings().map(|root| number(root)).sum();
+    let unconfirmed =
+        counted([(number(|root| root.unconfirmed), "provider"), (number(|root| root.unconfirmed_modules), "module")]);
+    if !unconfirmed.is_empty() {
+        lines.push(format!("Not confirmed as published: hashes of {unconfirmed}"));
     }
     let incomplete: Vec<_> = without_findings().filter(|root| root.is_incomplete).collect();
     if let Some(first) = incomplete.first() {

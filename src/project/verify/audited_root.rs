@@ -239,6 +239,8 @@ pub struct VerifiedRoot {
     /// Number of entries whose hashes were not all found among the published ones, with `--online`. Entries that a
     /// mirror was asked about are not included.
     pub unconfirmed: usize,
+    /// Number of entries of modules that were not compared with the published package, or that differ, with `--online`.
+    pub unconfirmed_modules: usize,
     /// Whether the requirements of a root module are not all known, so that its lock file was compared with the others
     /// only.
     pub is_incomplete: bool,
@@ -283,13 +285,18 @@ impl VerifiedRoot {
         }
     }
 
+    /// Whether every hash that was compared with a registry was found there.
+    pub fn is_confirmed(&self) -> bool {
+        self.unconfirmed + self.unconfirmed_modules == 0
+    }
+
     pub(super) fn status(&self) -> RootStatus {
         match self.findings.iter().map(|finding| finding.severity).max() {
             Some(Severity::Error) => RootStatus::Errors,
             _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
             _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
             Some(Severity::Warning) => RootStatus::Warnings,
-            _ if !self.errors.is_empty() || self.is_incomplete || self.unconfirmed > 0 => RootStatus::PartlyChecked,
+            _ if !self.errors.is_empty() || self.is_incomplete || !self.is_confirmed() => RootStatus::PartlyChecked,
             _ if self.has_lock_file => RootStatus::Ok,
             _ => RootStatus::NeedsNone,
         }

@@ -150,6 +150,7 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
         Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
     };
     let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);
+    report.unconfirmed_modules = report.modules;
     for (calls, published) in groups.iter().zip(asked) {
         let is_of_unit = calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
         let located = |mut finding: Diagnostic| {
@@ -162,6 +163,10 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
             }
             finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
         };
+        if matches!(&published, Some(Ok(findings)) if findings.is_empty()) {
+            let keys: BTreeSet<_> = calls.iter().map(|(_, entry)| &entry.address).collect();
+            report.unconfirmed_modules = report.unconfirmed_modules.saturating_sub(keys.len());
+        }
         match published {
             Some(Ok(findings)) => report.findings.extend(findings.into_iter().map(located)),
             Some(Err(errors)) => report.errors.extend(errors),

@@ -7,6 +7,19 @@ use crate::get::module_lock_file;
 use provlock_test::{str, survived};
 
 #[test]
+fn modules_that_differ_are_not_called_published_whatever_is_allowed() {
+    let project = Project::new();
+    let all = "All hashes are published";
+    let verify = |flags: &[&str]| project.environment.provlock([&["verify", "--online", "--allow"], flags].concat());
+    verify(&["single-platform"]).assert_code(0).assert_stderr_has(all);
+    project.serve("site.zip", "# other\n");
+    let output = verify(&["single-platform,module-replaced"]);
+    output.assert_code(0).assert_lacks(all).assert_stderr_has("Not confirmed as published: hashes of 1 module\n");
+    let output = verify(&["single-platform", "--no-fetch-modules"]);
+    output.assert_lacks(all);
+}
+
+#[test]
 fn published_modules_are_compared_with_locked_ones() {
     let project = Project::new();
     assert_eq!(project.found(&["--online"]), NOTHING);
