@@ -43,7 +43,6 @@ pub(super) trait ProviderStore: Sync {
         stored: &mut Vec<Stored>,
         failed: &BTreeSet<PackageId>,
         session: &Session<'_>,
-        is_dry_run: bool,
     ) -> PublishedPackages;
 }
 
@@ -168,7 +167,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         // Documents about packages that would be fetched cannot be known.
         let are_known = stored.iter().all(|stored| stored.digest.is_some());
         if !self.is_dry_run || are_known {
-            let published = self.store.publish(&mut stored, &failed, self.session, self.is_dry_run);
+            let published = self.store.publish(&mut stored, &failed, self.session);
             mirrored.documents = published.documents;
             mirrored.errors.extend(published.errors);
         }

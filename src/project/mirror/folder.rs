@@ -89,7 +89,8 @@ impl<'a> Folder<'a> {
 
     /// Writes the changed documents; the list of versions last, so that each version in it has a document. Returns the
     /// number of changed documents.
-    fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>, is_dry_run: bool) -> Result<usize> {
+    fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>) -> Result<usize> {
+        let is_dry_run = self.mirror.is_dry_run;
         let written = verified.iter().filter(|(version, _)| !held.contains(version));
         let (mut versions, mut changed) = (BTreeMap::new(), 0);
         for (version, packages) in written {
@@ -150,7 +151,6 @@ impl ProviderStore for Folder<'_> {
         stored: &mut Vec<Stored>,
         failed: &BTreeSet<PackageId>,
         session: &Session<'_>,
-        is_dry_run: bool,
     ) -> PublishedPackages {
         let mut verified = Verified::new();
         for Stored { package, digest, .. } in &*stored {
@@ -190,7 +190,7 @@ impl ProviderStore for Folder<'_> {
                 }
             }
         }
-        let documents = self.write(&verified, &held, is_dry_run).unwrap_or_else(|more| {
+        let documents = self.write(&verified, &held).unwrap_or_else(|more| {
             errors.extend(more);
             0
         });

@@ -101,13 +101,7 @@ impl ProviderStore for MirrorRepository<'_> {
     }
 
     /// Writes nothing in a dry run, because that pushes no package.
-    fn publish(
-        self,
-        stored: &mut Vec<Stored>,
-        _: &BTreeSet<PackageId>,
-        _: &Session<'_>,
-        _is_dry_run: bool,
-    ) -> PublishedPackages {
+    fn publish(self, stored: &mut Vec<Stored>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> PublishedPackages {
         let mut errors = Diagnostics::default();
         for (version, tag) in &self.tags {
             let of_version = stored.iter_mut().filter(|stored| stored.package.package.version == *version);
