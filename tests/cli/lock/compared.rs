@@ -173,7 +173,6 @@ fn a_package_that_was_replaced_explains_nothing() {
     }
 }
 
-/// A mirror contains copies, and does not know other published packages.
 #[test]
 fn a_hash_of_an_unknown_scheme_passes_and_is_counted() {
     let (_registry, environment, null) = project();
@@ -184,6 +183,7 @@ fn a_hash_of_an_unknown_scheme_passes_and_is_counted() {
     }
 }
 
+/// A mirror contains copies, and does not know other published packages.
 #[test]
 fn unknown_publication_is_reported() {
     let (_registry, environment, null) = project();
