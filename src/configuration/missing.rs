@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption};
+use crate::modules::{ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 
 use super::caller::Calling;
@@ -19,6 +20,8 @@ struct Missing {
     key: String,
     reason: MissingReason,
     location: Location,
+    /// Constant address of its package; `None` for a module of a registry.
+    package: Option<RemoteSource>,
 }
 
 pub(super) enum MissingReason {
@@ -38,7 +41,9 @@ impl MissingModules {
     }
 
     pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: MissingReason) {
-        self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone() });
+        let source = call.constant_source().map(|source| ModuleSource::parse(source, Dialect::default()));
+        let package = if let Some(Ok(ModuleSource::Remote(package))) = source { Some(package) } else { None };
+        self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone(), package });
     }
 
     /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in submodules, and one
@@ -49,14 +54,17 @@ impl MissingModules {
         let (ignored, others): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
         let program = dialect.name();
-        let install = Help::text(format!("install {} with {program} get or {program} init", pronoun(&others)));
-        let install = if allowed {
+        let them = pronoun(&others);
+        let install = Help::text(format!("install {them} with {program} get or {program} init"));
+        let can_be_fetched =
+            |missing: &&Missing| missing.package.as_ref().is_none_or(|package| package.can_be_fetched(dialect));
+        let install = if allowed && others.iter().any(can_be_fetched) {
             let online = Remedy::Verify { online: true, platforms: None };
-            install.and_text("; without that, ").and(online).and_text(" reads what is not there")
+            install.and_text(format!("; to fetch {them} for the check only: ")).and(online)
         } else {
             install
         };
-        let run = Help::text(format!("run what puts {} there", pronoun(&ignored)));
+        let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
         let groups = [
             (others, "are not installed", install),
             (submodules, "are in git submodules that are not checked out", "git submodule update --init".into()),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Code;
 use crate::provider::{Dialect, Platform};
 
 /// The next step: words, and remedies among them.
@@ -86,6 +87,8 @@ pub enum RunOption {
     Recursive,
     /// Skips modules that are not installed.
     AllowMissingModules,
+    /// Fetches no modules.
+    FetchNoModules,
     /// Reads files outside of the repository.
     AllowOutside,
     /// Gives a variable of the configuration a value.
@@ -102,6 +105,8 @@ pub enum RunOption {
     AcceptChangedHashes,
     /// Reads root modules by the rules of this dialect.
     Dialect(Dialect),
+    /// Reports findings with this code as warnings.
+    Warn(Code),
 }
 
 /// Options of a suggested `lock`.

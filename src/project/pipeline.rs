@@ -68,7 +68,8 @@ impl Session<'_> {
         }
         if options.moves_modules() && self.options.modules != ModuleFetching::Fetch {
             let message = "modules cannot be upgraded if none may be fetched, because their versions are unknown";
-            let help = "omit --no-fetch-modules, or set fetch-modules = true in provlock.toml";
+            let settings = ", or set fetch-modules = true in provlock.toml";
+            let help = Help::text("omit ").and(RunOption::FetchNoModules).and_text(settings);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         self.lock_roots(roots, &options.lock, Some(options), keep)

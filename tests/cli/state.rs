@@ -166,7 +166,7 @@ Not compared with the published release: 3 recorded hashes; to compare all: prov
     environment.provlock([&LOCK[..], &["--prune"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-warning[provider-not-required]: --prune removes acme/two, which the state may still need: backend "s3" keeps the state elsewhere
+warning[provider-not-required]: pruning removes acme/two, which the state may still need: backend "s3" keeps the state elsewhere
 help: tofu init adds the entry again, with the newest version, if the state needs it
   - acme/two   1.0.0
 Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
@@ -319,7 +319,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
  1 |
    | - this state needs it
    |
-   = with --base a state file does not explain an entry, because the change may have added it
+   = a state file under review does not explain an entry, because the change may have added it
 help: make sure that the entry is intended; init keeps it while the state needs it
 
 warning[hash-not-checked]: 2 hashes of acme/two 1.0.0 were added, and nothing on this machine confirms them

@@ -138,7 +138,7 @@ warning[module-not-installed]: module "vpc" from "terraform-aws-modules/vpc/aws"
 2 |   source = "terraform-aws-modules/vpc/aws"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
+help: install it with tofu get or tofu init; to fetch it for the check only: provlock verify --online
 "#]]);
 }
 

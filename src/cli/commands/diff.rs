@@ -67,7 +67,7 @@ struct WhatArgs {
     git: Option<String>,
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[arg(conflicts_with_all = ["old", "git", "recursive"])]
+    #[arg(conflicts_with_all = ["old", "git", "recursive", "format", "json", "exit_code"])]
     textconv: Option<PathBuf>,
 }
 

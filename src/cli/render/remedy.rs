@@ -68,6 +68,7 @@ pub(super) fn flag(option: &RunOption) -> String {
         RunOption::NamePlatforms => "--platform linux_amd64",
         RunOption::Recursive => "--recursive (-r)",
         RunOption::AllowMissingModules => "--allow-missing-modules",
+        RunOption::FetchNoModules => "--no-fetch-modules",
         RunOption::AllowOutside => "--allow-outside",
         RunOption::SetVariable => "--var NAME=VALUE",
         RunOption::UseCliConfiguration => "--use-cli-config",
@@ -76,6 +77,7 @@ pub(super) fn flag(option: &RunOption) -> String {
         RunOption::NoCache => "--no-cache",
         RunOption::AcceptChangedHashes => "--accept-changed-hashes",
         RunOption::Dialect(dialect) => return format!("--dialect {}", dialect.name()),
+        RunOption::Warn(code) => return format!("--warn {code}"),
     };
     flag.to_owned()
 }

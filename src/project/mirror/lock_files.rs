@@ -52,7 +52,7 @@ impl Session<'_> {
     /// The directory cannot be used. Any other error is in the result.
     pub fn mirror(&self, roots: &Roots, options: &MirrorOptions) -> Result<Mirrored> {
         if options.prune && matches!(options.target, MirrorTarget::Repositories(_)) {
-            let message = "--prune works only for directories, not for OCI registries";
+            let message = "only directories can be pruned, not OCI registries";
             let help = "remove tags with the registry's own tools, such as retention rules";
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }

@@ -161,7 +161,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
     locks.retain(|address, _| is_required(address));
     let StateKnowledge::Unknown(reason) = &requirements.state else { return None };
     let names = few(not_required.iter().map(|address| address.short(dialect)));
-    let message = format!("--prune removes {names}, which the state may still need: {reason}");
+    let message = format!("pruning removes {names}, which the state may still need: {reason}");
     let help = format!("{dialect} init adds the entry again, with the newest version, if the state needs it");
     Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
 }

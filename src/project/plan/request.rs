@@ -17,7 +17,7 @@ use crate::packages::{ProgressSink, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::prepared::Prepared;
 use crate::project::similar_names;
-use crate::provider::{Dialect, Hostname, ProviderAddress, Version};
+use crate::provider::{AddressError, Dialect, Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::shared_jobs::SharedJobs;
 
@@ -106,6 +106,11 @@ impl<'a> LockRequest<'a> {
         let (required, dialect) = (&requirements.providers, root.dialect);
         let not_required = only.iter().filter(|address| !required.contains_key(address));
         let errors = not_required.map(|address| {
+            if address.is_never_locked() {
+                let message = AddressError::NeverLocked(address.clone()).to_string();
+                let help = "omit it; only providers from registries and mirrors are locked";
+                return Diagnostic::error(Code::InvalidArgument, message).help(help);
+            }
             let message = format!("the configuration does not require {}", address.short(dialect));
             let help = similar_names::required_or_path(address, required, dialect);
             Diagnostic::error(Code::InvalidArgument, message).help(help)

@@ -120,7 +120,7 @@ fn not_required(root: &AuditedRoot<'_>, entry: &Entry, by_state: Option<&Require
             let declarations = requirement.declarations.iter().map(|declaration| &declaration.location);
             warning
                 .at_each(declarations, "this state needs it")
-                .note("with --base a state file does not explain an entry, because the change may have added it")
+                .note("a state file under review does not explain an entry, because the change may have added it")
                 .help("make sure that the entry is intended; init keeps it while the state needs it")
         }
         (None, StateKnowledge::Read) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::audited_root::VerifyOptions;
 use super::root_change::unknown;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::roots::{Roots, Selection, normal};
@@ -64,7 +64,7 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
         format!("the lock file {} was removed", shown.display())
     };
     let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
-    finding.help(format!("restore it; if this is intended, an owner allows it with --warn {}", Code::RootRemoved))
+    finding.help(owner_allows("restore it; if this is intended", Code::RootRemoved))
 }
 
 /// Finding about a removed directory that contained these lock files.
@@ -80,8 +80,9 @@ fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
     };
     let finding = Diagnostic::finding(Code::RootRemoved, message);
     let finding = finding.at_each(lock_files.first().map(Location::of_file).as_ref(), "");
-    let help = format!("if this is intended, an owner allows it with --warn {}", Code::RootRemoved);
-    note.into_iter().fold(finding, Diagnostic::note).help(help + "; a moved root module is checked as a new one")
+    let help = owner_allows("if this is intended", Code::RootRemoved)
+        .and_text("; a moved root module is checked as a new one");
+    note.into_iter().fold(finding, Diagnostic::note).help(help)
 }
 
 /// Findings about edited settings files in the directories that `applies` selects.
@@ -113,8 +114,13 @@ fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     let (shown, target) = (change.shown(link), fs::read_link(link).unwrap_or_default());
     let message = format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
     let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(shown), "");
-    let help = "check the directory behind the link under its own path; if the link is intended, an owner allows it";
-    finding.help(format!("{help} with --warn {}", Code::LinkAdded))
+    let help = "check the directory behind the link under its own path; if the link is intended";
+    finding.help(owner_allows(help, Code::LinkAdded))
+}
+
+/// Help that ends with the option by which an owner of the repository allows a finding.
+fn owner_allows(help: &str, code: Code) -> Help {
+    Help::text(format!("{help}, an owner allows it with ")).and(RunOption::Warn(code))
 }
 
 /// The finding about new files whose paths differ only in case from the path of a file that is read.

@@ -367,6 +367,17 @@ index 58fc25d..af8db85 100644
     repository.provlock(["diff"]).assert_code(0).assert_stdout_has("5.0.0 → 5.1.0");
 }
 
+/// The output for git has one form.
+#[test]
+fn textconv_takes_neither_a_format_nor_an_exit_code() {
+    let environment = TestEnvironment::new();
+    environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:n"])]));
+    for flags in [&["--json"][..], &["--format", "markdown"], &["--exit-code"]] {
+        let output = environment.provlock([&["diff", "--textconv", ".terraform.lock.hcl"], flags].concat());
+        output.assert_code(2).assert_stderr_has(&format!("cannot be used with '{}", flags[0]));
+    }
+}
+
 #[test]
 fn textconv_prints_what_it_cannot_parse() {
     let environment = TestEnvironment::new();

@@ -230,6 +230,12 @@ exit code: 2
 error[invalid-argument]: the configuration does not require acme/gamma
 help: choose a provider that required_providers lists
 "#]]);
+    environment.provlock(["lock", "terraform.io/builtin/terraform"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: terraform.io/builtin/terraform cannot be in a lock file
+help: omit it; only providers from registries and mirrors are locked
+"#]]);
 }
 
 #[test]

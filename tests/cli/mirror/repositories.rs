@@ -208,7 +208,7 @@ fn argument_errors_come_before_any_request() {
     environment.provlock(mirror(BOTH_PLATFORMS, &["--prune"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: --prune works only for directories, not for OCI registries
+error[invalid-argument]: only directories can be pruned, not OCI registries
 help: remove tags with the registry's own tools, such as retention rules
 "#]]);
     environment.provlock(["mirror", "oci://oci.example.com/${name}"]).matches(str![[r#"

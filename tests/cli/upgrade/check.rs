@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
-use super::{UPGRADE, publish, two_providers, upgrade};
+use super::{UPGRADE, locked, publish, two_providers, upgrade};
 use crate::json_output::validated;
-use crate::lock::requires;
+use crate::lock::{lock_file, requires};
+use provlock_test::files::entry;
+use provlock_test::registry::Registry;
 use provlock_test::{Fault, Times, str, url};
 
 #[test]
@@ -143,4 +145,21 @@ hashicorp/null   3.2.4              3.2.4
 0 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
+}
+
+/// An entry that would be carried over has no hashes yet, and is no entry of the lock file.
+#[test]
+fn a_check_warns_of_no_entry_that_is_carried_over() {
+    let (registry, environment) = Registry::with_project();
+    let theirs = publish(&registry, "registry.terraform.io/hashicorp/null", "3.1.0");
+    publish(&registry, "hashicorp/null", "3.1.0");
+    environment.write("main.tf", requires("hashicorp/null", ">= 3.0"));
+    environment.write_lock_file(lock_file(&[locked(&theirs, ">= 3.0.0")]));
+    let output = environment.provlock(["--dialect", "tofu", "upgrade", "--check"]);
+    output.assert_code(1).assert_stdout_has("hashicorp/null            3.1.0").assert_lacks("warning");
+    // An entry of the lock file without hashes is reported.
+    let bare = entry("hashicorp/null", "3.1.0", ">= 3.0.0", &[]);
+    environment.write_lock_file(lock_file(&[bare]));
+    let output = environment.provlock(["--dialect", "tofu", "upgrade", "--check"]);
+    output.assert_code(1).assert_stderr_has("warning[no-hashes]");
 }

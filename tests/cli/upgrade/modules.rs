@@ -123,6 +123,12 @@ help: a call in a called module has the names of both: module.network.module.end
         .provlock(["upgrade", "--modules", "--offline"])
         .assert_code(2)
         .assert_stderr_has("modules cannot be upgraded offline");
+    environment.provlock(["upgrade", "--modules", "--no-fetch-modules"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: modules cannot be upgraded if none may be fetched, because their versions are unknown
+help: omit --no-fetch-modules, or set fetch-modules = true in provlock.toml
+"#]]);
     environment.provlock(["lock", "module.net"]).assert_code(2).assert_stderr_has("provlock upgrade module.net");
     before.assert_same(&environment.snapshot());
     assert_eq!(registry.requests_to("registry.opentofu.org/net-2.0.0.zip"), 0);

@@ -127,13 +127,17 @@ warning[module-not-installed]: module "a" from "example.com/a/b/c" is not instal
 2 |   source = "example.com/a/b/c"
   |            ^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
+help: install it with tofu get or tofu init; to fetch it for the check only: provlock verify --online
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in more.tf
 "#]]);
     output.assert_stderr_has("\n1 warning in more.tf\n");
+    // provlock cannot fetch from Amazon S3.
+    environment.write("more.tf", "module \"a\" {\n  source = \"s3::https://s3.amazonaws.com/b/a.zip\"\n}\n");
+    let output = environment.provlock(["verify", "--allow", "single-platform"]);
+    output.assert_code(0).assert_stdout_has("help: install it with tofu get or tofu init\n");
 }
 
 #[test]
@@ -198,7 +202,7 @@ warning[module-not-installed]: 5 modules are not installed, so what they require
   |            ---------------- module "c"
   |
   = and 2 more
-help: install them with tofu get or tofu init; without that, provlock verify --online reads what is not there
+help: install them with tofu get or tofu init; to fetch them for the check only: provlock verify --online
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
@@ -238,7 +242,7 @@ warning[module-not-installed]: module "m" from "./.terraform/modules/whole/modul
 2 |   source = "./.terraform/modules/whole/modules/part"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
+help: install it with tofu get or tofu init; to fetch it for the check only: provlock verify --online
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
@@ -298,7 +302,7 @@ warning[module-not-installed]: 2 modules are not there, and git ignores them, so
 5 |   source = "./vendor/dns/zone"
   |            ------------------- module "n"
   |
-help: run what puts them there
+help: run the tool that creates them
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)

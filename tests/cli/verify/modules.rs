@@ -198,7 +198,7 @@ warning[module-not-installed]: 3 modules are not installed, so what they require
 10 |   source  = "acme/vpc/aws"
    |             -------------- module "vpc"
    |
-help: install them with tofu get or tofu init; without that, provlock verify --online reads what is not there
+help: install them with tofu get or tofu init; to fetch them for the check only: provlock verify --online
 
 ----- stderr -----
 1 error and 1 warning in .modules.lock.hcl and main.tf
