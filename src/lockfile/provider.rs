@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use memchr::memmem;
 
 use crate::diagnostic::{Code, Remedy};
+use crate::hcl::scan::{skip_comment, skip_nested};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::parallel;
 
@@ -139,19 +140,42 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    let labels: Vec<_> = provider_labels(bytes).collect();
+    let bytes = without_block_comments(bytes);
+    let labels: Vec<_> = provider_labels(&bytes).collect();
     let names = |dialect: Dialect| labels.iter().any(|label| host(label) == dialect.default_host_name());
-    let in_header = || lines_with(bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
+    let in_header = || lines_with(&bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
     Dialect::only(names).or_else(in_header)
 }
 
 /// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file names them also
 /// while it has conflict markers or an entry twice.
 pub(crate) fn named_providers(files: Vec<&[u8]>) -> BTreeSet<ProviderAddress> {
-    let labels = parallel::map(files, parallel::cores(), |bytes| provider_labels(bytes).collect::<Vec<_>>());
+    let labels = |bytes| provider_labels(&without_block_comments(bytes)).collect::<Vec<_>>();
+    let labels = parallel::map(files, parallel::cores(), labels);
     let labels: HashSet<_> = labels.into_iter().flatten().collect();
     // Terraform allows underscores in namespaces, too.
     labels.iter().filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
+}
+
+/// Replaces block comments by spaces, because their lines may look like an entry.
+fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if memmem::find(bytes, b"/*").is_none() {
+        return bytes.into();
+    }
+    let (mut text, mut at) = (bytes.to_vec(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let nested = || if *byte == b'"' { skip_nested(bytes, at) } else { None };
+        let end = match skip_comment(bytes, at).or_else(nested) {
+            Some(Ok(end)) => end,
+            Some(Err(_)) => bytes.len(),
+            None => at + 1,
+        };
+        if bytes[at..].starts_with(b"/*") {
+            text[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+        }
+        at = end;
+    }
+    text.into()
 }
 
 /// The labels of `provider` blocks.

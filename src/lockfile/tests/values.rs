@@ -61,6 +61,11 @@ fn dialect_is_detected_from_hosts_then_header() {
     // Only the first word of a line counts, however often the line contains the word.
     assert_eq!(file("# provider provider ", &[tofu]), None);
     assert_eq!(file(&format!("x = 1 {HEADER}"), &[]), None);
+    let commented = format!("/*\n{HEADER}provider \"{terraform}/a/b\" {{\n}}\n*/\n");
+    assert_eq!(file(&commented, &[]), None);
+    assert_eq!(file(&commented, &[tofu]), Some(Dialect::Tofu));
+    assert_eq!(file("# /*\n// /*\nx = \"/*\"\n", &[tofu]), Some(Dialect::Tofu), "no comment begins there");
+    assert_eq!(file("/* never closed\n", &[tofu]), None);
 }
 
 #[test]

@@ -82,19 +82,25 @@ pub(super) fn first_hash<T: EntryKind>(entry: &Entry<T>, is_meant: impl Fn(&Hash
     entry.hashes.iter().find(|(hash, _)| is_meant(hash)).map_or(&entry.block, |(_, location)| location)
 }
 
-/// A lock file for the tool of the other dialect, which loads other files and takes packages from elsewhere.
+/// A lock file for the tool of the other dialect, which loads other files and takes packages from elsewhere, or a lock
+/// file that determines no dialect any more, so that later changes could choose it.
 pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let RootModule { dialect, dialect_reason, lock_path, lock_bytes, .. } = root.module;
     let is_chosen = matches!(dialect_reason, DialectReason::Named | DialectReason::Settings);
-    let now = if root.base.is_none() || is_chosen { None } else { lock_bytes.as_deref() };
-    let Some(now) = now.and_then(lockfile::detect_dialect).filter(|now| now != dialect) else { return };
-    let (now_name, before_name) = (now.name(), dialect.name());
+    let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else { return };
+    let what = match lockfile::detect_dialect(now) {
+        _ if is_chosen => return,
+        Some(now) if now != *dialect => format!("is for {} now", now.name()),
+        None if root.state == FileState::Readable && lockfile::detect_dialect(base.providers.bytes).is_some() => {
+            format!("does not show any more that it is for {}", dialect.name())
+        }
+        _ => return,
+    };
+    let rules = format!("this change is checked by the rules of {}, as the base is", dialect.name());
     let finding = Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(lock_path), "");
-    let finding = finding.naming(lock_path, |path| {
-        format!("{path} is for {now_name} now; this change is checked by the rules of {before_name}, as the base is")
-    });
+    let finding = finding.naming(lock_path, |path| format!("{path} {what}; {rules}"));
     let help = Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
-    report.findings.push(finding.help(help.and(RunOption::Dialect(now))));
+    report.findings.push(finding.help(help.and(RunOption::Dialect(dialect.other()))));
 }
 
 /// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.

@@ -28,6 +28,24 @@ fn root(gate: &Gate, directory: &str, address: &str) {
 
 const FLAGS: [&str; 3] = ["-r", "--allow", "hash-not-checked"];
 
+/// An entry in a comment of REV makes nothing known.
+#[test]
+fn a_comment_of_the_base_contains_no_provider() {
+    let evil = "modules.example.com/acme/gamma";
+    let comment = format!("/*\nprovider \"{evil}\" {{\n}}\n*/\n");
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", "[policy]\nnew-hosts = \"deny\"\n");
+        gate.remove("examples/a/.terraform.lock.hcl");
+        gate.write("other/.terraform.lock.hcl", comment.clone() + &gate.read("other/.terraform.lock.hcl"));
+    });
+    root(&gate, "live", evil);
+    let found = gate.judge(&FLAGS);
+    for code in ["host-added", "namespace-added", "provider-added"] {
+        assert!(found.contains(&code.to_owned()), "{found:?}");
+    }
+    survived("a comment of the base contains the entry of a new host", 1);
+}
+
 #[test]
 fn additions_of_a_change_are_notes() {
     let gate = gate("");

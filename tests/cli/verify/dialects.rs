@@ -21,18 +21,23 @@ fn header(gate: &Gate, directory: &str, program: &str) {
     gate.write(&format!("{directory}/.terraform.lock.hcl"), text);
 }
 
+/// A repository for Terraform.
+fn of_terraform(gate: &Gate) {
+    let terraform = NULL.replace("opentofu.org", "terraform.io");
+    for directory in ["live", "other"] {
+        let text = lock_file(&[entry(&terraform, "3.2.4", "", &[H1, ZH])]);
+        let (_, rest) = text.split_once('\n').unwrap();
+        gate.write(&format!("{directory}/.terraform.lock.hcl"), format!("{TERRAFORM_HEADER}{rest}"));
+    }
+    gate.remove("examples/a/.terraform.lock.hcl");
+}
+
 #[test]
 fn a_change_does_not_choose_its_dialect() {
     all_are_errors(
         "a pull request switches the dialect of a root module",
         |gate| {
-            let terraform = NULL.replace("opentofu.org", "terraform.io");
-            for directory in ["live", "other"] {
-                let text = lock_file(&[entry(&terraform, "3.2.4", "", &[H1, ZH])]);
-                let (_, rest) = text.split_once('\n').unwrap();
-                gate.write(&format!("{directory}/.terraform.lock.hcl"), format!("{TERRAFORM_HEADER}{rest}"));
-            }
-            gate.remove("examples/a/.terraform.lock.hcl");
+            of_terraform(gate);
             gate.write("backend/main.tf", BACKEND);
         },
         &[
@@ -79,6 +84,22 @@ fn a_change_does_not_choose_its_dialect() {
                 "provider-not-locked",
             ),
         ],
+    );
+}
+
+#[test]
+fn a_change_does_not_let_the_next_one_choose_its_dialect() {
+    all_are_errors(
+        "a pull request removes every sign of the dialect",
+        of_terraform,
+        &[(
+            "but in a comment",
+            |gate| {
+                let text = format!("/*\n{TERRAFORM_HEADER}*/\n{}", entry("x.test/a/b", "3.2.4", "", &[H1, ZH]));
+                gate.write("live/.terraform.lock.hcl", text);
+            },
+            "dialect-changed",
+        )],
     );
 }
 
