@@ -147,7 +147,8 @@ impl ReviewedChange {
     pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
         let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists();
         let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
-        let before = self.before_named(LOCK_FILE_NAME).map(|(path, _)| path);
+        let before = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].into_iter().flat_map(|name| self.before_named(name));
+        let before = before.map(|(path, _)| path);
         before.filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path)).collect()
     }
 

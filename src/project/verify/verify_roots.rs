@@ -10,7 +10,7 @@ use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
-use crate::lockfile::{self, LOCK_FILE_NAME, LockFile};
+use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
@@ -60,7 +60,7 @@ impl Session<'_> {
             if findings.any(|finding| finding.code == Code::RootRemoved)
                 && let Some(directory) = directory
             {
-                removed.remove(&*directory.join(LOCK_FILE_NAME));
+                removed.retain(|path| path.parent() != Some(directory));
             }
         }
         let findings = self.check_change(roots, options, &removed);
@@ -91,13 +91,17 @@ impl Session<'_> {
                 *list = take(list).into_iter().map(in_root).collect();
             }
             report.errors = module.name(take(&mut report.errors).into_iter().collect()).into_iter().collect();
-            let lock_file = module.lock_directory.join(LOCK_FILE_NAME);
-            if removed.contains(&*lock_file)
-                && let Some(facts) = facts
-                && let Some(missing) = report.findings.iter_mut().find(|one| one.code == Code::LockFileMissing)
+            for (name, code) in
+                [(LOCK_FILE_NAME, Code::LockFileMissing), (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked)]
             {
-                // The removal is the cause. Unlike a missing lock file it cannot be suppressed.
-                *missing = removed_lock_file(facts.change, &lock_file);
+                let lock_file = module.lock_directory.join(name);
+                if removed.contains(&*lock_file)
+                    && let Some(facts) = facts
+                    && let Some(missing) = report.findings.iter_mut().find(|one| one.code == code)
+                {
+                    // The removal is the cause. Unlike a missing lock file it cannot be suppressed.
+                    *missing = removed_lock_file(facts.change, &lock_file);
+                }
             }
         }
         report.apply_overrides(&options.levels, found.list_length);

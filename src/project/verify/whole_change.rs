@@ -70,7 +70,8 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
 /// Finding about a removed directory that contained these lock files.
 fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
     let name = |path: &Path| normal(path).display().to_string();
-    let roots: Vec<_> = lock_files.iter().filter_map(|path| path.parent()).map(name).collect();
+    let roots: BTreeSet<_> = lock_files.iter().filter_map(|path| path.parent()).collect();
+    let roots: Vec<_> = roots.into_iter().map(name).collect();
     let (message, note) = match &roots[..] {
         [one] => (format!("the root module in {one} was removed"), None),
         roots => (

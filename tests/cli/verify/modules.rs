@@ -349,7 +349,7 @@ fn changes_of_the_module_lock_file_are_checked() {
         assert!(found.contains(&(*expected).to_owned()), "{old} {new}: {found:?}");
     }
     std::fs::remove_file(environment.project().join(LOCK)).unwrap();
-    assert_eq!(base(&[]), ["error module-not-locked"], "the file is gone");
+    assert_eq!(base(&[]), ["error root-removed"], "the file is gone");
     survived("a pull request edits the lock file of modules", attempts.len() + 1);
     environment.write(LOCK, &good);
     project.edit("main.tf", "~> 1.0", "~> 1.0, >= 1.1");

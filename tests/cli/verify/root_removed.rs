@@ -1,6 +1,8 @@
 //! `root-removed`: a pull request that removes root modules, or only their lock files.
 
+use super::confused_hosts::{COMMIT, locked};
 use super::gate::Gate;
+use super::gate_bypass::BACKEND;
 use super::policy_changed::gate;
 use super::{H1, NULL, ZH};
 use crate::json_output::validated;
@@ -94,6 +96,35 @@ fn a_named_directory_whose_lock_file_was_removed_is_not_weaker_than_recursive() 
         assert_eq!(gate.errors(&["other"]), [] as [&str; 0], "{directory}");
         gate.reset();
     }
+}
+
+/// A root module without providers has only a lock file of modules.
+#[test]
+fn a_removed_lock_file_of_modules_is_reported_once() {
+    let gate = Gate::with(|gate| {
+        let source = |reference: &str| format!("git::https://example.com/net.git?ref={reference}");
+        let call = format!("module \"net\" {{\n  source = \"{}\"\n}}\n", source("v1"));
+        for directory in ["net", "both"] {
+            gate.write(&format!("{directory}/main.tf"), format!("{BACKEND}{call}"));
+            gate.write(&format!("{directory}/.modules.lock.hcl"), locked("net", &source("v1"), &source(COMMIT)));
+        }
+        gate.write("both/.terraform.lock.hcl", "# empty\n");
+    });
+    let errors = || {
+        let found = gate.errors(&["-r"]);
+        gate.reset();
+        found
+    };
+    remove(&gate, &["net/.modules.lock.hcl"]);
+    assert_eq!(errors(), ["root-removed"]);
+    remove(&gate, &["net"]);
+    gate.run(&["-r"]).assert_code(1).assert_stdout_has("error[root-removed]: the root module in net was removed");
+    assert_eq!(errors(), ["root-removed"]);
+    remove(&gate, &["both"]);
+    assert_eq!(errors(), ["root-removed"], "both lock files are one root module");
+    gate.git(&["mv", "net", "moved"]);
+    gate.remove("moved/.modules.lock.hcl");
+    assert_eq!(errors(), ["root-removed"]);
 }
 
 #[test]
