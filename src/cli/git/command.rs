@@ -14,8 +14,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
+use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, SIZE_LIMIT};
 use provlock::system::{canonicalize, repository};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, digest};
@@ -23,20 +23,20 @@ use sha2::{Digest, Sha256, digest};
 /// Maximum size of git's output in bytes. Git is stopped at this limit.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
+/// Maximum size of a blob that is no lock file, in bytes: that of a configuration file, the largest kind that is read.
+const BLOB_LIMIT: u64 = 8 * 1024 * 1024;
+
 /// Maximum size of git's error message in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
 /// End of a git process.
-struct Output {
+pub(super) struct Output {
     /// Name of the git command.
     command: String,
     status: ExitStatus,
     stdout: Vec<u8>,
     stderr: String,
 }
-
-/// The object names of a tree's blobs, by path.
-pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
 /// The object name of the commit or tree of a revision; `None` if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
@@ -84,43 +84,6 @@ pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':') && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files with wanted names in an object from [`resolve`], at these paths, or anywhere if there are none. The object
-/// is the state of `directory` if `is_directory` is set, otherwise that of the repository around it.
-pub(crate) fn files_in(
-    directory: &Path,
-    object: &str,
-    is_directory: bool,
-    paths: &[&Path],
-    is_wanted: impl Fn(&OsStr) -> bool,
-) -> Result<Blobs> {
-    let mut options: Vec<&OsStr> = is_directory.then_some(OsStr::new("--full-tree")).into_iter().collect();
-    options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
-    options.extend(paths.iter().map(|path| path.as_os_str()));
-    let blob = |(words, path): (String, PathBuf)| {
-        let mut words = words.split(' ').skip(1);
-        let (kind, object) = (words.next()?, words.next()?);
-        (kind == "blob" && path.file_name().is_some_and(&is_wanted)).then(|| (path, object.to_owned()))
-    };
-    Ok(tree(directory, &options)?.into_iter().filter_map(blob).collect())
-}
-
-/// The symbolic links in a commit.
-pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
-    let entries = tree(directory, &["--end-of-options", commit].map(OsStr::new))?.into_iter();
-    Ok(entries.filter(|(words, _)| words.starts_with("120000 ")).map(|(_, path)| path).collect())
-}
-
-/// The entries of a tree: mode, type and object name, separated by spaces, and the path.
-fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
-    let arguments = ["ls-tree", "-r", "-z"].map(OsStr::new).into_iter().chain(options.iter().copied());
-    let listed = successful(directory, arguments)?;
-    let entry = |entry: &[u8]| {
-        let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        Some((String::from_utf8_lossy(&entry[..tab]).into_owned(), native_path(&entry[tab + 1..])))
-    };
-    Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
-}
-
 /// A file of a working tree.
 pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
@@ -156,6 +119,8 @@ pub(crate) struct StagedChange {
     pub(crate) path: PathBuf,
     /// Object name of the commit's blob.
     pub(crate) before: Option<String>,
+    /// Whether it is a symbolic link in the commit.
+    pub(crate) was_link: bool,
     /// Whether it is a submodule in the commit or in the index.
     pub(crate) is_submodule: bool,
 }
@@ -169,13 +134,14 @@ pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChang
     let changes = std::iter::from_fn(|| {
         let words = std::str::from_utf8(fields.next()?).ok()?.strip_prefix(':')?;
         let is_submodule = words.split(' ').take(2).any(|mode| mode == "160000");
-        Some(StagedChange { path: native_path(fields.next()?), before: blob(words, 2), is_submodule })
+        let was_link = words.starts_with("12");
+        Some(StagedChange { path: native_path(fields.next()?), before: blob(words, 2), was_link, is_submodule })
     });
     Ok(changes.collect())
 }
 
 /// The object name among words that begin with a mode, if that is the mode of a file or of a symbolic link.
-fn blob(words: &str, index: usize) -> Option<String> {
+pub(super) fn blob(words: &str, index: usize) -> Option<String> {
     let is_blob = words.starts_with("10") || words.starts_with("12");
     if is_blob { words.split(' ').nth(index).map(str::to_owned) } else { None }
 }
@@ -267,9 +233,11 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
     let (mut rest, mut contents) = (printed.as_slice(), BTreeMap::new());
     while !rest.is_empty() {
         let (object, content, after) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
-        if content.len() as u64 > SIZE_LIMIT {
-            let path = objects.get(object.as_str()).unwrap_or(&directory).display();
-            let limit = SIZE_LIMIT / (1024 * 1024);
+        let path = objects.get(object.as_str()).unwrap_or(&directory);
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].iter().any(|name| path.ends_with(name));
+        let limit = if is_lock_file { SIZE_LIMIT } else { BLOB_LIMIT };
+        if content.len() as u64 > limit {
+            let (path, limit) = (path.display(), limit / (1024 * 1024));
             let message = format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
             return Err(Diagnostic::error(Code::Io, message).into());
         }
@@ -290,7 +258,7 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
 }
 
 /// The error for an object that git knows but does not have.
-fn unreadable(answer: &[u8]) -> Diagnostic {
+pub(super) fn unreadable(answer: &[u8]) -> Diagnostic {
     let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it printed {:?}", first_line(answer)));
     error.help("look at the repository with git fsck; fetch what is missing")
 }
@@ -345,13 +313,16 @@ fn found<const N: usize>(directory: &Path, arguments: [&str; N]) -> Result<Optio
     }
 }
 
-fn successful<A: Into<OsString>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
+pub(super) fn successful<A: Into<OsString>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<Vec<u8>> {
     run(directory, Paths::Literal, arguments, b"")?.successful()
 }
 
 /// Way in which git reads paths among its arguments.
 #[derive(Clone, Copy)]
-enum Paths {
+pub(super) enum Paths {
     Literal,
     /// As patterns with magic.
     Patterns,
@@ -361,7 +332,7 @@ enum Paths {
 ///
 /// The repository is untrusted: git runs no monitor from its configuration, and treats a directory as a bare repository
 /// only if it is in no other repository.
-fn run<A: Into<OsString>>(
+pub(super) fn run<A: Into<OsString>>(
     directory: &Path,
     paths: Paths,
     arguments: impl IntoIterator<Item = A>,
@@ -374,7 +345,12 @@ fn run<A: Into<OsString>>(
     command.arg(directory).args(&arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
     // Ignore replacements of commits.
     command.env("GIT_NO_REPLACE_OBJECTS", "1");
-    for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+    let mut removed = vec!["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+    // Hooks of git get these variables, with which git would take `directory` as the top of the work tree.
+    if canonicalize(directory).is_ok_and(|directory| repository::top(&directory).is_some()) {
+        removed.extend(["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"]);
+    }
+    for variable in removed {
         command.env_remove(variable);
     }
     command.env("GIT_LITERAL_PATHSPECS", if matches!(paths, Paths::Literal) { "1" } else { "0" });
@@ -416,7 +392,7 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
 }
 
 impl Output {
-    fn successful(self) -> Result<Vec<u8>> {
+    pub(super) fn successful(self) -> Result<Vec<u8>> {
         if self.status.success() { Ok(self.stdout) } else { Err(self.failure().into()) }
     }
 

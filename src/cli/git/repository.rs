@@ -19,10 +19,11 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Blobs, Entry, IgnoreRule, StagedChange, changed_files, contents, entries, files_in, ignore_rules, is_blob,
-    is_blob_on_disk, links_in, listed, staged_changes,
+    Entry, IgnoreRule, StagedChange, changed_files, contents, entries, ignore_rules, is_blob, is_blob_on_disk, listed,
+    staged_changes,
 };
 use super::revision::{self, Commit};
+use super::tree::{Blobs, files_in, follow_links, links_in};
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
@@ -166,9 +167,11 @@ impl Repository {
         now.retain(|path, _| is_read(Path::new(path)));
         let mut before: BTreeMap<_, _> =
             now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
-        for StagedChange { path, before: blob, .. } in staged.into_iter().filter(|one| is_read(&one.path)) {
+        let mut links = BTreeSet::new();
+        for StagedChange { path, before: blob, was_link, .. } in staged.into_iter().filter(|one| is_read(&one.path)) {
             before.remove(path.as_os_str());
-            before.extend(blob.map(|blob| (path.into_os_string(), blob)));
+            before.extend(blob.map(|blob| (path.clone().into_os_string(), blob)));
+            links.extend(was_link.then_some(path));
         }
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
@@ -178,15 +181,17 @@ impl Repository {
                 |path: &Path| changed.contains(path.as_os_str()) || submodules.contains(&self.top.join(path));
             path.ancestors().any(is_changed)
         });
-        let behind_links = linked.iter().filter(|linked| linked.is_changed).map(|linked| &linked.path);
-        let differing = differing.chain(behind_links);
+        let differing = differing.chain(linked.iter().filter(|linked| linked.is_changed).map(|linked| &linked.path));
         let touched: BTreeSet<_> = differing.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect();
         let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
         let blobs = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
-        let blobs = blobs.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
+        let is_kept = |path: &Path| always.contains(&file_name(path)) || is_touched(path);
+        let mut blobs: Blobs = blobs.filter(|(path, _)| is_kept(path)).collect();
+        links.extend(linked.iter().filter(|linked| linked.is_changed).map(|linked| PathBuf::from(&linked.path)));
+        follow_links(&self.top, commit, false, &mut blobs, links)?;
         let (mut before, mut unchanged) = self.contents(blobs)?;
-        self.follow_links(commit, &linked, &mut before, &mut unchanged)?;
+        self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
@@ -262,38 +267,16 @@ impl Repository {
         now.iter().filter(|(_, entry)| entry.is_link).filter_map(|(path, _)| linked(path)).collect()
     }
 
-    /// Replaces the texts of links in touched directories by the contents of the files behind them in the commit.
-    fn follow_links(
-        &self,
-        commit: &str,
-        linked: &[LinkedFile],
-        before: &mut Contents,
-        unchanged: &mut HashSet<OsString>,
-    ) -> Result<()> {
-        let changed = linked.iter().filter(|linked| linked.is_changed);
-        let names: HashSet<_> = changed.filter_map(|linked| linked.target.as_ref()?.file_name()).collect();
-        let blobs = if names.is_empty() {
-            Blobs::default()
-        } else {
-            files_in(&self.top, commit, false, &[], |name| names.contains(name))?
-        };
-        let (contents, _) = self.contents(blobs)?;
-        for LinkedFile { path, target, is_changed } in linked {
+    /// Replaces the texts of unchanged links by the contents of the files behind them.
+    fn follow_unchanged_links(&self, linked: &[LinkedFile], before: &mut Contents, unchanged: &mut HashSet<OsString>) {
+        for LinkedFile { path, target, .. } in linked.iter().filter(|linked| !linked.is_changed) {
             let path = self.top.join(path).into_os_string();
             let Some((content, target)) = before.get_mut(&path).zip(target.as_ref()) else { continue };
-            let target = self.top.join(target);
-            if !is_changed {
-                if let Ok(Some(now)) = lockfile::read(&target) {
-                    *content = now;
-                    unchanged.insert(path);
-                }
-            } else if let Some(then) = contents.get(target.as_os_str()) {
-                content.clone_from(then);
-            } else {
-                before.remove(&path);
+            if let Ok(Some(now)) = lockfile::read(&self.top.join(target)) {
+                *content = now;
+                unchanged.insert(path);
             }
         }
-        Ok(())
     }
 
     /// Returns the symbolic links among paths and the directories above them.
@@ -308,9 +291,9 @@ impl Repository {
         let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
         let is_read = |name: &OsStr| name.to_str().is_some_and(|name| ReviewedChange::reads(name) || has_data(name));
         let links = links_in(&self.top, commit)?;
-        let of_links = |name: &OsStr| is_read(name) || links.iter().any(|link| link.file_name() == Some(name));
-        let blobs = files_in(&self.top, commit, false, &[], of_links)?;
-        let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains(path));
+        let mut blobs = files_in(&self.top, commit, false, &[], is_read)?;
+        blobs.extend(links.clone());
+        let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains_key(path));
         let (files, _) = self.contents(blobs)?;
         std::fs::create_dir(to.join(".git"))?;
         for (path, bytes) in files.iter().map(|(path, bytes)| (Path::new(path), bytes)) {

@@ -438,3 +438,21 @@ exit code: 0
 No lock file here or below in HEAD
 "#]]);
 }
+
+/// Git sets `GIT_DIR` in hooks of a linked worktree.
+#[test]
+fn a_hook_of_a_linked_worktree_compares_the_same_files() {
+    let repository = Repository::new();
+    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
+    repository
+        .environment
+        .write("app/.terraform.lock.hcl", lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
+    repository.environment.commit_all(".");
+    repository.git(["worktree", "add", "--quiet", "linked"]);
+    let directory = repository.environment.git("linked", ["rev-parse", "--absolute-git-dir"]);
+    repository
+        .environment
+        .write("linked/app/.terraform.lock.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:a"])]));
+    let run = repository.environment.command(["diff", "HEAD"]).env("GIT_DIR", directory).run_in("linked/app");
+    run.run().assert_code(0).assert_stdout_has("3.2.3 → 3.2.4");
+}

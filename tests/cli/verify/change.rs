@@ -185,6 +185,16 @@ help: look at the repository with git fsck; fetch what is missing
 "#]]);
 }
 
+/// A configuration file may be larger than a lock file.
+#[test]
+fn a_large_configuration_file_of_the_base_is_read() {
+    let environment = good();
+    environment.write("large.tf", "# and so on\n".repeat(400_000));
+    commit(&environment);
+    environment.write("large.tf", "# and so on\n".repeat(400_001));
+    environment.provlock(["verify", "--base", "HEAD"]).assert_code(0);
+}
+
 #[test]
 fn a_committed_lock_file_that_is_too_large_is_refused() {
     let environment = good();

@@ -11,7 +11,7 @@ use crate::lock::{lock_file, requires};
 use provlock_test::git::Repository;
 
 const EVIL: &str = "registry.opentofu.org/evil/null";
-const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
+pub(super) const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
 pub(super) const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
 /// The finding about a provider that the policy does not allow.

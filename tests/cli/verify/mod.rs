@@ -20,6 +20,7 @@ mod ignored_modules;
 mod impostors;
 mod installed_modules;
 mod known_platforms;
+mod links_of_the_base;
 mod listing;
 mod mirrored;
 #[cfg(unix)]
