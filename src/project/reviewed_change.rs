@@ -47,6 +47,8 @@ pub struct ReviewedChange {
     pub links: BTreeSet<PathBuf>,
     /// Files to which links of the base lead, with these links.
     pub link_targets: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// Files in `files_now` that a sparse checkout omits.
+    pub omitted: BTreeSet<PathBuf>,
     /// Submodules whose commit changed, and new and removed ones.
     pub submodules: BTreeSet<PathBuf>,
     /// Paths that the base does not have and for which [`ReviewedChange::is_case_variant`] is true.
@@ -145,7 +147,7 @@ impl ReviewedChange {
 
     /// Lock files that the change removes, in the directories for which `is_meant` returns true.
     pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
-        let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists();
+        let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path);
         let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
         let before = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].into_iter().flat_map(|name| self.before_named(name));
         let before = before.map(|(path, _)| path);

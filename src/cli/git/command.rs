@@ -85,12 +85,15 @@ pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
 }
 
 /// A file of a working tree.
+#[derive(Default)]
 pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
     /// The object name of the staged content; `None` for a submodule.
     pub(crate) blob: Option<String>,
     /// Whether it is staged as a symbolic link.
     pub(crate) is_link: bool,
+    /// Whether a sparse checkout omits it.
+    pub(crate) is_omitted: bool,
 }
 
 /// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with
@@ -102,11 +105,12 @@ pub(crate) fn entries(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Re
     let entry = |line: &[u8]| {
         let staged = || {
             let (words, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
-            let words = std::str::from_utf8(words).ok()?.split_once(' ')?.1;
-            Some((Entry { is_tracked: true, blob: blob(words, 1), is_link: words.starts_with("12") }, &path[1..]))
+            let (tag, words) = std::str::from_utf8(words).ok()?.split_once(' ')?;
+            let (is_link, is_omitted) = (words.starts_with("12"), tag == "S");
+            Some((Entry { is_tracked: true, blob: blob(words, 1), is_link, is_omitted }, &path[1..]))
         };
         let new = line.strip_prefix(b"? ");
-        let untracked = |path| Some((Entry { is_tracked: false, blob: None, is_link: false }, path));
+        let untracked = |path| Some((Entry::default(), path));
         let (entry, path) = new.map_or_else(staged, untracked)?;
         let path = native_path(path);
         is_wanted(&path).then(|| (path.into_os_string(), entry))

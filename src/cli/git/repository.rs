@@ -165,14 +165,9 @@ impl Repository {
         let submodules: BTreeSet<_> =
             staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
         now.retain(|path, _| is_read(Path::new(path)));
-        let mut before: BTreeMap<_, _> =
-            now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
-        let mut links = BTreeSet::new();
-        for StagedChange { path, before: blob, was_link, .. } in staged.into_iter().filter(|one| is_read(&one.path)) {
-            before.remove(path.as_os_str());
-            before.extend(blob.map(|blob| (path.clone().into_os_string(), blob)));
-            links.extend(was_link.then_some(path));
-        }
+        let of_index = || staged.iter().filter(|one| is_read(&one.path));
+        let mut links: BTreeSet<_> = of_index().filter(|one| one.was_link).map(|one| one.path.clone()).collect();
+        let before = blobs_before(&now, of_index());
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
         let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
@@ -192,6 +187,7 @@ impl Repository {
         follow_links(&self.top, commit, false, &mut blobs, links)?;
         let (mut before, mut unchanged) = self.contents(blobs)?;
         self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
+        let omitted = now.iter().filter(|(_, entry)| entry.is_omitted).map(|(path, _)| self.top.join(path)).collect();
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
@@ -203,6 +199,7 @@ impl Repository {
             differing: changed.iter().map(|path| self.top.join(path)).collect(),
             links: self.links(&changed),
             link_targets: self.link_targets(&linked),
+            omitted,
             submodules,
             case_variants,
             findings: Vec::new(),
@@ -416,6 +413,20 @@ impl VersionControl for Base<'_> {
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         vec![None; roots.len()]
     }
+}
+
+/// The blobs of files in the compared commit, given the files now and the changes of the index.
+fn blobs_before<'a>(
+    now: &BTreeMap<OsString, Entry>,
+    changes: impl Iterator<Item = &'a StagedChange>,
+) -> BTreeMap<OsString, String> {
+    let staged = now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?)));
+    let mut before: BTreeMap<_, _> = staged.collect();
+    for StagedChange { path, before: blob, .. } in changes {
+        before.remove(path.as_os_str());
+        before.extend(blob.clone().map(|blob| (path.clone().into_os_string(), blob)));
+    }
+    before
 }
 
 fn file_name(path: &Path) -> &str {

@@ -31,13 +31,39 @@ impl Session<'_> {
         };
         let mut findings = removals(change, removed);
         findings.extend(change.findings.iter().cloned());
-        findings.extend(edited_settings(change, applies));
+        findings.extend(edited_settings(change, &applies));
+        findings.extend(omitted(change, applies));
         findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
         findings.extend(links(change, &roots.selection));
         findings.extend(case_variants(change));
-        let overrides = RootLevels::at(&start, &settings.verify);
-        findings.into_iter().filter_map(|finding| options.levels.applied(finding, &overrides)).collect()
+        let overrides = |directory: &Path| {
+            let nearest = self.settings_at(directory, directory).ok();
+            RootLevels::at(directory, &nearest.as_ref().unwrap_or(&settings).verify)
+        };
+        // Of several directories, the strictest decides.
+        let leveled = |finding: Diagnostic| {
+            let paths = finding.labels.iter().map(|label| change.current_directory.join(label.location.path()));
+            let directories = paths.filter_map(|path| path.parent().map(Path::to_owned));
+            let inside: BTreeSet<_> = directories.filter(|directory| directory.starts_with(&change.top)).collect();
+            let directories = if inside.is_empty() { BTreeSet::from([start.clone()]) } else { inside };
+            let leveled = directories.iter().filter_map(|one| options.levels.applied(finding.clone(), &overrides(one)));
+            leveled.max_by_key(|finding| finding.severity)
+        };
+        findings.into_iter().filter_map(leveled).collect()
     }
+}
+
+/// The finding about files that the change alters, in the directories that `applies` selects, and that are not there to
+/// be checked.
+fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<Diagnostic> {
+    let altered = change.omitted.intersection(&change.differing);
+    let altered: Vec<_> = altered.filter(|path| path.parent().is_some_and(&applies)).collect();
+    let names = few(altered.iter().map(|path| change.shown(path).display()));
+    let verb = if altered.len() == 1 { "is" } else { "are" };
+    let message =
+        format!("{names} {verb} changed but not checked out (sparse checkout), so the change was not checked");
+    let finding = Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable");
+    (!altered.is_empty()).then_some(finding)
 }
 
 /// One finding for each lock file that the change removes from a directory that stays, and one for each directory that
@@ -130,9 +156,10 @@ fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let shown = || variants.iter().map(|path| change.shown(path));
     let verb = if variants.len() == 1 { "differs" } else { "differ" };
     let message = format!("{} {verb} only in case from a path that is read", few(shown().map(Path::display)));
-    let finding = Diagnostic::finding(Code::CaseVariant, message).at(Location::of_file(shown().next()?), "");
+    let locations: Vec<_> = shown().map(Location::of_file).collect();
+    let finding = Diagnostic::finding(Code::CaseVariant, message).at_each(&locations, "");
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
-    Some(finding.note(note).help("rename or remove it"))
+    (!variants.is_empty()).then(|| finding.note(note).help("rename or remove it"))
 }
 
 impl ReviewedChange {

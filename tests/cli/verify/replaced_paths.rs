@@ -5,7 +5,7 @@ use std::fs;
 
 use provlock_test::survived;
 
-use super::gate::{FORBIDDEN, Gate};
+use super::gate::{FORBIDDEN, Gate, OTHER_H1};
 use super::gate_bypass::all_are_errors;
 use super::{H1, NULL, ZH};
 
@@ -188,4 +188,23 @@ fn other_names_and_those_of_the_base_are_no_variants() {
     gate.write("docs/Guide/LIVE.md", "");
     gate.write("new/MAIN.tf.txt", "");
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
+}
+
+#[test]
+fn files_that_a_sparse_checkout_omits_are_not_removed_and_not_checked() {
+    let gate = Gate::new();
+    gate.git(&["sparse-checkout", "set", "live"]);
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "what is not there has not changed");
+    gate.git(&["sparse-checkout", "disable"]);
+    gate.root("other", NULL, &[OTHER_H1, ZH]);
+    gate.write("new/main.tf", "");
+    gate.commit();
+    gate.git(&["sparse-checkout", "set", "live"]);
+    let output = gate.provlock(&["verify", "-r", "--base", "main"]);
+    output.assert_code(1).assert_stdout_has(
+        "error[made-unknown]: new/main.tf and other/.terraform.lock.hcl are changed but not checked out (sparse \
+         checkout), so the change was not checked",
+    );
+    gate.provlock(&["verify", "live", "--base", "main"]).assert_code(0);
+    survived("a sparse checkout omits what a pull request changes", 1);
 }

@@ -1,5 +1,6 @@
 //! The severity of findings is changed by `[verify]` in provlock.toml, comments in the lock file, and flags.
 
+use super::gate::Gate;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
@@ -220,4 +221,16 @@ error[io]: cannot read ci/none.toml: [..] (os error 2)
     environment.write("ci/other.toml", "[policy]\nallowed-namespaces = [\"acme\"]\n");
     let output = environment.provlock(["lock", "--offline", "--config", "ci/other.toml"]);
     output.assert_code(2).assert_stderr_has("namespace-not-allowed");
+}
+
+/// Settings of one named directory do not apply to findings about another one.
+#[test]
+fn findings_about_the_whole_change_have_the_level_of_their_own_directories() {
+    let gate = Gate::with(|gate| gate.write("live/provlock.toml", "[verify]\nallow = [\"case-variant\"]\n"));
+    gate.write("live/MAIN.TF", "");
+    assert_eq!(gate.errors(&["-r", "live", "other"]), [] as [&str; 0]);
+    gate.write("other/MAIN.TF", "");
+    for paths in [["live", "other"], ["other", "live"]] {
+        assert_eq!(gate.errors(&[&["-r"], &paths[..]].concat()), ["case-variant"], "{paths:?}");
+    }
 }
