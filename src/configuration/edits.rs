@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::diagnostic::{Location, SourceFile};
-use crate::system::files::canonical_or_given;
+use crate::system::files::{FileChange, canonical_or_given};
 
 /// A new text for a constraint list, or for a part of the source of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +15,8 @@ pub struct ConstraintEdit {
     pub new: String,
 }
 
-/// A file's content before and after some edits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileRewrite {
-    /// As the user knows it.
-    pub path: PathBuf,
-    /// The content that was read.
-    pub old: String,
-    /// The content with the edits.
-    pub new: String,
-}
-
 /// The contents of the files that edits change, each file once even where several paths lead to it.
-pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<FileRewrite> {
+pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<FileChange> {
     let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
     for edit in edits {
         let path = edit.location.path();
@@ -37,7 +26,7 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
 }
 
 /// One file with its edits, in which an edit may be repeated.
-fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
+fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileChange> {
     edits.sort_by_key(|edit| edit.location.span.start);
     edits.dedup_by_key(|edit| edit.location.span.start);
     let SourceFile { path, text, .. } = &*edits.first()?.location.file;
@@ -49,7 +38,7 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
         copied = edit.location.span.end;
     }
     new.push_str(&text[copied..]);
-    Some(FileRewrite { path: path.clone(), old: text.clone(), new })
+    Some(FileChange { path: path.clone(), old: Some(text.clone().into_bytes()), new: new.into_bytes() })
 }
 
 /// The text between the quotes of a string that may be edited, or why it may not be.

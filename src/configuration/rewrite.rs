@@ -4,7 +4,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
 
 pub(crate) use super::edits::plain;
-pub use super::edits::{ConstraintEdit, FileRewrite, files};
+pub use super::edits::{ConstraintEdit, files};
 use super::requirement::{Declaration, DeclarationKind, Requirement};
 
 /// A requirement that allows a version, and the edits that make it so.

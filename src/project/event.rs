@@ -13,6 +13,7 @@ use crate::lockfile::{EntryDiff, LockedModule};
 use crate::packages::archive::PackageId;
 use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
+use crate::system::files::FileChange;
 
 /// Progress of a run.
 #[derive(Clone, Copy)]
@@ -57,10 +58,8 @@ pub struct LockedRootModule {
     pub prepared: Prepared,
     /// The new content of the lock file, with the result of each provider.
     pub outcome: LockOutcome,
-    /// The new bytes of the lock file, if they change.
-    pub bytes: Option<Vec<u8>>,
-    /// The new bytes of the lock file of modules, if they change.
-    pub modules: Option<Vec<u8>>,
+    /// The lock files that change, the one of providers first.
+    pub files: Vec<FileChange>,
     /// Changes of the entries of modules.
     pub module_changes: Vec<EntryDiff<LockedModule>>,
     /// Whether either file changed.

@@ -200,7 +200,7 @@ mod tests {
         let end = start + 1 + text[start + 1..].find('"').unwrap() + 1;
         let written = WrittenSource::read(&Location::new(&file, start..end)).unwrap();
         let (edit, source) = written.with(reference, comment);
-        (rewrite::files([&edit]).remove(0).new, source)
+        (String::from_utf8(rewrite::files([&edit]).remove(0).new).unwrap(), source)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks};
 use crate::modules::{ModuleSource, Releases, RemoteSource, Revision, locked, registry};
 use crate::provider::Dialect;
-use crate::system::files::Replacement;
+use crate::system::files::FileChange;
 
 /// Options of [`Session::pin`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,8 +39,8 @@ pub struct PinnedModules {
     pub edits: Vec<ConstraintEdit>,
     /// Warnings about calls that are not pinned, and about the lock file.
     pub warnings: Vec<Diagnostic>,
-    /// The lock file of modules before and after, if it changes.
-    pub lock_file: Option<(PathBuf, Vec<u8>, Vec<u8>)>,
+    /// The lock file of modules, if it changes.
+    pub lock_file: Option<FileChange>,
 }
 
 impl Session<'_> {
@@ -54,10 +54,8 @@ impl Session<'_> {
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
         let carry_out = |plan: Result<PinnedModules>| {
             let plan = plan?;
-            let lock_file = plan.lock_file.iter();
-            let lock_file = lock_file.map(|(path, old, new)| Replacement { path, old: Some(old), new });
             if !options.dry_run {
-                rewrites.write(&plan.edits, &lock_file.collect::<Vec<_>>())?;
+                rewrites.write(&plan.edits, plan.lock_file.as_slice())?;
             }
             Ok(plan)
         };
@@ -81,7 +79,9 @@ impl Session<'_> {
         }
         let Pins { locks: new, edits, warnings, .. } = pins;
         let lock_file = match root.module_lock_bytes {
-            Some(old) if new != *locks => Some((root.module_lock_path, old, lock_file.edit(&new)?)),
+            Some(old) if new != *locks => {
+                Some(FileChange { path: root.module_lock_path, old: Some(old), new: lock_file.edit(&new)? })
+            }
             _ => None,
         };
         Ok(PinnedModules { edits, warnings, lock_file })

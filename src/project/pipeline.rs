@@ -21,7 +21,7 @@ use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LOCK_FILE_NAME, Loc
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
 use crate::settings::Settings;
-use crate::system::files::{self, Replacement};
+use crate::system::files::{self, FileChange};
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
 use crate::system::{canonicalize, lock};
@@ -360,19 +360,25 @@ impl Pipeline<'_, '_> {
     fn edit(&self, prepared: Prepared, outcome: LockOutcome, plan: Option<UpgradePlan>) -> Result<LockedRootModule> {
         let _permit = self.editing.take(1);
         let Prepared { root, lock_file, module_lock_file, module_locks, requirements, .. } = &prepared;
-        let old = root.lock_bytes.as_deref();
         let bytes = lock_file.edit_with(&outcome.locks, &self.blocks).map_err(|errors| root.name(errors))?;
         // An empty lock file would record that nothing is required, which is unknown.
-        let is_needless = old.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
-        let bytes = Some(bytes).filter(|bytes| old != Some(bytes) && !is_needless);
-        let (mut modules, mut module_changes) = (None, Vec::new());
+        let is_needless = root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
+        let change = |path: &PathBuf, old: &Option<Vec<u8>>, new: Vec<u8>| {
+            let is_changed = old.as_ref() != Some(&new);
+            is_changed.then(|| FileChange { path: path.clone(), old: old.clone(), new })
+        };
+        let mut files = Vec::new();
+        if !is_needless {
+            files.extend(change(&root.lock_path, &root.lock_bytes, bytes));
+        }
+        let mut module_changes = Vec::new();
         if let Some(file) = module_lock_file {
             let bytes = file.edit(module_locks).map_err(|errors| root.name(errors))?;
-            modules = Some(bytes).filter(|bytes| root.module_lock_bytes.as_ref() != Some(bytes));
+            files.extend(change(&root.module_lock_path, &root.module_lock_bytes, bytes));
             module_changes = lockfile::diff(file.locks(), module_locks).entries;
         }
-        let (changed, written) = (bytes.is_some() || modules.is_some(), !self.options.dry_run);
-        Ok(LockedRootModule { prepared, outcome, bytes, modules, module_changes, changed, written, plan })
+        let (changed, written) = (!files.is_empty(), !self.options.dry_run);
+        Ok(LockedRootModule { prepared, outcome, files, module_changes, changed, written, plan })
     }
 
     /// Writes the lock files that change, together with the constraints that change. Returns a warning about a
@@ -381,14 +387,9 @@ impl Pipeline<'_, '_> {
         if self.options.dry_run {
             return Ok(None);
         }
-        let LockedRootModule { prepared: Prepared { root, .. }, bytes, modules, plan, .. } = locked;
-        let lock_file = (&root.lock_path, &root.lock_bytes, bytes);
-        let files = [lock_file, (&root.module_lock_path, &root.module_lock_bytes, modules)].into_iter();
-        let replacements: Vec<_> = files
-            .filter_map(|(path, old, new)| Some(Replacement { path, old: old.as_deref(), new: new.as_ref()? }))
-            .collect();
-        rewrites.write(plan.iter().flat_map(|plan| &plan.edits), &replacements)?;
-        if replacements.is_empty() {
+        let LockedRootModule { prepared: Prepared { root, .. }, files, plan, .. } = locked;
+        rewrites.write(plan.iter().flat_map(|plan| &plan.edits), files)?;
+        if files.is_empty() {
             files::remove_left_over(&root.lock_path);
             return Ok(None);
         }

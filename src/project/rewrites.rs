@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
+use crate::configuration::rewrite::{self, ConstraintEdit};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
-use crate::system::files::{self, Replacement, canonical_or_given};
+use crate::system::files::{self, FileChange, canonical_or_given};
 use crate::system::lock;
 
 /// Files with edits that are not written yet, each with its path without symlinks.
-pub(super) struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
+pub(super) struct Rewrites(Mutex<Vec<(PathBuf, FileChange)>>);
 
 impl Rewrites {
     /// Edits of all root modules. Edits of the same string must be equal.
     pub(super) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
-        Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))
+        Self(Mutex::new(files.map(|change| (canonical_or_given(&change.path), change)).collect()))
     }
 
     /// Writes the files of a root module's edits that no other root has written, then its lock files that change: all
@@ -24,7 +24,7 @@ impl Rewrites {
     pub(super) fn write<'a>(
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,
-        lock_files: &[Replacement<'_>],
+        lock_files: &[FileChange],
     ) -> Result<()> {
         let paths: BTreeSet<&Path> = edits.into_iter().map(|edit| edit.location.path()).collect();
         if paths.is_empty() {
@@ -33,12 +33,7 @@ impl Rewrites {
         let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
         let mut unwritten = lock(&self.0);
         let files = unwritten.iter().filter(|(canonical, _)| paths.contains(canonical));
-        let replacements = files.map(|(_, FileRewrite { path, old, new })| Replacement {
-            path,
-            old: Some(old.as_bytes()),
-            new: new.as_bytes(),
-        });
-        files::write_all(&replacements.chain(lock_files.iter().copied()).collect::<Vec<_>>())?;
+        files::write_all(files.map(|(_, change)| change).chain(lock_files))?;
         unwritten.retain(|(canonical, _)| !paths.contains(canonical));
         Ok(())
     }

@@ -309,15 +309,15 @@ fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
     }
 }
 
-/// A file to replace.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Replacement<'a> {
-    /// Its path.
-    pub path: &'a Path,
-    /// Its current content; none if there is no file.
-    pub old: Option<&'a [u8]>,
-    /// Its new content.
-    pub new: &'a [u8],
+/// Content of a file before and after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// Path of the file, as the user knows it.
+    pub path: PathBuf,
+    /// The content that was read; `None` if there is no file.
+    pub old: Option<Vec<u8>>,
+    /// The new content.
+    pub new: Vec<u8>,
 }
 
 /// Replaces files one after the other, each as [`write()`] does, and all of them before an interrupt. If one cannot be
@@ -325,20 +325,20 @@ pub(crate) struct Replacement<'a> {
 ///
 /// # Errors
 /// Fails as [`write()`] does, with a note for each file that could not be restored.
-pub(crate) fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
+pub(crate) fn write_all<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -> Result<()> {
+    let changes: Vec<_> = changes.into_iter().collect();
     let _uninterrupted = hold_off_interrupts();
-    for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
-        if let Err(error) = replace(path, *old, new) {
-            let unrestored = |done: &&Replacement<'_>| {
-                done.old.is_none_or(|content| replace(done.path, Some(done.new), content).is_err())
+    for (index, FileChange { path, old, new }) in changes.iter().enumerate() {
+        if let Err(error) = replace(path, old.as_deref(), new) {
+            let unrestored = |FileChange { path, old, new }: &&FileChange| {
+                old.as_ref().is_none_or(|content| replace(path, Some(new), content).is_err())
             };
-            let unrestored: Vec<_> = replacements[..index].iter().filter(unrestored).collect();
-            let note =
-                |file: &&Replacement<'_>| format!("{} was written, and could not be restored", file.path.display());
+            let unrestored = changes[..index].iter().copied().filter(unrestored).collect::<Vec<_>>();
+            let note = |file: &&FileChange| format!("{} was written, and could not be restored", file.path.display());
             return Err(error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note)));
         }
     }
-    REPLACED.fetch_add(replacements.len(), Ordering::Relaxed);
+    REPLACED.fetch_add(changes.len(), Ordering::Relaxed);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArg
 use crate::cli::render::hints::lock_hints;
 use crate::cli::render::lock::KnownRows;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
+use crate::cli::run::results::{Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
 use crate::cli::ui::Ui;
 
@@ -77,9 +77,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         result
     })?;
     drop(session);
-    for FileChange { path, old, new } in report.roots.iter().flat_map(|(_, root)| root).flat_map(|root| &root.files) {
-        ui.print_change(path, old.as_deref(), new);
-    }
+    ui.print_changes(report.roots.iter().flat_map(|(_, root)| root).flat_map(|root| &root.files));
     let results = Results::new(ui, &roots, &selected, report)?;
     results.show_warnings();
     results.show(&[], results.summary(["Locked", "Would lock"]).as_slice());

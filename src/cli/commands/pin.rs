@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use provlock::configuration::rewrite::{self, FileRewrite};
+use provlock::configuration::rewrite;
 use provlock::project::{PinOptions, PinnedModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
@@ -89,12 +89,8 @@ fn show(done: &[(PathBuf, PinnedModules)], has_failures: bool, arguments: &PinAr
     let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
     let edited: BTreeSet<_> = done.iter().flat_map(|(_, pinned)| upgrade::edited(&pinned.edits)).collect();
     if arguments.dry_run && !ui.is_json() {
-        for FileRewrite { path, old, new } in rewrite::files(edits) {
-            ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
-        }
-        for (path, old, new) in done.iter().filter_map(|(_, pinned)| pinned.lock_file.as_ref()) {
-            ui.print_change(path, Some(old), new);
-        }
+        ui.print_changes(&rewrite::files(edits));
+        ui.print_changes(done.iter().filter_map(|(_, pinned)| pinned.lock_file.as_ref()));
     } else {
         ui.status_lines(&edited.iter().map(upgrade::EditText::text).collect::<Vec<_>>());
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use provlock::configuration::rewrite::{self, FileRewrite};
+use provlock::configuration::rewrite;
 use provlock::project::UpgradeOptions;
 
 use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
@@ -13,7 +13,7 @@ use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, MoveGroup};
 use crate::cli::run::choice::{check_terminal, choose};
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
+use crate::cli::run::results::{Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
 use crate::cli::ui::{Ui, table_columns};
 
@@ -177,18 +177,14 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
     let (is_one, width) = (results.many.is_none(), table_columns());
     let has_table_of_each = !is_one && ui.stdout_style.verbose;
     for (index, root) in results.done.iter().enumerate() {
-        for FileChange { path, old, new } in &root.files {
-            ui.print_change(path, old.as_deref(), new);
-        }
+        ui.print_changes(&root.files);
         if has_table_of_each && let Some(plan) = &root.plan {
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
             ui.print(&plan.table(&root.path, width));
         }
     }
-    for FileRewrite { path, old, new } in rewrite::files(results.plans().flat_map(|(_, plan)| &plan.edits)) {
-        ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
-    }
+    ui.print_changes(&rewrite::files(results.plans().flat_map(|(_, plan)| &plan.edits)));
     if !is_planned && results.plans().any(|(_, plan)| plan.has_changes) {
         ui.print("\n");
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::plan::UnconfirmedHashes;
-use provlock::project::{LockedRootModule, Report, RootModule, RootOutcome, Roots, Selection};
+use provlock::project::{Report, RootOutcome, Roots, Selection};
+use provlock::system::files::FileChange;
 use serde_json::value::RawValue;
 
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
@@ -44,13 +45,6 @@ pub(crate) struct RootResult {
     json: Option<Box<RawValue>>,
 }
 
-/// Content of a file before and after.
-pub(crate) struct FileChange {
-    pub(crate) path: PathBuf,
-    pub(crate) old: Option<Vec<u8>>,
-    pub(crate) new: Vec<u8>,
-}
-
 /// Results of all root modules of a run.
 pub(crate) struct Results<'a> {
     ui: &'a Ui,
@@ -81,7 +75,7 @@ impl RootResult {
             hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
             locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
-            files: if kept.files { locked.map(changes).unwrap_or_default() } else { Vec::new() },
+            files: if kept.files { locked.map(|locked| locked.files.clone()).unwrap_or_default() } else { Vec::new() },
             json: ui.is_json().then(|| raw(&LockedRoot::new(outcome))),
         }
     }
@@ -100,19 +94,6 @@ pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
         }
     }
     (done, failed)
-}
-
-/// Returns the lock files of a root module that change.
-fn changes(locked: &LockedRootModule) -> Vec<FileChange> {
-    let RootModule { lock_path, lock_bytes, module_lock_path, module_lock_bytes, .. } = &locked.prepared.root;
-    let change = |path: &Path, old: &Option<Vec<u8>>, new: &Vec<u8>| FileChange {
-        path: path.to_owned(),
-        old: old.clone(),
-        new: new.clone(),
-    };
-    let providers = locked.bytes.as_ref().map(|new| change(lock_path, lock_bytes, new));
-    let modules = locked.modules.as_ref().map(|new| change(module_lock_path, module_lock_bytes, new));
-    providers.into_iter().chain(modules).collect()
 }
 
 impl<'a> Results<'a> {

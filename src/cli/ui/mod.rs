@@ -5,7 +5,6 @@ mod terminal;
 
 use std::borrow::Borrow;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
@@ -13,7 +12,8 @@ use provlock::packages::Progress;
 use provlock::packages::archive::PackageId;
 use provlock::packages::connections::RequestObserver;
 use provlock::project::Selection;
-use provlock::system::{Secrets, files};
+use provlock::system::Secrets;
+use provlock::system::files::{self, FileChange};
 use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 
@@ -94,12 +94,14 @@ impl Ui {
         }
     }
 
-    /// Prints the change of a file as a diff, unless the file is outside of the repository.
-    pub(crate) fn print_change(&self, path: &Path, old: Option<&[u8]>, new: &[u8]) {
-        if self.invocation.boundary().is_outside(path) {
-            self.status(&format!("{} leads out of the repository, so its diff is not shown", path.display()));
-        } else {
-            self.print(&diff::unified(path, old, Some(new), self.stdout_style.color));
+    /// Prints the changes of files as diffs, but not of files outside of the repository.
+    pub(crate) fn print_changes<'a>(&self, changes: impl IntoIterator<Item = &'a FileChange>) {
+        for FileChange { path, old, new } in changes {
+            if self.invocation.boundary().is_outside(path) {
+                self.status(&format!("{} leads out of the repository, so its diff is not shown", path.display()));
+            } else {
+                self.print(&diff::unified(path, old.as_deref(), Some(new), self.stdout_style.color));
+            }
         }
     }
 
