@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostics, Result};
+use crate::diagnostic::{Diagnostics, Result, collect_all};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::value::{Value, unknown};
@@ -125,7 +125,6 @@ impl InputVariables {
             .iter()
             .map(|(name, text)| (name.clone(), VariableValue::FromEnvironment(text.clone())))
             .collect();
-        let mut errors = Diagnostics::default();
         let texts = Texts::default();
         let automatic = automatic_files(root).into_iter().map(|path| {
             if self.boundary.is_link_out(&path) {
@@ -137,13 +136,9 @@ impl InputVariables {
             VariableFlag::Value(name, value) => Ok(vec![(name.clone(), VariableValue::Text(value.clone()))]),
             VariableFlag::File(file) => values(file, &texts, VariableValue::InNamedFile),
         });
-        for found in automatic.chain(flags) {
-            match found {
-                Ok(values) => given.extend(values),
-                Err(more) => errors.extend(more),
-            }
-        }
-        errors.into_result(given)
+        let found: Vec<_> = collect_all(automatic.chain(flags))?;
+        given.extend(found.into_iter().flatten());
+        Ok(given)
     }
 }
 

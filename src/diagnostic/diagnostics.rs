@@ -36,6 +36,17 @@ impl Diagnostics {
     }
 }
 
+/// Returns the values of all results. Unlike `collect`, it goes on after the first error.
+///
+/// # Errors
+/// The errors of all results that failed.
+pub(crate) fn collect_all<T, C: FromIterator<T>>(results: impl IntoIterator<Item = Result<T>>) -> Result<C> {
+    let mut errors = Diagnostics::default();
+    let value = |result: Result<T>| result.map_err(|more| errors.extend(more)).ok();
+    let values = results.into_iter().filter_map(value).collect();
+    errors.into_result(values)
+}
+
 impl Deref for Diagnostics {
     type Target = [Diagnostic];
 

@@ -10,6 +10,7 @@ pub mod words;
 
 pub use code::{Code, Needs, Rule, Severity, Threat};
 pub(crate) use collector::Collector;
+pub(crate) use diagnostics::collect_all;
 pub use diagnostics::{Diagnostics, Result};
 pub use message::{Diagnostic, Label, RootModules};
 pub use remedy::{Help, HelpPart, LockRemedy, Remedy, RunOption, UpgradeRemedy};

@@ -10,7 +10,7 @@ use super::roots::Roots;
 use super::session::Session;
 use super::verify::policy;
 use crate::configuration::{Requirement, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::Source;
 use crate::packages::archive::PackageId;
@@ -196,17 +196,14 @@ impl Session<'_> {
         let ask = |(address, version, dialect): LockedRelease| {
             let source = self.source(dialect, None)?;
             let signer = signer(&source, &address, &version)?;
-            Ok::<_, Diagnostics>((address, signer))
+            Ok((address, signer))
         };
+        let answers: Vec<_> = collect_all(parallel::map(releases, WAITING_REQUESTS, ask))?;
         let mut signers = BTreeMap::<_, BTreeSet<_>>::new();
-        let mut errors = Diagnostics::default();
-        for answer in parallel::map(releases, WAITING_REQUESTS, ask) {
-            match answer {
-                Ok((address, signer)) => _ = signers.entry(address).or_default().insert(signer),
-                Err(more) => errors.extend(more),
-            }
+        for (address, signer) in answers {
+            signers.entry(address).or_default().insert(signer);
         }
-        errors.into_result(signers)
+        Ok(signers)
     }
 }
 

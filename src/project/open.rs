@@ -11,7 +11,7 @@ use super::roots::{FoundRoot, Roots, kind_of};
 use super::session::Session;
 use super::unit::TerragruntUnit;
 use crate::configuration::{Requirements, Resolver};
-use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Diagnostic, Result, collect_all};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -59,14 +59,7 @@ impl Session<'_> {
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Result<Vec<(PathBuf, T)>> {
-        let (mut values, mut errors) = (Vec::with_capacity(roots.len()), Diagnostics::default());
-        for (path, result) in self.each_root(roots, read) {
-            match result {
-                Ok(value) => values.push((path, value)),
-                Err(more) => errors.extend(more),
-            }
-        }
-        errors.into_result(values)
+        collect_all(self.each_root(roots, read).into_iter().map(|(path, result)| Ok((path, result?))))
     }
 
     /// [`Session::open`] for a root module of a list.

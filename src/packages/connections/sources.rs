@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::{Connection, Connections, Shared, SourceChoice};
 use crate::cli_config::{InstallationMethod, MethodKind, directories, mirror_url};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, collect_all};
 use crate::packages::authentication::SignaturePolicy;
 use crate::packages::oci::{OciMirror, RepositoryTemplate};
 use crate::packages::registry::TrustedFacts;
@@ -100,14 +100,9 @@ impl Methods<'_> {
         let Some(installation) = &self.connection.config.provider_installation else {
             return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
         };
-        let (mut methods, mut errors) = (Vec::new(), Diagnostics::default());
-        for method in &installation.methods {
-            match self.kind(method) {
-                Ok(kind) => methods.push(Method::new(kind, method.providers.clone())),
-                Err(error) => errors.extend(error),
-            }
-        }
-        errors.into_result(Source::from_methods(methods, installation.dev_overrides.clone()))
+        let method = |method: &InstallationMethod| Ok(Method::new(self.kind(method)?, method.providers.clone()));
+        let methods = collect_all(installation.methods.iter().map(method))?;
+        Ok(Source::from_methods(methods, installation.dev_overrides.clone()))
     }
 
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
