@@ -7,7 +7,7 @@ use super::fill::fill;
 use super::folder::{Folder, prune};
 use super::mirrored::{MirrorTarget, Mirrored};
 use super::releases::{LockedReleases, Record};
-use super::repositories::MirrorRepositories;
+use super::repositories::{MirrorRepository, repositories};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, Severity};
 use crate::lockfile::{Entry, LockFile};
@@ -78,10 +78,10 @@ impl Session<'_> {
                     let message = format!("cannot create a temporary directory for packages: {error}");
                     Diagnostic::error(Code::Io, message)
                 })?;
-                let repositories =
-                    MirrorRepositories::new(template, &releases, &registries, &directory, options.dry_run);
+                let repositories = repositories(template, &releases);
                 fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
-                    repositories.open(address, versions)
+                    let repository = repositories[address].as_ref().map_err(Clone::clone)?;
+                    Ok(MirrorRepository::open(&registries, repository, versions, &directory, options.dry_run))
                 });
             }
         }

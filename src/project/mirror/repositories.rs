@@ -1,6 +1,6 @@
 //! A mirror in OCI registries. The index of a version makes its packages visible, and is written last.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
@@ -16,59 +16,45 @@ use crate::project::session::Session;
 use crate::provider::{OciRepository, ProviderAddress, Version};
 use crate::system::{TemporaryDirectory, parallel};
 
-/// The repositories of all providers.
-pub(super) struct MirrorRepositories<'a> {
-    registries: &'a OciRegistries,
-    of_providers: BTreeMap<&'a ProviderAddress, Result<OciRepository>>,
-    /// Contains packages between download and upload.
-    directory: &'a TemporaryDirectory,
-    is_dry_run: bool,
-}
-
 /// The repository of one provider.
 pub(super) struct MirrorRepository<'a> {
     tags: BTreeMap<Version, Result<ProviderTag<'a>>>,
+    /// Contains packages between download and upload.
     directory: &'a TemporaryDirectory,
 }
 
-impl<'a> MirrorRepositories<'a> {
-    /// The repositories. Each provider must have a repository of its own.
-    pub(super) fn new(
-        template: &RepositoryTemplate,
-        releases: &'a LockedReleases,
+/// The repositories of all providers. Each provider must have a repository of its own.
+pub(super) fn repositories<'a>(
+    template: &RepositoryTemplate,
+    releases: &'a LockedReleases,
+) -> BTreeMap<&'a ProviderAddress, Result<OciRepository>> {
+    let mut owners = BTreeMap::new();
+    let mut repository = |address: &'a ProviderAddress| {
+        let repository = template.resolve(address)?;
+        match *owners.entry(repository.clone()).or_insert(address) {
+            owner if owner == address => Ok(repository),
+            owner => Err(template.given_twice(owner, address, &repository).into()),
+        }
+    };
+    releases.0.keys().map(|address| (address, repository(address))).collect()
+}
+
+impl<'a> MirrorRepository<'a> {
+    /// Reads the tags of versions.
+    pub(super) fn open(
         registries: &'a OciRegistries,
+        repository: &OciRepository,
+        versions: &Versions,
         directory: &'a TemporaryDirectory,
         is_dry_run: bool,
     ) -> Self {
-        let (mut owners, mut of_providers) = (BTreeMap::new(), BTreeMap::new());
-        for address in releases.0.keys() {
-            let repository = template.resolve(address).and_then(|repository| match owners.entry(repository.clone()) {
-                btree_map::Entry::Vacant(entry) => {
-                    entry.insert(address);
-                    Ok(repository)
-                }
-                btree_map::Entry::Occupied(owner) => {
-                    Err(template.given_twice(owner.get(), address, owner.key()).into())
-                }
-            });
-            of_providers.insert(address, repository);
-        }
-        Self { registries, of_providers, directory, is_dry_run }
-    }
-
-    /// Reads the tags of versions.
-    pub(super) fn open(&self, address: &ProviderAddress, versions: &Versions) -> Result<MirrorRepository<'_>> {
-        let repository = self.of_providers[address].clone()?;
         let read = |version: &Version| {
-            let tag = ProviderTag::read(self.registries, repository.clone(), version, self.is_dry_run);
-            (version.clone(), tag)
+            (version.clone(), ProviderTag::read(registries, repository.clone(), version, is_dry_run))
         };
-        let tags = parallel::map(versions.keys().collect(), MirrorRepository::SIDE_BY_SIDE, read);
-        Ok(MirrorRepository { tags: tags.into_iter().collect(), directory: self.directory })
+        let tags = parallel::map(versions.keys().collect(), Self::SIDE_BY_SIDE, read);
+        Self { tags: tags.into_iter().collect(), directory }
     }
-}
 
-impl MirrorRepository<'_> {
     fn tag(&self, package: &PackageId) -> Result<&ProviderTag<'_>> {
         self.tags[&package.version].as_ref().map_err(Clone::clone)
     }
