@@ -91,6 +91,12 @@ impl Collector {
         }
     }
 
+    /// Returns the diagnostics, each [merged](Collector::merge) with equal ones.
+    pub(crate) fn merged(mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Diagnostics {
+        diagnostics.into_iter().for_each(|diagnostic| self.merge(diagnostic));
+        self.into_diagnostics()
+    }
+
     /// Number of diagnostics that were added.
     pub(crate) fn added(&self) -> usize {
         self.added

@@ -240,13 +240,7 @@ impl RootModule {
 /// A lock file with its warnings, one for all entries with the same, or the errors in it.
 fn usable<T: EntryKind>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
     match lock_file {
-        Some(lock_file) => {
-            let mut warnings = Collector::default();
-            for warning in diagnostics {
-                warnings.merge(warning);
-            }
-            Ok((lock_file, warnings.into_diagnostics().into_iter().collect()))
-        }
+        Some(lock_file) => Ok((lock_file, Collector::default().merged(diagnostics).into_iter().collect())),
         None => Err(diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect()),
     }
 }

@@ -91,19 +91,14 @@ fn recorded(plan: &ProviderPlan<'_>, packages: Arc<Packages>, request: &LockRequ
 
 /// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
 fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Policy) -> Diagnostics {
-    let mut errors = Collector::default();
     if policy.rules.is_empty() {
         return Diagnostics::default();
     }
     let Candidate { address, dialect, requirement, .. } = plan.candidate;
     let release = format!("{} {}", address.short(dialect), plan.version);
-    for package in packages.values() {
-        let against = policy.against_signature(address, dialect, &release, &package.authentication);
-        for error in against {
-            errors.merge(requirement.at_declarations(error));
-        }
-    }
-    errors.into_diagnostics()
+    let authentications = packages.values().map(|package| &package.authentication);
+    let errors = authentications.flat_map(|found| policy.against_signature(address, dialect, &release, found));
+    Collector::default().merged(errors.map(|error| requirement.at_declarations(error)))
 }
 
 /// The old entries with the recorded ones, which replace them.

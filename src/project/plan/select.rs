@@ -10,7 +10,7 @@ use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy};
+use crate::diagnostic::{Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
@@ -92,10 +92,7 @@ pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate
 
 /// All values, or else all errors, each once.
 pub(super) fn collected<T, C: FromIterator<T>>(results: impl IntoIterator<Item = Result<T>>) -> Result<C> {
-    let mut errors = Collector::default();
-    let value = |result: Result<T>| result.map_err(|more| more.into_iter().for_each(|error| errors.merge(error))).ok();
-    let values = results.into_iter().filter_map(value).collect();
-    errors.into_result(values)
+    collect_all(results).map_err(|errors| Collector::default().merged(errors))
 }
 
 impl SelectedVersions {

@@ -22,11 +22,7 @@ impl VerifiedRoot {
         self.not_shared = not_shared.filter_map(|finding| self.reported(finding, caller)).collect();
         let findings = take(&mut self.findings).into_iter();
         let findings = findings.filter_map(|finding| self.reported(finding, caller)).collect();
-        let mut merged = Collector::for_one_of(one_of);
-        for finding in without_consequences(findings) {
-            merged.merge(finding);
-        }
-        self.findings.extend(merged.into_diagnostics());
+        self.findings.extend(Collector::for_one_of(one_of).merged(without_consequences(findings)));
     }
 
     fn reported(&mut self, finding: Diagnostic, caller: &Levels) -> Option<Diagnostic> {
