@@ -12,7 +12,7 @@ use crate::provider::{Platform, ProviderAddress, Version};
 pub type Result<T> = std::result::Result<T, SourceError>;
 
 /// The reason why a source cannot answer.
-#[derive(Clone, Debug, derive_more::Display)]
+#[derive(Clone, Debug, derive_more::Display, derive_more::From)]
 #[display("{}", Diagnostics::from(self.clone()))]
 pub enum SourceError {
     /// The source answered that it has no such provider. Another source may have it.
@@ -29,6 +29,7 @@ pub enum SourceError {
     /// The source answered, but the release must not be installed.
     ReleaseRefused(Diagnostics),
     /// Any other failure, which proves nothing about the provider or the release.
+    #[from(Diagnostic, Diagnostics)]
     Other(Diagnostics),
 }
 
@@ -113,19 +114,6 @@ impl SourceError {
     /// Whether another source may have a package for the platform.
     pub(crate) fn is_platform_missing(&self) -> bool {
         matches!(self, Self::PlatformMissing(_))
-    }
-}
-
-impl From<Diagnostic> for SourceError {
-    fn from(error: Diagnostic) -> Self {
-        Diagnostics::from(error).into()
-    }
-}
-
-/// A failure that proves nothing about the provider or the release.
-impl From<Diagnostics> for SourceError {
-    fn from(errors: Diagnostics) -> Self {
-        Self::Other(errors)
     }
 }
 

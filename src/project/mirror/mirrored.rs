@@ -1,6 +1,5 @@
 //! The location of a mirror, and the packages in it.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Result};
@@ -9,11 +8,13 @@ use crate::packages::archive::PackageId;
 use crate::provider::{Authentication, Dialect};
 
 /// Location of a mirror.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Display)]
 pub enum MirrorTarget {
     /// In a directory, which need not exist yet.
+    #[display("{}", _0.display())]
     Directory(PathBuf),
     /// In OCI registries, in a repository for each provider.
+    #[display("oci://{_0}")]
     Repositories(RepositoryTemplate),
 }
 
@@ -26,15 +27,6 @@ impl MirrorTarget {
         match text.to_str().and_then(|text| text.strip_prefix("oci://")) {
             Some(template) => RepositoryTemplate::parse_url_path(template).map(Self::Repositories),
             None => Ok(Self::Directory(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for MirrorTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory(path) => path.display().fmt(f),
-            Self::Repositories(template) => write!(f, "oci://{template}"),
         }
     }
 }
