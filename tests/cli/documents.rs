@@ -78,7 +78,7 @@ fn repository(registry: &Registry) -> Repository {
     publish_module(registry, &["5.13.0", "5.14.0"]);
     let mut environment = TestEnvironment::with_registry(registry);
     environment.set("TOKEN", "secret");
-    environment.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "main");
+    environment.set("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main");
     environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
     let root_modules = ["", "infra", "infra/dns", "apps", "live", "live/dns", "modules/examples", "examples/complete"];
     for root_module in root_modules {
