@@ -229,7 +229,7 @@ fn a_change_of_the_entry_of_a_unit_is_checked() {
     environment.write(LOCK, good.replace(commit, &"a".repeat(40)));
     assert_eq!(base(), ["error hashes-replaced"]);
     std::fs::remove_file(environment.project().join(LOCK)).unwrap();
-    assert_eq!(base(), ["error module-not-locked"], "the file is gone");
+    assert_eq!(base(), ["error root-removed"], "the file is gone");
     survived("a change that gives a unit a different module, or unlocks it", 2);
 }
 
