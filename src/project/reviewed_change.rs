@@ -126,7 +126,8 @@ impl ReviewedChange {
         filter: &'a Filter,
     ) -> impl Iterator<Item = &'a Path> {
         let is_other = |path: &Path| {
-            lockfile::read(path).map_or(true, |now| now.is_some_and(|now| self.file_before(path) != Some(&now)))
+            let now = lockfile::read(path);
+            now.map_or(true, |now| now.is_some_and(|now| self.file_before(path).map(lines) != Some(lines(&now))))
         };
         let is_meant = move |path: &Path, directory: &Path| match (filter.takes(directory), self.unchanged(path)) {
             (is_taken, Some(_)) => is_taken,
@@ -338,7 +339,7 @@ impl ReviewedChange {
         }
         let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
         if name.as_encoded_bytes().ends_with(b".json") {
-            return before != **now;
+            return lines(before.as_bytes()) != lines(now.as_bytes());
         }
         let is_hcl = [".hcl", ".tf", ".tofu"].iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
         let lines = |text: &str| if is_hcl { code_lines(text).ok() } else { None }.unwrap_or_else(|| plain_lines(text));
@@ -360,6 +361,11 @@ impl ReviewedChange {
         }
         counts.values().any(|count| *count > 0)
     }
+}
+
+/// Lines of a text. Git may convert line endings at checkout.
+pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }
 
 /// A text without differences of case. The upper case of some letters outside ASCII is in ASCII.

@@ -9,7 +9,7 @@ use super::root_change::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::reviewed_change::ReviewedChange;
+use crate::project::reviewed_change::{ReviewedChange, lines};
 use crate::project::roots::{Roots, Selection, normal};
 use crate::project::session::Session;
 use crate::settings::{self, RootLevels, on_disk};
@@ -185,9 +185,4 @@ pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
     let message = format!("{} {what}; this change is checked without it", path.display());
     let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
     warning.help("review what it will allow for later changes")
-}
-
-/// Lines of a text. Git may convert line endings at checkout.
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }

@@ -54,3 +54,22 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
         gate.reset();
     }
 }
+
+/// Git for Windows converts line endings at checkout by default.
+#[test]
+fn converted_line_endings_are_no_change() {
+    let gate = Gate::with(|gate| {
+        let random =
+            r#"{"terraform": {"required_providers": {"random": {"source": "modules.example.com/acme/random"}}}}"#;
+        gate.write("live/random.tf.json", format!("{random}\n"));
+    });
+    gate.git(&["config", "core.autocrlf", "true"]);
+    gate.git(&["rm", "--quiet", "-r", "--cached", "."]);
+    gate.git(&["reset", "--quiet", "--hard"]);
+    assert!(gate.read("examples/a/.terraform.lock.hcl").contains("\r\n"));
+    let before = gate.judge(&["-r"]);
+    gate.write("live/more.tf", "locals {}\n");
+    let found = gate.judge(&["-r"]);
+    assert_eq!(found, before, "neither the excluded lock file nor the JSON has changed");
+    assert!(!found.iter().any(|code| code.ends_with("-added") || code == "namespace-not-allowed"), "{found:?}");
+}
