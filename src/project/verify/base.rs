@@ -1,7 +1,7 @@
 //! The base revision of a change under review: facts that all root modules share, and the lock files of one root
 //! module.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -11,14 +11,14 @@ use crate::configuration::{Module, ModuleCache, Origin, UnknownCall};
 use crate::diagnostic::Location;
 use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{
-    EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
-    named_providers, parse_as,
+    EntryKind, LOCK_FILE_NAME, LockFile, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
+    named_providers, parse, parse_as,
 };
 use crate::modules::locked::{self, publisher, publisher_of_source};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::RootModule;
 use crate::project::unit::{literal_source, read_unit};
-use crate::provider::{Dialect, ProviderAddress};
+use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::{Environment, canonicalize, parallel};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
@@ -50,6 +50,7 @@ pub(super) struct BaseFacts<'a> {
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
+    versions: OnceLock<BTreeMap<ProviderAddress, BTreeSet<Version>>>,
     written: WrittenCalls,
     called: OnceLock<Called>,
     run: OnceLock<BTreeSet<String>>,
@@ -98,6 +99,7 @@ impl<'a> BaseFacts<'a> {
             modules,
             providers: named_providers(change.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()),
             locked: locked.flat_map(|locked| locked::publishers(locked)).collect(),
+            versions: OnceLock::new(),
             written: WrittenCalls::default(),
             called: OnceLock::new(),
             run: OnceLock::new(),
@@ -105,6 +107,23 @@ impl<'a> BaseFacts<'a> {
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
         }
+    }
+
+    /// Returns the locked versions of each provider, from all lock files that can be read.
+    pub(super) fn versions(&self) -> &BTreeMap<ProviderAddress, BTreeSet<Version>> {
+        self.versions.get_or_init(|| {
+            let of_file = |(path, bytes)| {
+                let lock_file = parse(path, bytes, Dialect::Tofu).lock_file;
+                let entries = lock_file.iter().flat_map(LockFile::entries);
+                entries.map(|entry| (entry.address.clone(), entry.locked.version.clone())).collect::<Vec<_>>()
+            };
+            let files = self.change.before_named(LOCK_FILE_NAME).collect();
+            let mut versions = BTreeMap::<_, BTreeSet<_>>::new();
+            for (address, version) in parallel::map(files, parallel::cores(), of_file).into_iter().flatten() {
+                versions.entry(address).or_default().insert(version);
+            }
+            versions
+        })
     }
 
     /// Whether the change makes a call unknown: it alters the call, or it empties the directory that is called.

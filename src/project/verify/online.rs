@@ -22,11 +22,9 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// Looks up every entry, in parallel.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
-    let before = root.lock_file_before();
     let check = |entry| {
         let mut check = EntryCheck { root, online, entry, result: EntryResult::default() };
-        let before = before.and_then(|before| before.locks().get(&entry.address)).map(|locked| &locked.version);
-        if let Err(error) = check.run(before.filter(|version| **version != entry.locked.version)) {
+        if let Err(error) = check.run() {
             check.failed(error);
         }
         check.result
@@ -65,6 +63,13 @@ struct EntryResult<'a> {
     mirrored: Option<(String, ComparedEntry<'a>)>,
 }
 
+/// The key that signed a version at the base.
+enum OldKey {
+    Known(String),
+    Unsigned,
+    Unknown(&'static str),
+}
+
 struct EntryCheck<'a> {
     root: &'a AuditedRoot<'a>,
     online: Online<'a>,
@@ -81,9 +86,8 @@ struct ComparedHashes {
 }
 
 impl<'a> EntryCheck<'a> {
-    /// Compares the entry with its source. `before` is the version at the base, if it differs. A withdrawn version is a
-    /// finding unless only a mirror was asked.
-    fn run(&mut self, before: Option<&Version>) -> packages::Result<()> {
+    /// Compares the entry with its source. A withdrawn version is a finding unless only a mirror was asked.
+    fn run(&mut self) -> packages::Result<()> {
         let (address, version, source) = (&self.entry.address, &self.entry.locked.version, self.online.source);
         let available = match source.versions(address) {
             Err(SourceError::ProviderNotFound { searched, .. }) if !searched.is_empty() => {
@@ -110,7 +114,7 @@ impl<'a> EntryCheck<'a> {
         }
         match source.supplying_mirror(address, version)? {
             Some(mirror) => self.ask_mirror(mirror, &platforms),
-            None => self.ask_registry(&platforms, before)?,
+            None => self.ask_registry(&platforms, &available)?,
         }
         Ok(())
     }
@@ -154,7 +158,7 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// Compares the entry with what a registry publishes.
-    fn ask_registry(&mut self, platforms: &BTreeSet<Platform>, before: Option<&Version>) -> packages::Result<()> {
+    fn ask_registry(&mut self, platforms: &BTreeSet<Platform>, available: &AvailableVersions) -> packages::Result<()> {
         let (root, entry, release) = (self.root, self.entry, self.release());
         let (required, absent) = self.required(platforms);
         self.result.has_unknown_platforms |= !absent.is_empty();
@@ -174,7 +178,10 @@ impl<'a> EntryCheck<'a> {
                 self.add(warning.clone());
             }
             self.result.findings.extend(policy::check_signature(root, entry, &published.authentication));
-            self.result.findings.extend(before.and_then(|old| self.key_changed(old, &published.authentication)));
+            match self.key_changed(&published.authentication, available) {
+                Ok(changed) => self.result.findings.extend(changed),
+                Err(error) => self.failed(error),
+            }
             self.result.authentication = Some(published.authentication.clone());
             match self.compare_zh(published, platforms) {
                 Ok(hashes) => compared.push(hashes),
@@ -235,22 +242,63 @@ impl<'a> EntryCheck<'a> {
         }
     }
 
-    /// A new version that is not signed, or signed by a different key than the old version. Nothing is reported if the
-    /// old version was withdrawn.
-    fn key_changed(&self, old: &Version, now: &Authentication) -> Option<Diagnostic> {
-        let (source, address) = (self.online.source, &self.entry.address);
-        let platform = source.platforms(address, old).ok()?.into_iter().next()?;
-        let release = ReleaseLookup { version: old, ..self.release() };
-        let before = source.published(&release.package(&platform)).ok()??.authentication;
-        let Authentication::Signed { fingerprint: key, .. } = &before else { return None };
-        let who = match now {
-            Authentication::Signed { fingerprint, .. } if fingerprint == key => return None,
-            Authentication::Signed { fingerprint, .. } => format!("is signed by the key {fingerprint}"),
-            other => format!("is not signed ({other})"),
+    /// A new version that is not signed, or signed by a different key than the versions at the base.
+    fn key_changed(&self, now: &Authentication, available: &AvailableVersions) -> packages::Result<Option<Diagnostic>> {
+        let (mut changed, mut unknown, name) = (None, None, self.root.name(&self.entry.address));
+        for old in self.versions_before() {
+            match self.old_key(old, available)? {
+                OldKey::Known(key) => {
+                    let who = match now {
+                        Authentication::Signed { fingerprint, .. } if *fingerprint == key => return Ok(None),
+                        Authentication::Signed { fingerprint, .. } => format!("is signed by the key {fingerprint}"),
+                        other => format!("is not signed ({other})"),
+                    };
+                    let release = self.root.release(self.entry);
+                    changed.get_or_insert_with(|| format!("{release} {who}, and {old} by the key {key}"));
+                }
+                OldKey::Unsigned => {}
+                OldKey::Unknown(why) => {
+                    unknown
+                        .get_or_insert_with(|| format!("the key that signed {name} {old} is unknown, because {why}"));
+                }
+            }
+        }
+        let note = changed.or(unknown).map(|message| {
+            let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
+            note.help("ask the publisher, and not the registry, whether the key has changed")
+        });
+        Ok(note)
+    }
+
+    /// The different version in this lock file at the base. For a provider that is new here: the versions in all lock
+    /// files of the base, newest first, unless this version is one of them.
+    fn versions_before(&self) -> Vec<&'a Version> {
+        let (root, Entry { address, locked, .. }) = (self.root, self.entry);
+        let own = root.lock_file_before().and_then(|before| before.locks().get(address));
+        let facts = root.base.as_ref().map(|base| base.facts);
+        let versions: Vec<_> = match own {
+            Some(own) => vec![&own.version],
+            None => facts.and_then(|facts| facts.versions().get(address)).into_iter().flatten().rev().collect(),
         };
-        let message = format!("{} {who}, and {old} by the key {key}", self.root.release(self.entry));
-        let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
-        Some(note.help("ask the publisher, and not the registry, whether the key has changed"))
+        if versions.contains(&&locked.version) { Vec::new() } else { versions }
+    }
+
+    fn old_key(&self, old: &Version, available: &AvailableVersions) -> packages::Result<OldKey> {
+        if !available.versions.contains_key(old) {
+            return Ok(OldKey::Unknown("its source no longer lists it"));
+        }
+        let (source, release) = (self.online.source, ReleaseLookup { version: old, ..self.release() });
+        let platforms = source.platforms(release.address, old)?;
+        let Some(platform) = platforms.first() else { return Ok(OldKey::Unknown("its source lists no platform")) };
+        Ok(match source.published(&release.package(platform)) {
+            Ok(Some(published)) => match published.authentication {
+                Authentication::Signed { fingerprint, .. } => OldKey::Known(fingerprint),
+                _ => OldKey::Unsigned,
+            },
+            Ok(None) => OldKey::Unknown("a mirror supplies it"),
+            Err(SourceError::ReleaseRefused(_)) => OldKey::Unknown("its release is refused"),
+            Err(error) => return Err(error),
+        })
     }
 
     /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each platform.

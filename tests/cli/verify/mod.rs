@@ -41,6 +41,7 @@ mod revisions;
 mod root_removed;
 mod roots;
 mod severity_overrides;
+mod signing_keys;
 mod snapshot;
 mod unit_sources;
 mod unknown;
