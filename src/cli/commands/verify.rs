@@ -175,7 +175,7 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let repository = Repository::around(&current_directory);
+    let repository = Repository::around(&current_directory, ui.invocation.data_directory.clone());
     let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
     let mut before = None;
     let session = start(ui, &selection.paths, |environment, session| {

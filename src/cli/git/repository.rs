@@ -38,9 +38,11 @@ pub(crate) struct Repository {
     directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
-    /// Tracked lock files and files below `.terraform`.
+    /// The value of `TF_DATA_DIR`. It may be any path, so all files are listed if it is set.
+    data_directory: Option<PathBuf>,
+    /// Tracked lock files and files in data directories.
     tracked: OnceLock<Result<BTreeSet<OsString>>>,
-    /// Files below `.terraform` in the index or in the compared commit, each with its blob if both have the same one.
+    /// Files in data directories in the index or in the compared commit, each with its blob if both have the same one.
     data: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<OsString>>>,
@@ -52,11 +54,6 @@ pub(crate) enum Before {
     Outside,
     /// The content; `None` if the commit does not have the file.
     Inside(Option<Vec<u8>>),
-}
-
-/// Whether a path is that of a data directory, or below one.
-fn is_data(path: &Path) -> bool {
-    path.iter().any(|part| part == DATA_DIRECTORY)
 }
 
 /// A link to a file in the repository, both relative to its top.
@@ -80,11 +77,12 @@ pub(crate) fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnc
 }
 
 impl Repository {
-    /// The repository around a directory.
-    pub(crate) fn around(directory: &Path) -> Option<Self> {
+    /// The repository around a directory. `data_directory` is the value of `TF_DATA_DIR`.
+    pub(crate) fn around(directory: &Path, data_directory: Option<PathBuf>) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        Some(Self { directory, top, tracked: OnceLock::new(), data: OnceLock::new(), others: OnceLock::new() })
+        let (tracked, data, others) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Some(Self { directory, top, data_directory, tracked, data, others })
     }
 
     pub(crate) fn top(&self) -> &Path {
@@ -123,23 +121,42 @@ impl Repository {
         Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
-    /// The files below `.terraform` of a root module that git tracks, relative to the root module.
-    fn data_files(&self, root: &Path) -> Vec<PathBuf> {
-        let directory = self.path_in(root, DATA_DIRECTORY);
-        let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
-        let below = tracked.range(directory.join("").into_os_string()..);
-        let paths = tracked.get(directory.as_os_str()).into_iter().chain(below).map(Path::new);
-        let below = paths.map_while(|path| path.strip_prefix(&directory).ok());
-        below.map(|path| Path::new(DATA_DIRECTORY).join(path)).collect()
+    /// Whether a path may be that of a data directory, or below one.
+    fn is_data(&self, path: &Path) -> bool {
+        self.data_directory.is_some() || path.iter().any(|part| part == DATA_DIRECTORY)
     }
 
-    /// Whether the compared commit has the same files below `.terraform` of a root module, byte for byte. Git's own
-    /// comparison with the files on disk depends on `.gitattributes`, which a pull request may change.
+    /// The data directories of a root module in the repository, relative to its top: as written, and behind links.
+    fn data_directories(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let names = [Path::new(DATA_DIRECTORY)].into_iter().chain(self.data_directory.as_deref());
+        let written = names.map(|name| files::join(root, name));
+        let both = written.flat_map(|path| [canonicalize(&path).ok(), Some(path)]).flatten();
+        both.filter_map(|path| path.strip_prefix(&self.top).map(Path::to_owned).ok()).collect()
+    }
+
+    /// The files in the data directories of a root module that git tracks.
+    fn data_files(&self, root: &Path) -> Vec<PathBuf> {
+        let Some(tracked) = self.tracked() else { return Vec::new() };
+        let below = |directory: PathBuf| {
+            let below = tracked.range(directory.join("").into_os_string()..);
+            let paths = tracked.get(directory.as_os_str()).into_iter().chain(below).map(Path::new);
+            paths.take_while(move |path| path.starts_with(&directory))
+        };
+        let files: BTreeSet<_> = self.data_directories(root).into_iter().flat_map(below).collect();
+        let files = files.into_iter().map(|path| self.top.join(path));
+        files.map(|path| path.strip_prefix(root).map(Path::to_owned).unwrap_or(path)).collect()
+    }
+
+    /// Whether the compared commit has the same files in the data directories of a root module, byte for byte. Git's
+    /// own comparison with the files on disk depends on `.gitattributes`, which a pull request may change.
     fn has_unchanged_data(&self, root: &Path) -> bool {
-        let Some((directory, data)) = self.path_in(root, DATA_DIRECTORY).zip(self.data.get()) else { return false };
-        let below = data.range(directory.clone().into_os_string()..);
-        let mut below = below.filter(|(path, _)| Path::new(path).starts_with(&directory));
-        below.all(|(path, blob)| blob.as_ref().is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob)))
+        let Some(data) = self.data.get() else { return false };
+        let is_unchanged = |directory: PathBuf| {
+            let below = data.range(directory.clone().into_os_string()..);
+            let mut below = below.filter(|(path, _)| Path::new(path).starts_with(&directory));
+            below.all(|(path, blob)| blob.as_ref().is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob)))
+        };
+        self.data_directories(root).into_iter().all(is_unchanged)
     }
 
     /// Git's knowledge of the compared commit, whose files [`Repository::write_commit`] has written to a directory.
@@ -151,7 +168,7 @@ impl Repository {
     /// the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
         let is_read = |path: &Path| ReviewedChange::reads(file_name(path));
-        let is_listed = |path: &Path| is_read(path) || is_data(path) || ReviewedChange::is_case_variant(path);
+        let is_listed = |path: &Path| is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path);
         let compare = || -> Result<_> {
             let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
             let commit = &found.name;
@@ -218,15 +235,15 @@ impl Repository {
         targets
     }
 
-    /// Keeps the tracked files among the listed ones, and the files below `.terraform`. Returns new paths that are read
-    /// only where case does not matter.
+    /// Keeps the tracked files among the listed ones, and the files in data directories. Returns new paths that are
+    /// read only where case does not matter.
     fn note_listed(&self, now: &BTreeMap<OsString, Entry>, staged: &[StagedChange]) -> BTreeSet<PathBuf> {
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
         let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
-        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
+        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && self.is_data(Path::new(path));
         let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
         let mut data: BTreeMap<_, _> = data.collect();
-        data.extend(staged.iter().filter(|one| is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
+        data.extend(staged.iter().filter(|one| self.is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
         let _ = self.data.set(data);
         let added: HashSet<_> =
             staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
@@ -350,8 +367,9 @@ impl Repository {
     }
 
     fn listed(&self) -> &Result<BTreeSet<OsString>> {
-        let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
-        self.tracked.get_or_init(|| listed(&self.top, &["--cached"], &patterns))
+        let usual = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
+        let patterns = if self.data_directory.is_some() { &["*"][..] } else { &usual };
+        self.tracked.get_or_init(|| listed(&self.top, &["--cached"], patterns))
     }
 
     /// A warning if git cannot list the tracked files.

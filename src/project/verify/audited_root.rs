@@ -331,7 +331,8 @@ pub struct Tracked {
     pub lock_file: Tracking,
     /// Whether the lock file of modules is tracked.
     pub module_lock_file: Tracking,
-    /// The files below `.terraform` that are tracked, relative to the directory.
+    /// The tracked files below `.terraform` and in the directory of `TF_DATA_DIR`; relative to the root module, or
+    /// absolute if they are outside of it.
     pub data_files: Vec<PathBuf>,
 }
 

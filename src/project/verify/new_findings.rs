@@ -28,7 +28,7 @@ impl FindingKey {
     fn new(root: &VerifiedRoot, finding: &Diagnostic, top: &Path) -> Self {
         let Diagnostic { code, severity, left_out, more_labels, .. } = *finding;
         let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
-        let message = message.replace(&format!("{}{}", top.display(), std::path::MAIN_SEPARATOR), "");
+        let message = message.replace(&top.join("").display().to_string(), "");
         let content =
             |Label { location, .. }: &Label| (relative(location.path(), top), content(location, root.dialect));
         let (providers, contents) = (finding.providers.clone(), finding.labels.iter().map(content).collect());

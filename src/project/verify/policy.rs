@@ -42,13 +42,17 @@ pub(super) fn bundled_plugins(root: &AuditedRoot<'_>, report: &mut VerifiedRoot)
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
 pub(super) fn tracked_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(first) = root.tracked.data_files.first() else { return };
-    let first = &root.module.lock_path.with_file_name(first);
+    let Some(name) = root.tracked.data_files.first() else { return };
+    let first = &root.module.lock_path.with_file_name(name);
     let files = match root.tracked.data_files.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
-    let help = Help::from(Remedy::UntrackDataDirectory).and_text(", and add .terraform/ to .gitignore");
+    let help = if name.starts_with(".terraform") {
+        Help::from(Remedy::UntrackDataDirectory).and_text(", and add .terraform/ to .gitignore")
+    } else {
+        "remove the directory of TF_DATA_DIR from git, and add it to .gitignore".into()
+    };
     let finding = Diagnostic::finding(Code::TrackedDataDirectory, "")
         .naming(first, |first| format!("git tracks {files}{first}, which init would trust as installed by itself"));
     report.findings.push(finding.help(help));

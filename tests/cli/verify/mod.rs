@@ -7,6 +7,7 @@ mod codes;
 mod configuration;
 mod confused_hosts;
 mod coverage;
+mod data_directory;
 mod dialects;
 mod everyday_changes;
 mod failing_git;
