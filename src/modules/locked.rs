@@ -188,7 +188,8 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
 }
 
 /// Returns the publishers of a locked module: of its source and of its package the host, with the namespace in a
-/// registry or the owner of a repository.
+/// registry or the owner of a repository. Without encryption anybody on the way can replace the module, so `http://` and
+/// `git://` are part of the publisher.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     // The host of a registry is recorded, so that the dialect does not matter.
     let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();
@@ -227,6 +228,10 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let host = match url.port().filter(|port| url.scheme() != "ssh" || *port != 22) {
         Some(port) => format!("{host}:{port}"),
         None => host,
+    };
+    let host = match url.scheme() {
+        scheme @ ("http" | "git") => format!("{scheme}://{host}"),
+        _ => host,
     };
     let owner = if has_owners { url.path_segments().and_then(|mut parts| parts.next()) } else { None };
     Some(owner.map_or_else(|| host.clone(), |owner| format!("{host}/{owner}")))

@@ -336,3 +336,42 @@ fn a_report_in_html_does_not_repeat_what_was_not_checked() {
     let note = "Not checked: dates of releases on registry.example.com (Last-Modified, the server's own claim)\n";
     assert_eq!(output.stderr.matches(note).count(), 1, "{output}");
 }
+
+/// Without encryption anybody on the way can replace the module.
+#[test]
+fn a_module_source_that_loses_its_encryption_has_a_new_publisher() {
+    let call = |source: &str| format!("module \"m\" {{\n  source = \"{source}\"\n}}\n");
+    let git = call("git::https://example.com/acme/m.git?ref=v1.0.0");
+    let (archive, ssh) = (call("https://example.com/m.zip"), call("git@example.com:acme/m.git"));
+    let gate = Gate::with(|gate| {
+        gate.write("live/git.tf", &git);
+        gate.write("other/archive.tf", &archive);
+    });
+    let flags = ["-r", "--allow", "module-not-installed"];
+    gate.write("live/git.tf", git.replace("https", "http"));
+    gate.run(&flags).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-source-added]: module "m" comes from http://example.com/acme, which is new: the base calls no module from it
+ --> live/git.tf:2:12
+  |
+2 |   source = "git::http://example.com/acme/m.git?ref=v1.0.0"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that you trust the publisher
+
+----- stderr -----
+Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: unknown requirements of 1 root module
+1 warning in live/git.tf
+3 root modules: 1 with warnings, 1 partly checked, 1 excluded by provlock.toml
+"#]]);
+    gate.write("live/git.tf", git.replace("https", "git"));
+    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+    gate.write("live/git.tf", &ssh);
+    assert_eq!(gate.judge(&flags), [] as [&str; 0], "ssh is encrypted");
+    gate.write("other/archive.tf", archive.replace("https", "http"));
+    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+    gate.git(&["branch", "--force", "main"]);
+    assert_eq!(gate.judge(&flags), [] as [&str; 0], "the base calls it");
+}

@@ -70,6 +70,11 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                 "module-source-added",
             ),
             (
+                "no encryption",
+                |gate| replace(gate, "units/plain/terragrunt.hcl", "git::https", "git::http"),
+                "module-source-added",
+            ),
+            (
                 "an archive",
                 |gate| {
                     let archive = format!("\"https://evil.test/net.zip?checksum=sha256:{}\"", "a".repeat(64));
