@@ -86,7 +86,7 @@ pub struct HelperConfig {
 /// The home directory is the one in `environment`. An unknown block is not an error, since the configuration may be for
 /// a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
-    let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
+    let mut loader = Loader::new(environment, dialect);
     let mut errors = Diagnostics::default();
     for path in loader.files(&mut errors) {
         loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
@@ -99,6 +99,12 @@ pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     errors.into_result(loader.config)
 }
 
+/// Returns the files that [`load`] reads, least important first. The file of `TF_CLI_CONFIG_FILE` need not exist.
+pub fn files(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
+    let only = directories::only_file(environment).map(|(_, path)| vec![path]);
+    only.unwrap_or_else(|| Loader::new(environment, dialect).files(&mut Diagnostics::default()))
+}
+
 struct Loader<'a> {
     environment: &'a Environment,
     dialect: Dialect,
@@ -107,7 +113,11 @@ struct Loader<'a> {
     seen: Vec<(&'static str, Location)>,
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    fn new(environment: &'a Environment, dialect: Dialect) -> Self {
+        Self { environment, dialect, config: CliConfig::default(), seen: Vec::new() }
+    }
+
     /// The files to read, least important first.
     fn files(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
         if let Some((variable, path)) = directories::only_file(self.environment) {

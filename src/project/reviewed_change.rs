@@ -267,6 +267,15 @@ impl ReviewedChange {
         self.current_directory.join(path).ancestors().filter(|path| path.is_symlink()).find_map(is_added)
     }
 
+    /// Whether the change alters a file or anything in a directory, or makes a link of the path or of a directory above
+    /// it.
+    pub fn alters(&self, path: &Path) -> bool {
+        let written = files::join(&self.current_directory, path);
+        let behind_links = canonicalize(&written).ok();
+        let paths = || behind_links.iter().chain([&written]);
+        self.added_link(path).is_some() || self.differing.iter().any(|file| paths().any(|path| file.starts_with(path)))
+    }
+
     /// New paths that differ only in case from the path of a file that is read.
     pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
         let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();

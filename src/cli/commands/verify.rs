@@ -7,11 +7,14 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 use clap_complete::ArgValueCandidates;
+use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
+use provlock::packages::connections::SourceChoice;
 use provlock::project::{
     OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
+use provlock::provider::Dialect;
 use provlock::settings::{Denied, Levels, Settings};
 use provlock::system::{Boundary, Environment, boundary, canonicalize};
 
@@ -160,6 +163,35 @@ fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
     Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
 }
 
+/// Refuses a CLI configuration or a filesystem mirror that the change alters, because they decide from where packages
+/// and the published hashes come.
+fn refuse_changed_sources(session: &SessionOptions, environment: &Environment) -> Result<()> {
+    let Some(change) = &session.change else { return Ok(()) };
+    let dialects = [Dialect::Tofu, Dialect::Terraform];
+    let configurations = dialects.into_iter().flat_map(|dialect| cli_config::files(environment, dialect));
+    let mirrors: Vec<_> = match &session.sources.choice {
+        SourceChoice::FilesystemMirror(directory) => vec![directory.clone()],
+        SourceChoice::CliConfiguration => {
+            dialects.into_iter().flat_map(|dialect| configured_mirrors(environment, dialect)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mirrors = mirrors.into_iter().map(|path| ("mirror", path));
+    let mut all = configurations.map(|path| ("CLI configuration", path)).chain(mirrors);
+    let Some((what, path)) = all.find(|(_, path)| change.alters(path)) else { return Ok(()) };
+    let shown = path.strip_prefix(&change.current_directory).unwrap_or(&path).display();
+    let message = format!("the {what} {shown} differs from the base, so the pull request would choose the packages");
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    Err(error.help("keep it outside of the repository, or use a copy from the base").into())
+}
+
+/// The filesystem mirrors in the CLI configuration. If it cannot be read, it is an error when it is used.
+fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
+    let installation = cli_config::load(environment, dialect).ok().and_then(|loaded| loaded.provider_installation);
+    let kinds = installation.into_iter().flat_map(|installation| installation.methods).map(|method| method.kind);
+    kinds.filter_map(|kind| if let MethodKind::FilesystemMirror(path) = kind { Some(path) } else { None }).collect()
+}
+
 /// Refuses to write a file through a link in the repository, for example to `.git/config`.
 fn refuse_links(path: &Path) -> Result<()> {
     let Some(link) = boundary::link_in_repository(path) else { return Ok(()) };
@@ -184,7 +216,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         arguments.complete(session, environment, ui);
         before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
-        Ok(refuse_cache_within(session)?)
+        Ok(refuse_cache_within(session).and_then(|()| refuse_changed_sources(session, environment))?)
     })?;
     let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
     let roots = roots?;

@@ -424,6 +424,43 @@ fn a_cache_in_the_repository_is_refused() {
     survived("a pull request adds a cache", 3);
 }
 
+/// An attempt, flags, and whether the run is refused.
+type SourceCase<'a> = (fn(&Gate), &'a [&'a str], bool);
+
+/// They decide which registry or directory confirms the recorded hashes.
+#[test]
+fn a_cli_configuration_or_a_mirror_that_the_change_alters_is_refused() {
+    let mirror = "provider_installation {\n  filesystem_mirror {\n    path = \"m\"\n  }\n}\n";
+    let mut gate = Gate::with(|gate| {
+        gate.write("ci.tfrc", mirror);
+        gate.write("m/README", "");
+    });
+    let configuration = gate.project().join("ci.tfrc");
+    gate.0.environment.set("TF_CLI_CONFIG_FILE", configuration);
+    let own: &[&str] = &["-r"];
+    let cases: [SourceCase; 9] = [
+        (|_| {}, &["-r", "--use-cli-config"], false),
+        (|gate| gate.write("ci.tfrc", "host \"evil.test\" {\n  services = {}\n}\n"), own, true),
+        (|gate| gate.write("ci.tfrc", "{{"), own, true),
+        (|gate| gate.remove("ci.tfrc"), own, true),
+        (|gate| gate.write("m/evil.zip", ""), own, false),
+        (|gate| gate.write("m/evil.zip", ""), &["-r", "--use-cli-config"], true),
+        (|gate| gate.write("m/evil.zip", ""), &["-r", "--fs-mirror", "m"], true),
+        (|gate| gate.write("n/evil.zip", ""), &["-r", "--fs-mirror", "live/../n"], true),
+        (|gate| gate.write("n/evil.zip", ""), &["-r", "--fs-mirror", "m"], false),
+    ];
+    for (attempt, flags, is_refused) in cases {
+        attempt(&gate);
+        gate.commit();
+        let output = gate.run(flags);
+        let message = "differs from the base, so the pull request would choose the packages";
+        assert_eq!((output.code == Some(2), output.stderr.contains(message)), (is_refused, is_refused), "{output}");
+        gate.reset();
+    }
+    gate.write("ci.tfrc", "");
+    gate.provlock(&["verify", "-r"]).assert_code(0);
+}
+
 #[test]
 #[cfg(unix)]
 fn nothing_is_written_through_links() {
