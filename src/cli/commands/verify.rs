@@ -419,7 +419,7 @@ impl Report<'_> {
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
         let found = self.found;
         match format {
-            OutputFormat::Json => json::verify(found),
+            OutputFormat::Json => json::verify(found, self.online),
             OutputFormat::Github => github::annotations(found),
             OutputFormat::Sarif => sarif::log(found),
             OutputFormat::Gitlab => gitlab::report(found),

@@ -1,6 +1,9 @@
 //! `verify --online` with only a mirror to ask, which does not know what was published.
 
+use serde_json::json;
+
 use super::{H1, NULL, ZH, entry, found};
+use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::{Mirror, Registry};
@@ -30,6 +33,24 @@ fn lock(environment: &TestEnvironment, hashes: &[&str]) {
 
 fn verify(environment: &TestEnvironment, arguments: &[&str]) -> provlock_test::Output {
     environment.provlock(["verify", "--allow", "single-platform"].iter().chain(arguments))
+}
+
+/// A program that reads JSON must not take a check against a mirror for one against the registry.
+#[test]
+fn json_contains_what_was_not_checked() {
+    let (_registry, environment, null) = project();
+    lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64")]);
+    let not_checked = |flags: &[&str]| {
+        let output = verify(&environment, &[&["--json", "-p", "linux_amd64"], flags].concat());
+        validated(&output.assert_code(0).stdout)["roots"][0]["not_checked"].clone()
+    };
+    let mirrored = "Not checked: the registry's hashes of 1 provider, because the mirror mirror was used";
+    assert_eq!(not_checked(&MIRRORED), json!([mirrored]));
+    assert_eq!(not_checked(&[]), json!(["Not checked: hashes against the registry (--online does)"]));
+    assert_eq!(not_checked(&["--online"]), json!(null), "everything was checked");
+    environment.write("dynamic.tf", "module \"m\" {\n  source = \"https://example.com/m.zip\"\n}\n");
+    let incomplete = not_checked(&["--allow", "module-not-installed"]);
+    assert_eq!(incomplete[1], "Not checked: unknown requirements of 1 root module");
 }
 
 #[test]

@@ -78,7 +78,8 @@ struct Verified<'a> {
 }
 
 /// Returns the fields of `verify`: the root modules that were checked, and the ones that could not be checked.
-pub(crate) fn verify(Verification { roots, findings, errors, coverage, invocation, .. }: Verification<'_>) -> String {
+pub(crate) fn verify(found: Verification<'_>, is_online: bool) -> String {
+    let Verification { roots, findings, errors, coverage, invocation, .. } = found;
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
@@ -87,7 +88,7 @@ pub(crate) fn verify(Verification { roots, findings, errors, coverage, invocatio
         }
     }
     let failed = failed.iter().map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
-    let done = roots.iter().map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, invocation)));
+    let done = roots.iter().map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, is_online, invocation)));
     let roots = Roots { roots: done.chain(failed).collect() };
     let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
     let result = Verified { roots, counts: Counts::from(coverage), findings };

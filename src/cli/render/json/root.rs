@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::slice;
 
 use jiff::Timestamp;
 use provlock::diagnostic::Diagnostic;
@@ -22,6 +23,7 @@ use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, Row, SchemeCounts};
 use crate::cli::render::upgrade::{EditText, edited};
+use crate::cli::render::verify::not_checked;
 
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]
@@ -92,6 +94,9 @@ pub(crate) struct VerifiedRoot<'a> {
     /// were not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     authentications: BTreeMap<AsText<&'a ProviderAddress>, Authentication<'a>>,
+    /// Lines about parts that were not checked, or not confirmed as published, as in the text; omitted without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_checked: Vec<String>,
     /// Findings in the order of the lock file, then of the other files.
     findings: Vec<Finding<'a>>,
     #[cfg_attr(test, schemars(with = "schema::Suppressed"))]
@@ -285,7 +290,7 @@ impl<'a> LockedRoot<'a> {
 }
 
 impl<'a> VerifiedRoot<'a> {
-    pub(crate) fn new(root: &'a project::VerifiedRoot, invocation: &Invocation) -> Self {
+    pub(crate) fn new(root: &'a project::VerifiedRoot, is_online: bool, invocation: &Invocation) -> Self {
         let authentications = root.authentications.iter();
         Self {
             path: root.path.to_string_lossy(),
@@ -294,6 +299,7 @@ impl<'a> VerifiedRoot<'a> {
             authentications: authentications
                 .filter_map(|(address, found)| Some((AsText(address), Authentication::of([found])?)))
                 .collect(),
+            not_checked: not_checked(slice::from_ref(root), is_online),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
             suppressed: root.suppressed,
         }
