@@ -192,7 +192,7 @@ fn a_large_configuration_file_of_the_base_is_read() {
     environment.write("large.tf", "# and so on\n".repeat(400_000));
     commit(&environment);
     environment.write("large.tf", "# and so on\n".repeat(400_001));
-    environment.provlock(["verify", "--base", "HEAD"]).assert_code(0);
+    environment.provlock(["verify", "--base", "HEAD"]).assert_code(0).assert_stdout_has("note[single-platform]");
 }
 
 #[test]
