@@ -41,15 +41,16 @@ impl Session<'_> {
             RootLevels::at(directory, &nearest.as_ref().unwrap_or(&settings).verify)
         };
         // Of several directories, the strictest decides.
-        let leveled = |finding: Diagnostic| {
+        let with_level = |finding: Diagnostic| {
             let paths = finding.labels.iter().map(|label| change.current_directory.join(label.location.path()));
             let directories = paths.filter_map(|path| path.parent().map(Path::to_owned));
             let inside: BTreeSet<_> = directories.filter(|directory| directory.starts_with(&change.top)).collect();
             let directories = if inside.is_empty() { BTreeSet::from([start.clone()]) } else { inside };
-            let leveled = directories.iter().filter_map(|one| options.levels.applied(finding.clone(), &overrides(one)));
-            leveled.max_by_key(|finding| finding.severity)
+            let levels = directories.iter().map(|directory| overrides(directory));
+            let findings = levels.filter_map(|levels| options.levels.applied(finding.clone(), &levels));
+            findings.max_by_key(|finding| finding.severity)
         };
-        findings.into_iter().filter_map(leveled).collect()
+        findings.into_iter().filter_map(with_level).collect()
     }
 }
 
@@ -58,12 +59,14 @@ impl Session<'_> {
 fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<Diagnostic> {
     let altered = change.omitted.intersection(&change.differing);
     let altered: Vec<_> = altered.filter(|path| path.parent().is_some_and(&applies)).collect();
+    if altered.is_empty() {
+        return None;
+    }
     let names = few(altered.iter().map(|path| change.shown(path).display()));
     let verb = if altered.len() == 1 { "is" } else { "are" };
     let message =
         format!("{names} {verb} changed but not checked out (sparse checkout), so the change was not checked");
-    let finding = Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable");
-    (!altered.is_empty()).then_some(finding)
+    Some(Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable"))
 }
 
 /// One finding for each lock file that the change removes from a directory that stays, and one for each directory that
