@@ -281,7 +281,7 @@ impl Pipeline<'_, '_> {
         let upgrade = self.upgrade.filter(|options| options.moves_providers());
         let RootModule { settings: Settings { policy, .. }, dialect, .. } = &prepared.root;
         let has_age = prepared.minimum_age.is_some();
-        let listings = if has_age || (policy.judges_listings() && upgrade.is_none()) {
+        let listings = if has_age || policy.judges_listings() {
             session.listings(*dialect)?
         } else if upgrade.is_some_and(|options| options.release_info) {
             session.listings(*dialect).ok().flatten()

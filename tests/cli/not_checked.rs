@@ -199,3 +199,53 @@ warning[invalid-argument]: the environment variable PROVLOCK_GIT_TIMEOUT is "0",
 1 root module: needs no lock file
 "#]]);
 }
+
+#[test]
+fn a_lock_file_whose_errors_are_allowed_is_not_ok() {
+    let (_registry, environment) = two_locked();
+    let locked = environment.lock_file();
+    let lines = ["Not checked: 1 lock file, because it contains errors"];
+    for (code, text) in [
+        ("not-canonical", locked.replacen("\"1.0.0\"", "\"1.0.0\"\n  constraints = \">1.0\"", 1)),
+        ("lock-file-syntax", format!("{locked}x {{\n")),
+        ("conflict-markers", format!("{locked}<<<<<<< ours\n")),
+    ] {
+        environment.write_lock_file(text.replace("zh:", "zh:0"));
+        for flag in ["--allow", "--warn"] {
+            let output = environment.provlock(["verify", "--online", "-p", "linux_amd64", flag, code]);
+            output.assert_code(0).assert_stderr_has(lines[0]);
+            assert!(!output.stderr.contains("OK") && !output.stderr.contains("All hashes"), "{output}");
+        }
+        let report = environment.provlock(["verify", "--online", "-p", "linux_amd64", "--allow", code, "--json"]);
+        let report = validated(&report.stdout);
+        assert_eq!(report["counts"]["root_modules"]["partly_checked"], 1, "{report}");
+        assert_eq!(report["roots"][0]["not_checked"][0], lines[0]);
+    }
+    environment.write_lock_file(&locked);
+    environment.write(".modules.lock.hcl", "x {\n");
+    let arguments = ["verify", "-p", "linux_amd64", "--online", "--allow", "lock-file-syntax"];
+    let output = environment.provlock(arguments);
+    output.assert_code(0).assert_stderr_has(lines[0]);
+    assert!(!output.stderr.contains("OK") && !output.stderr.contains("All hashes"), "{output}");
+}
+
+#[test]
+fn other_findings_do_not_hide_what_was_not_checked() {
+    let (_registry, environment) = two_locked();
+    environment.write("main.tf", requires("acme/gamma", "") + "module \"m\" {\n  source = \"./null\"\n}\n");
+    let module = "module \"s\" {\n  source = \"s3::https://s3.amazonaws.com/a/b.zip\"\n}\n";
+    environment.write("more.tf", module);
+    let forged = environment.lock_file().replacen(
+        "zh:",
+        "zh:0000000000000000000000000000000000000000000000000000000000000000\",\n    \"zh:",
+        1,
+    );
+    environment.write_lock_file(forged);
+    let allowed = "module-not-installed,hash-not-published,unsorted-hashes";
+    // Without -p there is a note about the platforms.
+    for platforms in [&["-p", "linux_amd64"][..], &[]] {
+        let output = environment.provlock([&["verify", "--online", "--allow", allowed], platforms].concat());
+        output.assert_code(0).assert_stderr_has("Not checked: unknown requirements of 1 root module\n");
+        output.assert_stderr_has("Not confirmed as published: hashes of 1 provider\n");
+    }
+}

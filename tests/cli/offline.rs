@@ -339,3 +339,22 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_lacks("only hashes of packages");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_stderr_has("1 changed").assert_lacks("only hashes");
 }
+
+#[test]
+fn a_policy_about_signatures_cannot_be_met_offline() {
+    let (_registry, environment, _) = project();
+    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    let key = "0123456789ABCDEF0123456789ABCDEF01234567";
+    let trust = format!("[trust]\n\"hashicorp/*\" = [\"{key}\"]\n");
+    for (policy, code) in
+        [("[policy]\nrequire-signed = true\n", "unsigned-provider"), (trust.as_str(), "key-not-trusted")]
+    {
+        environment.write("provlock.toml", policy);
+        let before = environment.snapshot();
+        let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64,darwin_arm64"]);
+        output.assert_code(2).assert_stderr_has(&format!("error[{code}]: the key that signed hashicorp/null 3.0.0 "));
+        output.assert_stderr_has("is unknown offline").assert_stderr_has("help: run the command without --offline\n");
+        assert!(!output.stderr.contains("not signed") && !output.stderr.contains("has none"), "{output}");
+        before.assert_same(&environment.snapshot());
+    }
+}

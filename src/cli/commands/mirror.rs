@@ -87,6 +87,9 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots, &ui.invocation));
     } else {
         ui.status_lines(text::summary(&mirrored, &target, *dry_run).as_slice());
+        if let Some(line) = text::not_checked(&mirrored, *dry_run) {
+            ui.status(line);
+        }
     }
     let mirror = Mirror::new(&target, &mirrored, *dry_run);
     let [warnings, errors] = [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));

@@ -102,6 +102,13 @@ pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bo
     Some(format!("{verb} {what}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
 }
 
+/// The line about packages that a dry run did not download, so that the source and the policy may refuse them.
+pub(crate) fn not_checked(mirrored: &Mirrored, is_dry_run: bool) -> Option<&'static str> {
+    let is_fetched = mirrored.packages.iter().any(|package| package.action != MirrorAction::Kept);
+    let line = "Not checked: whether the packages to download exist and their keys are allowed";
+    if is_dry_run && is_fetched { Some(line) } else { None }
+}
+
 /// The size of packages in bytes, if all sizes are known.
 fn size(packages: &[&MirroredPackage]) -> Option<u64> {
     packages.iter().map(|package| package.size).sum()

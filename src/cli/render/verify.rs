@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use provlock::diagnostic::words::few;
-use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Needs, Severity};
 use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
 use provlock::provider::{Authentication, ProviderAddress};
 use provlock::settings::PlatformSelection;
@@ -138,7 +138,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as required, for
 /// linux_amd64`. `None` without a lock file. Platforms are named only if each entry is known to cover them.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
-    let compared = compared(roots);
+    let compared: Vec<_> = compared(roots).into_iter().filter(|root| root.unread == 0).collect();
     let (first, others) = compared.split_first()?;
     let providers = match compared.iter().map(|root| root.entries).sum() {
         0 => "no provider".to_owned(),
@@ -168,17 +168,23 @@ fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
 pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let compared = compared(roots);
     let has_entries = compared.iter().any(|root| root.entries + root.modules > 0);
-    let are_all = online && has_entries && compared.iter().all(|root| root.mirrors.is_empty() && root.is_confirmed());
+    let is_confirmed = |root: &&VerifiedRoot| root.unread == 0 && root.mirrors.is_empty() && root.is_confirmed();
+    let are_all = online && has_entries && compared.iter().all(is_confirmed);
     are_all.then(|| "All hashes are published".to_owned())
 }
 
 /// The `Not checked: …` lines, of at most 80 columns unless they name a mirror.
 pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    match roots.iter().map(|root| root.unread).sum() {
+        0 => {}
+        1 => lines.push("Not checked: 1 lock file, because it contains errors".to_owned()),
+        unread => lines.push(format!("Not checked: {unread} lock files, because they contain errors")),
+    }
     let compared = compared(roots);
     if compared.is_empty() {
-        return Vec::new();
+        return lines;
     }
-    let mut lines = Vec::new();
     if compared.iter().any(|root| root.has_unknown_platforms) {
         let how = if online { "" } else { " (--online checks that)" };
         lines.push(format!("Not checked: which platforms the hashes are for{how}"));
@@ -191,14 +197,16 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     };
     lines.extend(hashes.map(str::to_owned));
     // Findings say the same, unless they are suppressed.
-    let without_findings = || compared.iter().filter(|root| root.findings.is_empty());
-    let number = |number: fn(&VerifiedRoot) -> usize| without_findings().map(|root| number(root)).sum();
+    let without = |reason: fn(Code) -> bool| {
+        compared.iter().filter(move |root| !root.findings.iter().any(|finding| reason(finding.code)))
+    };
+    let number = |number: fn(&VerifiedRoot) -> usize| without(is_about_hashes).map(|root| number(root)).sum();
     let unconfirmed =
         counted([(number(|root| root.unconfirmed), "provider"), (number(|root| root.unconfirmed_modules), "module")]);
     if !unconfirmed.is_empty() {
         lines.push(format!("Not confirmed as published: hashes of {unconfirmed}"));
     }
-    let incomplete: Vec<_> = without_findings().filter(|root| root.is_incomplete).collect();
+    let incomplete: Vec<_> = without(is_about_unknown).filter(|root| root.is_incomplete).collect();
     if let Some(first) = incomplete.first() {
         lines.push(format!("Not checked: unknown requirements of {}", count(incomplete.len(), noun(first.kind))));
     }
@@ -219,6 +227,19 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
         format!("Not checked: the registry's hashes of {}, because {mirror} was used", count(entries, "provider"))
     }));
     lines
+}
+
+/// Whether findings with this code say that hashes were not found among the published ones.
+fn is_about_hashes(code: Code) -> bool {
+    let needs_network = code.rule().is_some_and(|rule| rule.needs == Needs::Network);
+    let is_visible = matches!(code, Code::NoHashes | Code::MalformedHash | Code::UnknownHashScheme);
+    needs_network || is_visible || code == Code::HashNotChecked
+}
+
+/// Whether findings with this code say that requirements are unknown.
+fn is_about_unknown(code: Code) -> bool {
+    let is_missing = matches!(code, Code::ModuleNotInstalled | Code::NoConfiguration);
+    is_missing || matches!(code, Code::RequirementsNotKnown | Code::MadeUnknown)
 }
 
 /// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much

@@ -11,11 +11,10 @@ use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
 use crate::lockfile::{self, Locks, ProviderDiff};
 use crate::packages::Packages;
 use crate::provider::{Dialect, Platform, ProviderAddress};
-use crate::settings::Policy;
 
 /// The new content of a lock file, with the results of its providers.
 pub struct LockOutcome {
@@ -60,7 +59,7 @@ pub(crate) fn record_entries(
     for (plan, packages) in plans.iter().zip(packages) {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
-        errors.extend(against_signatures(plan, &packages, &prepared.root.settings.policy));
+        errors.extend(against_signatures(plan, &packages, request));
         match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
@@ -72,6 +71,9 @@ pub(crate) fn record_entries(
         }
     }
     errors.into_result(())?;
+    if !plans.is_empty() {
+        warnings.extend(unchecked_rules(request));
+    }
     let mut outcome = joined(request, old, entries, warnings);
     outcome.warnings.extend(selection_warnings.iter().cloned());
     Ok(outcome)
@@ -90,7 +92,8 @@ fn recorded(plan: &ProviderPlan<'_>, packages: Arc<Packages>, request: &LockRequ
 }
 
 /// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
-fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Policy) -> Diagnostics {
+fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, request: &LockRequest<'_>) -> Diagnostics {
+    let policy = &request.prepared.root.settings.policy;
     if policy.rules.is_empty() {
         return Diagnostics::default();
     }
@@ -98,7 +101,27 @@ fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Pol
     let release = format!("{} {}", address.short(dialect), plan.version);
     let authentications = packages.values().map(|package| &package.authentication);
     let errors = authentications.flat_map(|found| policy.against_signature(address, dialect, &release, found));
+    let unknown_offline = |error| {
+        let message = format!("the key that signed {release} is unknown offline, and the policy requires a signature");
+        Diagnostic { message, ..error }.help(Help::text("run the command without ").and(RunOption::Offline))
+    };
+    let errors = errors.map(|error| if request.is_offline { unknown_offline(error) } else { error });
     Collector::default().merged(errors.map(|error| requirement.at_declarations(error)))
+}
+
+/// The warning that rules about providers as a whole were not checked.
+fn unchecked_rules(request: &LockRequest<'_>) -> Option<Diagnostic> {
+    let policy = &request.prepared.root.settings.policy;
+    if !request.is_offline || !policy.judges_listings() {
+        return None;
+    }
+    let (code, rules) = match (policy.min_provider_age().is_some(), policy.judges_tiers()) {
+        (true, true) => (Code::ProviderTooYoung, "min-provider-age and tiers"),
+        (true, false) => (Code::ProviderTooYoung, "min-provider-age"),
+        (false, _) => (Code::TierNotAllowed, "tiers"),
+    };
+    let message = format!("{rules} of the policy cannot be checked offline");
+    Some(Diagnostic::warning(code, message).help(Help::text("run the command without ").and(RunOption::Offline)))
 }
 
 /// The old entries with the recorded ones, which replace them.

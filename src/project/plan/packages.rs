@@ -133,7 +133,7 @@ fn plan<'a>(
     check_platforms(&plan, &available, prepared)?;
     let RootModule { settings, dialect, .. } = &prepared.root;
     let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
-    let is_looked_up = request.upgrade.is_none() && (settings.policy.judges_listings() || is_age_known);
+    let is_looked_up = settings.policy.judges_listings() || (request.upgrade.is_none() && is_age_known);
     if is_looked_up && let Some(listings) = request.listings {
         let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
         let errors = errors.map(|error| candidate.requirement.at_declarations(error));

@@ -244,6 +244,8 @@ pub struct VerifiedRoot {
     /// Whether the requirements of a root module are not all known, so that its lock file was compared with the others
     /// only.
     pub is_incomplete: bool,
+    /// Number of lock files with errors for which nothing in them was checked.
+    pub unread: usize,
     /// Authentication of the locked release of each provider by its registry, if that was asked.
     pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// Number of entries in the lock file.
@@ -296,7 +298,8 @@ impl VerifiedRoot {
             _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
             _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
             Some(Severity::Warning) => RootStatus::Warnings,
-            _ if !self.errors.is_empty() || self.is_incomplete || !self.is_confirmed() => RootStatus::PartlyChecked,
+            _ if !self.errors.is_empty() || self.is_incomplete => RootStatus::PartlyChecked,
+            _ if self.unread > 0 || !self.is_confirmed() => RootStatus::PartlyChecked,
             _ if self.has_lock_file => RootStatus::Ok,
             _ => RootStatus::NeedsNone,
         }

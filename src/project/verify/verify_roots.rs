@@ -158,6 +158,9 @@ impl Session<'_> {
             min_age: settings.policy.min_age().map(|age| DemandedAge { age, now: self.started }),
             online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
         };
+        let unread =
+            [root.state == FileState::Unreadable, root.modules.as_ref().is_some_and(|one| one.lock_file.is_none())];
+        report.unread = unread.into_iter().filter(|is_unread| *is_unread).count();
         super::verify(&root, report);
         report.is_incomplete = root.requirements().is_incomplete && !root.is_policy_only();
         if had_lock_file {

@@ -255,6 +255,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64
 Would mirror 2 packages of 1 provider in mirror: 2 to download
+Not checked: whether the packages to download exist and their keys are allowed
 "#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock(["mirror", "mirror", "-p", "linux_amd64"]).assert_code(0);
@@ -265,6 +266,7 @@ exit code: 0
 ----- stderr -----
   ~ hashicorp/null   3.2.4   darwin_arm64   darwin_arm64 was there with hashes that are not locked
 Would mirror 2 packages of 1 provider in mirror: 1 to download, 1 of them to replace another file, 1 already there ([SIZE])
+Not checked: whether the packages to download exist and their keys are allowed
 "#]]);
     before.assert_same(&environment.snapshot());
     assert_eq!(registry.requests_to(url::PACKAGE), 1);

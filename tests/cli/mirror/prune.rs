@@ -54,6 +54,7 @@ exit code: 0
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip    [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json                                       [SIZE]
 Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remove ([SIZE])
+Not checked: whether the packages to download exist and their keys are allowed
 "#]]);
     before.assert_same(&environment.snapshot());
 

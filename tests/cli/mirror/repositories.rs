@@ -51,6 +51,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64
 Would mirror 2 packages of 1 provider in oci://oci.example.com/mirror/${namespace}/${type}: 2 to download
+Not checked: whether the packages to download exist and their keys are allowed
 "#]]);
     assert!(registry.requests_matching(ALL).iter().all(|request| request.method == "GET"));
     assert_eq!(registry.requests_to(url::PACKAGE), 0);

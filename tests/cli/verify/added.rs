@@ -362,7 +362,7 @@ help: make sure that you trust the publisher
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
-Not checked: unknown requirements of 1 root module
+Not checked: unknown requirements of 2 root modules
 1 warning in live/git.tf
 3 root modules: 1 with warnings, 1 partly checked, 1 excluded by provlock.toml
 "#]]);

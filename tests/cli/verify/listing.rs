@@ -34,6 +34,10 @@ fn lock(environment: &TestEnvironment) -> provlock_test::Output {
     environment.provlock(["--dialect", "terraform", "lock", "-p", "linux_amd64", "--no-cache"])
 }
 
+fn upgrade(environment: &TestEnvironment) -> provlock_test::Output {
+    environment.provlock(["--dialect", "terraform", "upgrade", "-p", "linux_amd64", "--no-cache"])
+}
+
 fn policy(environment: &TestEnvironment, rules: &str) {
     environment.write("provlock.toml", format!("[policy]\n{rules}\n"));
 }
@@ -126,6 +130,7 @@ error[tier-not-allowed]: the policy does not allow acme/gamma: its tier is commu
   |
 help: use a different provider, or add its tier to tiers in provlock.toml
 "#]]);
+    upgrade(&environment).assert_code(2).assert_stderr_has("error[tier-not-allowed]: the policy does not allow");
     assert_eq!(environment.lock_file(), before);
     registry.serve("/v2/providers/acme/gamma", json!({ "included": [] }).to_string());
     assert_eq!(found(&environment, &FLAGS), ["error tier-not-allowed"], "it is not known");
@@ -137,6 +142,23 @@ fn a_tier_is_one_of_terraforms_registry() {
     policy(&environment, "tiers = [\"official\"]");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     assert_eq!(found(&environment, &["--online", "-p", "linux_amd64"]), NOTHING);
+}
+
+#[test]
+fn rules_about_registry_data_are_not_checked_offline() {
+    let (_registry, environment) = project(&json!({}));
+    let arguments = ["--dialect", "terraform", "lock", "-p", "linux_amd64"];
+    environment.provlock(arguments).assert_code(0);
+    for (rules, code, names) in [
+        ("min-provider-age = \"30d\"", "provider-too-young", "min-provider-age"),
+        ("tiers = [\"official\"]", "tier-not-allowed", "tiers"),
+        ("tiers = [\"official\"]\nmin-provider-age = \"30d\"", "provider-too-young", "min-provider-age and tiers"),
+    ] {
+        policy(&environment, rules);
+        let output = environment.provlock(arguments.iter().chain(&["--offline"]));
+        let warning = format!("warning[{code}]: {names} of the policy cannot be checked offline\n");
+        output.assert_code(0).assert_stderr_has(&(warning + "help: run the command without --offline\n"));
+    }
 }
 
 #[test]
@@ -157,6 +179,7 @@ error[provider-too-young]: the first version of acme/gamma is too young: publish
   |
 help: wait, or use a different provider
 "#]]);
+    upgrade(&environment).assert_code(2).assert_stderr_has("error[provider-too-young]: the first version");
     policy(&environment, "min-provider-age = \"30d\"\nmin-age-exempt = [\"acme/gamma\"]");
     assert_eq!(found(&environment, &FLAGS), NOTHING);
     policy(&environment, "min-provider-age = \"soon\"");
