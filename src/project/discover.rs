@@ -179,7 +179,8 @@ impl RootSearch<'_, '_> {
         let source = unit.as_ref().and_then(|unit| unit.read.source_location.as_ref());
         let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
         let is_unit = unit.is_some();
-        let now = Evidence { sign, calls, runs: unit.and_then(TerragruntUnit::into_local_module) };
+        let now =
+            Evidence { sign, calls, runs: unit.as_ref().and_then(TerragruntUnit::local_module).map(Path::to_owned) };
         let before = change.and_then(|change| {
             let module = change.module_before(&directory, dialect.unwrap_or_default())?;
             let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));

@@ -50,11 +50,16 @@ impl TerragruntUnit {
 
     /// Returns the directory of its module, absolute and without symlinks, if it is a different directory of the same
     /// repository.
-    pub(super) fn into_local_module(self) -> Option<PathBuf> {
-        match self.read.source {
+    pub(super) fn local_module(&self) -> Option<&Path> {
+        match &self.read.source {
             Ok(UnitSource::Local(module)) => Some(module),
             _ => None,
         }
+    }
+
+    /// Directory of [`TerragruntUnit::local_module`], as the user knows it.
+    pub(super) fn shown_module(&self) -> Option<PathBuf> {
+        Some(self.repository.shown(self.local_module()?))
     }
 
     /// The remote source if the unit's file has it as a plain string, and the location of that string.
@@ -223,12 +228,8 @@ impl TerragruntUnit {
     /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's own: as the user knows
     /// it, and without symbolic links.
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
-        match &self.read.source {
-            Ok(UnitSource::Local(module)) if !has_lock_file(&self.read.directory) && has_lock_file(module) => {
-                Some((self.repository.shown(module), module.clone()))
-            }
-            _ => None,
-        }
+        let module = self.local_module().filter(|module| has_lock_file(module))?;
+        (!has_lock_file(&self.read.directory)).then(|| (self.repository.shown(module), module.to_owned()))
     }
 
     /// Terragrunt's directory in which its next run would find an older lock file than the unit's.

@@ -37,6 +37,8 @@ pub(crate) struct Unit {
     pub inputs: Inputs,
     /// Whether working directories are not in [`CACHE`].
     pub has_download_directory: bool,
+    /// Whether hidden files of the module may be copied, because of `include_in_copy`.
+    pub copies_hidden_files: bool,
     /// Reasons why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
     /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
@@ -118,6 +120,7 @@ pub(crate) fn read_or_unknown(
         shares_state: false,
         inputs: Inputs { is_partial: true, ..Inputs::default() },
         has_download_directory: false,
+        copies_hidden_files: true,
         unknown: Vec::new(),
         malformed: None,
         files: BTreeSet::new(),
@@ -181,7 +184,8 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
             Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
         }
     }
-    if attribute("exclude_from_copy").is_some_and(|patterns| !patterns.is_null()) {
+    let is_set = |name: &str| attribute(name).is_some_and(|patterns| !patterns.is_null());
+    if is_set("exclude_from_copy") {
         unknown.push(Unknown::new("exclude_from_copy is not evaluated", source_location.clone()));
     }
     Unit {
@@ -191,6 +195,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         shares_state: shares_state(configuration),
         generated,
         has_download_directory: configuration.has_download_directory,
+        copies_hidden_files: is_set("include_in_copy"),
         unknown,
         malformed: None,
         files: BTreeSet::new(),

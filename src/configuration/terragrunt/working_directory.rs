@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::evaluation::{Repository, has_configuration};
 use super::unit::{Action, GeneratedFile, Unit, UnitSource};
-use crate::configuration::files::{DATA_DIRECTORY, module_files};
+use crate::configuration::files::{DATA_DIRECTORY, is_test, module_files};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
@@ -18,6 +18,12 @@ use crate::provider::Dialect;
 use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
+
+/// Maximum depth of directories that the unit and its module have in common.
+const MAX_DEPTH: usize = 8;
+
+/// Directory beside a configuration from which OpenTofu and Terraform install packages.
+const PLUGIN_DIRECTORY: &str = "terraform.d";
 
 /// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
@@ -67,6 +73,16 @@ pub(crate) fn working_directory(
         Err(unknown) => working.unknown.push(unknown.clone()),
     }
     working.copy(&unit.directory, repository);
+    let module = match &unit.source {
+        Ok(UnitSource::Local(module)) => Some(&**module),
+        Ok(UnitSource::Remote(_)) => remote.map(|(directory, _)| directory),
+        _ => None,
+    };
+    if let Some(file) = module.and_then(|module| overlaid(&unit.directory, module, MAX_DEPTH)) {
+        let location = Location::of_file(repository.shown(&file));
+        let reason = "the directory of a different module gets files from one beside terragrunt.hcl";
+        working.unknown.push(Unknown::new(reason, Some(location)));
+    }
     let mut written = BTreeSet::new();
     for generated in &unit.generated {
         let is_second = generated.action != Action::Nothing && !written.insert(join(Path::new(""), &generated.path));
@@ -124,18 +140,32 @@ impl WorkingDirectory {
     /// Writes a generated file, or returns why the outcome is unknown.
     fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
         let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
+        if generated.action == Action::Nothing {
+            return Ok(());
+        }
         // A file beside `terragrunt.hcl` is copied from there.
         let path =
             self.sources.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
         let path = join(Path::new(""), path);
-        if path.ends_with(LOCK_FILE_NAME) || path.components().any(|part| part.as_os_str() == DATA_DIRECTORY) {
+        let is_data =
+            |part: Component<'_>| [DATA_DIRECTORY, PLUGIN_DIRECTORY].iter().any(|name| part.as_os_str() == *name);
+        if path.ends_with(LOCK_FILE_NAME) || path.components().any(is_data) {
             return uncertain("the lock file or installed files are generated");
         }
-        let Some(name) = path.to_str().filter(|name| is_configuration(name)) else { return Ok(()) };
-        if path.components().count() != 1 {
-            let directory = path.parent().unwrap_or(&path);
-            let is_module = self.sources.iter().any(|source| has_configuration(&join(source, directory)));
-            return if is_module { uncertain("a file of a different module is generated") } else { Ok(()) };
+        let name = path.to_str().unwrap_or_default();
+        if !is_configuration(name) && !is_test(name) {
+            return Ok(());
+        }
+        let directory = path.parent().unwrap_or(&path);
+        // A call of a directory that exists only when it is generated is an error.
+        let may_be_called = |directory: &Path, caller: &Path| {
+            has_configuration(directory) || (directory.is_dir() && !caller.starts_with(directory))
+        };
+        let may_be_called = || self.sources.iter().any(|source| may_be_called(&join(source, directory), source));
+        if is_test(name) {
+            return uncertain("a test file is generated, which is not read");
+        } else if path.components().count() != 1 {
+            return if may_be_called() { uncertain("a file of a different module is generated") } else { Ok(()) };
         }
         if is_second {
             self.files.remove(name);
@@ -144,7 +174,6 @@ impl WorkingDirectory {
         let existing = self.files.get(name);
         let is_generated = existing.is_some_and(|file| is_signed(&file.text));
         match generated.action {
-            Action::Nothing => return Ok(()),
             Action::CreateIfMissing if existing.is_some() => return Ok(()),
             Action::RemoveGenerated if !is_generated => return Ok(()),
             Action::Remove | Action::RemoveGenerated => {
@@ -157,6 +186,7 @@ impl WorkingDirectory {
             Action::OverwriteGenerated if existing.is_some() && !is_generated => {
                 return uncertain("the file exists and was not generated, so that Terragrunt refuses to replace it");
             }
+            Action::Nothing => return Ok(()),
             Action::Create | Action::CreateIfMissing | Action::Overwrite | Action::OverwriteGenerated => {}
         }
         self.files.remove(name);
@@ -186,6 +216,20 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Returns a configuration file in a subdirectory of the unit, if the module has the same subdirectory: Terragrunt
+/// copies the unit's over it. Deeper directories than `depth` are treated as if they contained such a file.
+fn overlaid(unit: &Path, module: &Path, depth: usize) -> Option<PathBuf> {
+    let entries = fs::read_dir(unit).into_iter().flatten().flatten();
+    let visible = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    let both = visible.map(|entry| (entry.path(), module.join(entry.file_name())));
+    both.filter(|(own, other)| own.is_dir() && other.is_dir()).find_map(|(own, other)| {
+        let files = fs::read_dir(&own).into_iter().flatten().flatten().map(|file| file.path());
+        let is_read = |file: &PathBuf| file.to_str().is_some_and(|name| is_configuration(name) || is_test(name));
+        let mut files = files.filter(|file| depth == 0 || is_read(file));
+        files.next().or_else(|| overlaid(&own, &other, depth.checked_sub(1)?))
+    })
 }
 
 fn is_signed(text: &str) -> bool {

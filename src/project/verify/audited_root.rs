@@ -36,6 +36,8 @@ pub(super) struct AuditedRoot<'a> {
     /// Providers that `init` takes from a directory and does not lock, with these directories.
     pub(super) dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     pub(super) tracked: Tracked,
+    /// Tracked files of data directories, as the user knows them.
+    pub(super) tracked_data: Vec<PathBuf>,
     pub(super) expected: LockFileNeed,
     /// The base revision, if a change is under review.
     pub(super) base: Option<Base<'a>>,

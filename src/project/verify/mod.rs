@@ -68,6 +68,8 @@ const CHANGE_AUDITS: &[Audit] = &[root_change::unit_added, root_change::made_unk
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let is_readable = root.state != FileState::Unreadable;
+    let is_module_file_unread = root.modules.as_ref().is_some_and(|modules| modules.lock_file.is_none());
+    report.unread = usize::from(!is_readable) + usize::from(is_module_file_unread);
     report.entries = root.entries().len();
     if is_readable {
         let declared = &root.requirements().providers;

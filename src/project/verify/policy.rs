@@ -12,44 +12,55 @@ use crate::modules::Unpinned;
 use crate::packages::{DemandedAge, FilesystemMirror};
 use crate::project::root_module::RootModule;
 use crate::project::similar_names::{Lookalike, Part, look_alike};
-use crate::provider::{Authentication, ProviderAddress};
+use crate::project::unit::TerragruntUnit;
+use crate::provider::{Authentication, Dialect, ProviderAddress};
 use crate::settings::Settings;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
 
-/// Packages beside the configuration, which OpenTofu and Terraform install instead of the registry's. They ignore the
-/// flat layout of Terraform 0.12.
+/// Directory in which `init` installs providers and modules, unless `TF_DATA_DIR` is set.
+const DATA_DIRECTORY: &str = ".terraform";
+
+/// Packages beside the configuration or the local module of a Terragrunt unit, which OpenTofu and Terraform install
+/// instead of the registry's. They ignore the flat layout of Terraform 0.12.
 pub(super) fn bundled_plugins(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let directory = root.module.path().join(BUNDLED);
-    let mirror = FilesystemMirror::new(&directory);
-    let providers = mirror.providers(root.module.dialect);
+    let modules = root.module.units.iter().filter_map(TerragruntUnit::shown_module);
+    for directory in [root.module.path().to_owned()].into_iter().chain(modules) {
+        report.findings.extend(bundled(&directory.join(BUNDLED), root.module.dialect));
+    }
+}
+
+fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
+    let mirror = FilesystemMirror::new(directory);
+    let providers = mirror.providers(dialect);
     let mut others = mirror.directories();
     others.retain(|name| !providers.iter().any(|provider| provider.to_string() == *name));
-    let names: Vec<_> = providers.iter().map(|provider| provider.short(root.module.dialect)).chain(others).collect();
+    let names: Vec<_> = providers.iter().map(|provider| provider.short(dialect)).chain(others).collect();
     if names.is_empty() {
-        return;
+        return None;
     }
     let names = few(names);
     let message = |directory: &Path| {
         let directory = directory.display();
         format!("{directory} contains packages of {names}, which are installed instead of the registry's")
     };
-    let finding = Diagnostic::finding(Code::BundledPlugins, message(&directory)).shared(message(Path::new(BUNDLED)));
-    report.findings.push(finding.help("remove this directory, or name a mirror in the CLI configuration"));
+    let finding = Diagnostic::finding(Code::BundledPlugins, message(directory)).shared(message(Path::new(BUNDLED)));
+    Some(finding.help("remove this directory, or name a mirror in the CLI configuration"))
 }
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
 pub(super) fn tracked_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(name) = root.tracked.data_files.first() else { return };
-    let first = &root.module.lock_path.with_file_name(name);
-    let files = match root.tracked.data_files.len() {
+    let Some(first) = root.tracked_data.first() else { return };
+    let files = match root.tracked_data.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
-    let help = if name.starts_with(".terraform") {
+    let help = if first.starts_with(root.module.lock_path.with_file_name(DATA_DIRECTORY)) {
         Help::from(Remedy::UntrackDataDirectory).and_text(", and add .terraform/ to .gitignore")
+    } else if first.iter().any(|part| part == DATA_DIRECTORY) {
+        "remove this directory from git, and add .terraform/ to .gitignore".into()
     } else {
         "remove the directory of TF_DATA_DIR from git, and add it to .gitignore".into()
     };

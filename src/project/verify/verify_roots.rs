@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Online, VerifiedRoot, VerifyOptions, VersionControl};
+use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Online, Tracked, VerifiedRoot, VerifyOptions};
 use super::base::{Base, BaseFacts};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
@@ -121,8 +121,9 @@ impl Session<'_> {
         let source = options.online.map(|_| self.source(*dialect, shared)).transpose()?;
         let listings = options.online.map(|_| self.listings(*dialect)).transpose()?.flatten();
         let progress = |package: &_, progress| self.note_progress(package, progress);
-        let tracked =
-            |control: &dyn VersionControl| control.tracked(lock_directory, module.module_lock_bytes.is_some());
+        let has_modules = module.module_lock_bytes.is_some();
+        let tracked = options.version_control.map(|control| control.tracked(lock_directory, has_modules));
+        let tracked = tracked.unwrap_or_default();
         let base = facts.map(|facts| Base::new(facts, module));
         let had_lock_file = base.as_ref().is_some_and(|base| !base.providers.bytes.is_empty());
         let had_module_lock_file = base.as_ref().is_some_and(|base| !base.modules.bytes.is_empty());
@@ -152,15 +153,13 @@ impl Session<'_> {
             platforms: platforms.as_ref(),
             cache: self.hash_cache.as_ref(),
             dev_overrides: self.connections.dev_overrides(*dialect)?,
-            tracked: options.version_control.map(tracked).unwrap_or_default(),
+            tracked_data: tracked_data(module, &tracked, options),
+            tracked,
             expected: if had_lock_file { LockFileNeed::Always } else { module.expected(&self.modules) },
             base,
             min_age: settings.policy.min_age().map(|age| DemandedAge { age, now: self.started }),
             online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
         };
-        let unread =
-            [root.state == FileState::Unreadable, root.modules.as_ref().is_some_and(|one| one.lock_file.is_none())];
-        report.unread = unread.into_iter().filter(|is_unread| *is_unread).count();
         super::verify(&root, report);
         report.is_incomplete = root.requirements().is_incomplete && !root.is_policy_only();
         if had_lock_file {
@@ -193,6 +192,18 @@ impl Session<'_> {
         let to_meet = (module.other_reading == OtherReading::MeetsPolicy).then_some(own);
         Ok((declared, unknown.or(to_meet)))
     }
+}
+
+/// Tracked files of data directories, as the user knows them, also in modules whose hidden files Terragrunt copies.
+fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_>) -> Vec<PathBuf> {
+    let own = tracked.data_files.iter().map(|file| root.lock_path.with_file_name(file));
+    let units = root.units.iter().filter(|unit| unit.read.copies_hidden_files);
+    let modules = units.filter_map(|unit| Some((unit.local_module()?, unit.shown_module()?)));
+    let copied = modules.flat_map(|(module, shown)| {
+        let files = options.version_control.map(|control| control.tracked(module, false).data_files);
+        files.into_iter().flatten().map(move |file| shown.join(file))
+    });
+    own.chain(copied).collect()
 }
 
 /// Counts root modules and skipped directories by their results.

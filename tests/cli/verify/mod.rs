@@ -44,6 +44,7 @@ mod roots;
 mod severity_overrides;
 mod signing_keys;
 mod snapshot;
+mod unit_files;
 mod unit_sources;
 mod unknown;
 mod variable_sources;

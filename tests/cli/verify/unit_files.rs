@@ -1,0 +1,96 @@
+//! Files of a pull request that Terragrunt would copy or generate into the working directory of a unit.
+
+use super::gate::Gate;
+use super::gate_bypass::all_are_errors;
+use super::{H1, NULL, ZH};
+use crate::lock::requires;
+
+const UNIT: &str =
+    "terraform {\n  source = \"../../modules//m\"\n}\nremote_state {\n  backend = \"s3\"\n  config  = {}\n}\n";
+/// Files that `init` trusts as installed by itself.
+const INSTALLED: &str = "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"./sub\",\"Dir\":\".terraform/modules/m\"}]}";
+const PLUGIN: &str =
+    "terraform.d/plugins/registry.opentofu.org/hashicorp/null/99.0.0/linux_amd64/terraform-provider-null";
+
+/// A locked unit that runs the module `m`, which calls a module in one of its directories.
+fn unit(gate: &Gate) {
+    gate.root("units/u", NULL, &[H1, ZH]);
+    gate.remove("units/u/main.tf");
+    gate.write("units/u/terragrunt.hcl", UNIT);
+    gate.write("modules/m/main.tf", requires("hashicorp/null", "") + "module \"s\" {\n  source = \"./sub\"\n}\n");
+    gate.write("modules/m/sub/main.tf", "");
+    gate.write("modules/m/text/README.md", "");
+}
+
+/// Adds a block to the unit that generates a file which requires a provider.
+fn generate(gate: &Gate, file: &str) {
+    let text = requires("evil/null", "");
+    let block = format!(
+        "generate \"g\" {{\n  path = \"{file}\"\n  if_exists = \"overwrite\"\n  contents = <<EOF\n{text}EOF\n}}\n"
+    );
+    gate.write("units/u/terragrunt.hcl", UNIT.to_owned() + &block);
+}
+
+/// Copies files of these names from the module, also hidden ones.
+fn copying(patterns: &str) -> String {
+    UNIT.replacen("}\n", &format!("  include_in_copy = [{patterns}]\n}}\n"), 1)
+}
+
+#[test]
+fn files_for_the_working_directory_of_a_unit_are_seen() {
+    all_are_errors(
+        "a pull request adds files to the working directory of a Terragrunt unit",
+        unit,
+        &[
+            (
+                "installed modules of the module",
+                |gate| {
+                    gate.write("units/u/terragrunt.hcl", copying("\"**/.terraform/**\""));
+                    gate.write("modules/m/.terraform/modules/modules.json", INSTALLED);
+                },
+                "tracked-data-directory",
+            ),
+            ("packages of the module", |gate| gate.write(&format!("modules/m/{PLUGIN}"), ""), "bundled-plugins"),
+            ("a generated package", |gate| generate(gate, PLUGIN), "made-unknown"),
+            ("generated for a called module", |gate| generate(gate, "sub/evil.tf"), "made-unknown"),
+            (
+                "generated for a directory without configuration",
+                |gate| {
+                    generate(gate, "text/evil.tf");
+                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./text\"\n}\n");
+                },
+                "made-unknown",
+            ),
+            ("a generated test", |gate| generate(gate, "evil.tftest.hcl"), "made-unknown"),
+            ("a generated test in its directory", |gate| generate(gate, "tests/evil.tofutest.hcl"), "made-unknown"),
+            (
+                "over a called module",
+                |gate| gate.write("units/u/sub/evil.tf", requires("evil/null", "")),
+                "made-unknown",
+            ),
+            (
+                "over a directory that is called now",
+                |gate| {
+                    gate.write("units/u/text/evil.tf", requires("evil/null", ""));
+                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./text\"\n}\n");
+                },
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn files_that_terragrunt_does_not_use_are_no_finding() {
+    let gate = Gate::with(|gate| {
+        unit(gate);
+        gate.write("units/u/terragrunt.hcl", copying("\"*.json\""));
+    });
+    for path in ["units/u/other/main.tf", "units/u/text/notes.md", "units/u/.sub/main.tf", "modules/m/text/plan.json"] {
+        gate.write(path, "");
+    }
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
+    let disabled = "generate \"g\" {\n  path = \"sub/a.tf\"\n  if_exists = \"overwrite\"\n  disable = true\n  contents = \"\"\n}\n";
+    gate.write("units/u/terragrunt.hcl", copying("\"*.json\"") + disabled);
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
+}
