@@ -137,7 +137,7 @@ pub(super) fn test_names(names: &[String]) -> Vec<String> {
 }
 
 /// Whether a file of this name may be a test file.
-pub(super) fn is_test(name: &str) -> bool {
+pub(crate) fn is_test(name: &str) -> bool {
     TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common))
 }
 

@@ -15,9 +15,17 @@ use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 
 /// Start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
-/// Hosts on which the first part of a path is the owner of a repository, for archives, too.
-const REPOSITORY_HOSTS: [&str; 5] =
-    ["bitbucket.org", "codeberg.org", "codeload.github.com", "github.com", "gitlab.com"];
+/// Hosts on which the first part of a path is the owner of a repository or a bucket, for archives, too.
+const SHARED_HOSTS: [&str; 8] = [
+    "bitbucket.org",
+    "codeberg.org",
+    "codeload.github.com",
+    "github.com",
+    "gitlab.com",
+    "media.githubusercontent.com",
+    "raw.githubusercontent.com",
+    "storage.googleapis.com",
+];
 
 /// The address of a locked package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,10 +229,9 @@ pub(crate) fn publisher_of_source(source: &ModuleSource) -> Option<String> {
 fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let url = Url::parse(source.url()).ok()?;
     let host = url.host_str().unwrap_or("this machine").to_ascii_lowercase();
-    let has_owners = match source.getter() {
-        Getter::Git | Getter::Oci => true,
-        _ => REPOSITORY_HOSTS.contains(&&*host),
-    };
+    let parts: Vec<_> = url.path_segments().into_iter().flatten().collect();
+    let length = owner_length(source.getter(), &host, &parts);
+    let owner = parts[..length.min(parts.len())].join("/");
     let host = match url.port().filter(|port| url.scheme() != "ssh" || *port != 22) {
         Some(port) => format!("{host}:{port}"),
         None => host,
@@ -233,8 +240,22 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
         scheme @ ("http" | "git") => format!("{scheme}://{host}"),
         _ => host,
     };
-    let owner = if has_owners { url.path_segments().and_then(|mut parts| parts.next()) } else { None };
-    Some(owner.map_or_else(|| host.clone(), |owner| format!("{host}/{owner}")))
+    Some(if length == 0 { host } else { format!("{host}/{owner}") })
+}
+
+/// Number of parts of a path that identify the owner of a repository or a bucket: 1 for `github.com/acme/net`, 2 for
+/// `bitbucket.example.com/scm/acme/net`, 0 for a host whose files have one publisher.
+fn owner_length(getter: Getter, host: &str, parts: &[&str]) -> usize {
+    let is_shared = SHARED_HOSTS.contains(&host);
+    let is_path_of_bucket = host.ends_with(".amazonaws.com") && (host.starts_with("s3.") || host.starts_with("s3-"));
+    match (getter, parts.first()) {
+        (_, Some(&"api")) if host == "gitlab.com" => "api/v4/projects/1".split('/').count(),
+        (_, Some(&"storage")) if host == "www.googleapis.com" => "storage/v1/bucket".split('/').count(),
+        // Bitbucket Server, Azure DevOps over SSH, Google Cloud Source Repositories.
+        (Getter::Git, Some(&("scm" | "v3" | "p"))) if !is_shared => 2,
+        (Getter::Git | Getter::Oci, _) => 1,
+        _ => usize::from(is_shared || is_path_of_bucket),
+    }
 }
 
 fn publisher_in_registry(module: &RegistryModule) -> String {
@@ -248,5 +269,34 @@ pub(crate) fn fault(locked: &LockedModule, dialect: Dialect) -> Option<String> {
         Ok(ModuleSource::Local(_)) => Some("is locked, and its source is a local directory".to_owned()),
         Ok(source) => LockedAddress::of_source(locked, &source).err(),
         Err(error) => Some(format!("is locked with the source {:?}, which cannot be used: {error}", locked.source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publisher_owns_a_repository_or_a_bucket() {
+        for (source, publisher) in [
+            ("git::https://github.com/acme/net.git?ref=v1", "github.com/acme"),
+            ("git::https://git.example.com/acme/net.git", "git.example.com/acme"),
+            ("git::https://git.example.com/scm/~acme/net.git", "git.example.com/scm/~acme"),
+            ("git::https://github.com/scm/net.git", "github.com/scm"),
+            ("git::git@ssh.dev.azure.com:v3/acme/p/r?ref=v1.0.0", "ssh.dev.azure.com/v3/acme"),
+            ("git::https://source.developers.google.com/p/acme/r/net", "source.developers.google.com/p/acme"),
+            ("https://raw.githubusercontent.com/acme/net/main/m.zip", "raw.githubusercontent.com/acme"),
+            ("https://gitlab.com/acme/net/m.zip", "gitlab.com/acme"),
+            ("https://gitlab.com/api/v4/projects/1/packages/generic/m.zip", "gitlab.com/api/v4/projects/1"),
+            ("https://storage.googleapis.com/acme/m.zip", "storage.googleapis.com/acme"),
+            ("gcs::https://www.googleapis.com/storage/v1/acme/m.zip", "www.googleapis.com/storage/v1/acme"),
+            ("s3::https://s3.amazonaws.com/acme/m.zip", "s3.amazonaws.com/acme"),
+            ("s3::https://s3-eu-west-1.amazonaws.com/acme/m.zip", "s3-eu-west-1.amazonaws.com/acme"),
+            ("s3::https://acme.s3.amazonaws.com/m.zip", "acme.s3.amazonaws.com"),
+            ("https://example.com/scm/m.zip", "example.com"),
+        ] {
+            let parsed = ModuleSource::parse(source, Dialect::default()).unwrap();
+            assert_eq!(publisher_of_source(&parsed).as_deref(), Some(publisher), "{source}");
+        }
     }
 }

@@ -189,6 +189,25 @@ impl ReviewedChange {
         self.touched.contains(directory).then_some(names)
     }
 
+    /// Whether a directory had configuration at the base apart from tests.
+    pub(super) fn was_module(&self, directory: &Path) -> bool {
+        self.had(directory, is_configuration)
+    }
+
+    /// Whether there were Terragrunt units at the base.
+    pub(super) fn had_units(&self) -> bool {
+        let is_unit = |directory: &&Path| self.had(directory, |name| terragrunt::FILE_NAMES.contains(&name));
+        self.configured_before().iter().any(is_unit)
+    }
+
+    /// Whether a directory of [`ReviewedChange::configured_before`] had a file at the base with such a name.
+    fn had(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
+        match self.names_before(directory) {
+            Some(mut names) => names.any(is_meant),
+            None => self.now_in(directory).any(|path| is_meant(name(path))),
+        }
+    }
+
     /// Whether the configuration in a directory consists of files that other directories load by links of the base. It
     /// means something only there. `is_checked` returns whether a directory is checked.
     pub(super) fn is_read_by_links(&self, directory: &Path, is_checked: impl Fn(&Path) -> bool) -> bool {

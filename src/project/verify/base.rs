@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::altered_calls::WrittenCalls;
 use crate::configuration::terragrunt::{self, UnitSource, remote};
-use crate::configuration::{Module, ModuleCache, Origin, UnknownCall};
+use crate::configuration::{Module, ModuleCache, Origin, UnknownCall, is_test};
 use crate::diagnostic::Location;
 use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{
     EntryKind, LOCK_FILE_NAME, LockFile, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
-    named_providers, parse, parse_as,
+    detect_dialect, named_providers, parse, parse_as,
 };
 use crate::modules::locked::{self, publisher, publisher_of_source};
 use crate::project::reviewed_change::ReviewedChange;
@@ -48,6 +48,8 @@ pub(super) struct BaseFacts<'a> {
     modules: &'a ModuleCache,
     /// Providers in lock files.
     pub(super) providers: BTreeSet<ProviderAddress>,
+    /// Entries of lock files of modules.
+    pub(super) modules_before: Vec<Arc<LockedModule>>,
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
     versions: OnceLock<BTreeMap<ProviderAddress, BTreeSet<Version>>>,
@@ -91,14 +93,15 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
 impl<'a> BaseFacts<'a> {
     pub(super) fn of(change: &'a ReviewedChange, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
         let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
-        let files: Vec<_> = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(of_file).collect();
-        let locked = files.iter().flat_map(|file| file.locks().values());
+        let files = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(of_file);
+        let locked: Vec<_> = files.flat_map(|file| file.locks().values().cloned().collect::<Vec<_>>()).collect();
         Self {
             change,
             environment,
             modules,
             providers: named_providers(change.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()),
-            locked: locked.flat_map(|locked| locked::publishers(locked)).collect(),
+            locked: locked.iter().flat_map(|locked| locked::publishers(locked)).collect(),
+            modules_before: locked,
             versions: OnceLock::new(),
             written: WrittenCalls::default(),
             called: OnceLock::new(),
@@ -145,18 +148,31 @@ impl<'a> BaseFacts<'a> {
                 Some(before) => Called::of(&before, dialect),
                 None => Called::of(&self.modules.module(directory, dialect), dialect),
             };
-            let directories = self.change.configured_before();
-            let directories = directories.into_iter().flat_map(|directory| DIALECTS.map(|one| (directory, one)));
+            let directories =
+                self.change.configured_before().into_iter().flat_map(|directory| self.read_before(directory));
             let all = parallel::map(directories.collect(), parallel::cores(), of_directory);
             all.into_iter().reduce(Called::and).unwrap_or_default()
         })
+    }
+
+    /// A directory, in each dialect in which its configuration may have been loaded at the base. Otherwise a change
+    /// could add calls that are never loaded, so that a later one finds their publishers known.
+    fn read_before<'b>(&self, directory: &'b Path) -> impl Iterator<Item = (&'b Path, Dialect)> + use<'b> {
+        let lock_file = self.change.file_before(&directory.join(LOCK_FILE_NAME));
+        let dialect = lock_file.and_then(detect_dialect);
+        let is_module = self.change.was_module(directory);
+        let is_read = move |one: &Dialect| is_module && dialect.is_none_or(|known| known == *one);
+        DIALECTS.into_iter().filter(is_read).map(move |one| (directory, one))
     }
 
     /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files,
     /// and publishers of unaltered units.
     pub(super) fn run(&self) -> &BTreeSet<String> {
         self.run.get_or_init(|| {
-            let texts = self.change.texts_before(terragrunt::may_read);
+            if !self.change.had_units() {
+                return BTreeSet::new();
+            }
+            let texts = self.change.texts_before(|name| terragrunt::may_read(name) && !is_test(name));
             let mut known: BTreeSet<_> = texts.iter().flat_map(|text| named(&String::from_utf8_lossy(text))).collect();
             let directories = self.change.configured_before().into_iter();
             let units = directories.filter_map(|directory| read_unit(directory, self.environment));

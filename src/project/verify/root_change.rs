@@ -1,10 +1,11 @@
 //! Findings about changes of lock files under review, and about new providers, namespaces, hosts and publishers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
-use crate::configuration::{ModuleCall, UnknownCall, VariableCall};
+use crate::configuration::{Module, ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
@@ -13,7 +14,7 @@ use crate::lockfile::{
 use crate::modules::{is_configuration, locked};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::TerragruntUnit;
-use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress};
+use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress, Version};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
@@ -101,6 +102,20 @@ pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let finding = finding.naming(lock_path, |path| format!("{path} {what}; {rules}"));
     let help = Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
     report.findings.push(finding.help(help.and(RunOption::Dialect(dialect.other()))));
+}
+
+/// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the lock.
+pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let RootModule { canonical, lock_path, dialect, .. } = root.module;
+    let Some(Base { facts, providers, .. }) = &root.base else { return };
+    let is_before_locks = |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
+    let before = facts.change.module_before(canonical, *dialect);
+    let was_locked = !providers.bytes.is_empty() && before.is_some_and(|before| !is_before_locks(&before));
+    if was_locked && is_before_locks(&root.module.module(root.packages)) {
+        let message = "this change requires a version of Terraform that reads no lock file";
+        let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(lock_path), "");
+        report.findings.push(finding.help("require at least version 0.14 in required_version"));
+    }
 }
 
 /// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
@@ -304,10 +319,31 @@ fn check_module(
     } else if let Some(scheme) = change.old.as_ref().and_then(|old| scheme_replaced(old, &entry.locked)) {
         let message = format!("the {scheme} hashes of {name} changed although its package did not");
         findings.push(hashes_replaced(message, entry, change, |_| true));
+    } else if let Some(base) = &root.base
+        && let Some(known) = different_package(base.facts, change.old.as_deref(), &entry.locked)
+    {
+        let message = format!("the package of {name} differs from that of the same source in the base");
+        let error = finding(Code::HashesReplaced, message, entry.package(), "");
+        let error = error.note(format!("in the base: {}", known.package)).help(Remedy::verify_online());
+        let may_move = locked::may_move(&entry.locked, root.module.dialect);
+        findings.push(if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error });
     }
     findings.extend(downgrade(&name, entry, change, "make sure that the older version is intended"));
     findings.extend(new_publisher(root, entry));
     findings
+}
+
+/// An entry of the base for the source and version of a new entry, if all such entries have a different package or
+/// different hashes.
+fn different_package<'a>(
+    facts: &'a BaseFacts<'_>,
+    old: Option<&LockedModule>,
+    new: &LockedModule,
+) -> Option<&'a LockedModule> {
+    let is_same_version = |known: &LockedModule| (&known.source, &known.version) == (&new.source, &new.version);
+    let is_equal = |known: &LockedModule| known.package == new.package && scheme_replaced(known, new).is_none();
+    let known = || facts.modules_before.iter().map(Arc::as_ref).filter(|known| is_same_version(known));
+    if old.is_some_and(is_same_version) || known().any(is_equal) { None } else { known().next() }
 }
 
 /// The scheme whose hashes changed while the package did not. A package has one hash of each scheme, so none may be

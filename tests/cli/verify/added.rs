@@ -375,3 +375,35 @@ Not checked: unknown requirements of 2 root modules
     gate.git(&["branch", "--force", "main"]);
     assert_eq!(gate.judge(&flags), [] as [&str; 0], "the base calls it");
 }
+
+#[test]
+fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
+    let call =
+        |owner: &str| format!("module \"m\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n");
+    let evil = call("evil").replace("\"m\"", "\"e\"");
+    let prepare = |gate: &Gate| {
+        gate.write("live/call.tf", call("acme"));
+        gate.root("of-terraform", "registry.terraform.io/hashicorp/null", &[H1, ZH]);
+        gate.write("of-terraform/call.tf", call("acme"));
+    };
+    let flags = ["-r", "--allow", "module-not-installed,mixed-dialects"];
+    let files: [&[(&str, &str)]; 3] = [
+        &[("of-terraform/evil.tofu", &evil)],
+        &[("live/evil.tf", &evil), ("live/evil.tofu", "locals {}\n")],
+        &[("new/tests/a.tftest.hcl", &format!("run \"x\" {{\n{evil}}}\n").replace("module \"e\"", "module"))],
+    ];
+    for files in files {
+        let gate = Gate::with(prepare);
+        for (path, text) in files {
+            gate.write(path, text);
+        }
+        assert_eq!(gate.judge(&flags), [] as [&str; 0], "{files:?}");
+        gate.git(&["branch", "--force", "main"]);
+        for root in ["live", "of-terraform"] {
+            gate.write(&format!("{root}/call.tf"), call("evil"));
+            assert_eq!(gate.judge(&flags), ["module-source-added"], "{files:?}");
+            gate.write(&format!("{root}/call.tf"), call("acme"));
+        }
+    }
+    survived("a call that nothing loads makes a publisher known", 2 * files.len());
+}

@@ -37,6 +37,7 @@ mod policy_changed;
 #[cfg(unix)]
 mod published_modules;
 mod read_files;
+mod replaced_modules;
 mod replaced_paths;
 mod revisions;
 mod root_removed;

@@ -7,6 +7,7 @@ use super::policy_changed::gate;
 use super::{H1, NULL, ZH};
 use crate::json_output::validated;
 use provlock_test::git::Repository;
+use provlock_test::survived;
 
 #[test]
 fn removing_the_only_root_module_is_a_finding() {
@@ -152,4 +153,24 @@ help: if this is intended, an owner allows it with --warn root-removed; a moved 
 3 root modules: 2 OK, 1 excluded by provlock.toml
 1 error about the change as a whole
 "#]]);
+}
+
+#[test]
+fn a_version_that_reads_no_lock_file_is_an_error() {
+    let required = |constraints: &str| format!("terraform {{\n  required_version = \"{constraints}\"\n}}\n");
+    let gate = Gate::with(|gate| {
+        gate.write("live/versions.tf", required(">= 1.0"));
+        gate.write("other/versions.tf", required("~> 0.13.0"));
+    });
+    for (constraints, codes) in [
+        ("~> 0.13.0", &["root-removed"][..]),
+        (">= 0.12, < 0.14", &["root-removed"]),
+        (">= 0.13", &[]),
+        ("~> 0.14.0", &[]),
+    ] {
+        gate.write("live/versions.tf", required(constraints));
+        gate.write("other/more.tf", format!("# {constraints}\n"));
+        assert_eq!(gate.judge(&["-r"]), codes, "{constraints}");
+    }
+    survived("a change that makes Terraform ignore the lock file", 2);
 }
