@@ -141,6 +141,12 @@ pub(crate) fn is_test(name: &str) -> bool {
     TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common))
 }
 
+/// Whether a file of this name is part of a stack of HCP Terraform.
+pub(crate) fn is_of_stack(name: &OsStr) -> bool {
+    let ends = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
+    ends.iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()))
+}
+
 /// Whether a file of this name is read: hidden files and files that editors leave behind are not.
 pub(super) fn is_read(name: &str) -> bool {
     !(name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')))

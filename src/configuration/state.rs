@@ -57,7 +57,13 @@ impl State {
         let paths = match backend {
             None => &default,
             Some(Backend::Local(Some(paths))) => paths,
-            Some(Backend::Local(None)) => return Self::unknown("the path of the local backend is an expression"),
+            Some(Backend::Local(None)) => {
+                let reason = "the path of the local backend is an expression";
+                let warning = Diagnostic::warning(Code::StateNotRead, format!("the state was not read: {reason}"));
+                let warning =
+                    warning.help("init installs the providers that it needs; check that the lock file has them");
+                return Self { warnings: vec![warning], ..Self::unknown(reason) };
+            }
             Some(Backend::Remote(name)) => return Self::unknown(format!("{name} keeps the state elsewhere")),
         };
         let (own, workspaces) = (join(root, &paths.state), join(root, &paths.workspaces));

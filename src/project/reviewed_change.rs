@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::filter::Filter;
 use crate::configuration::{Module, is_loaded, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
@@ -17,8 +19,16 @@ use crate::settings;
 use crate::system::{canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
-const FIXED_NAMES: [&str; 5] =
-    [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore", submodule::FILE_NAME];
+const FIXED_NAMES: [&str; 6] = [
+    LOCK_FILE_NAME,
+    MODULE_LOCK_FILE_NAME,
+    settings::FILE_NAME,
+    ".gitignore",
+    UPLOAD_IGNORE_FILE,
+    submodule::FILE_NAME,
+];
+/// File of patterns of files that OpenTofu and Terraform do not upload for remote runs.
+pub(super) const UPLOAD_IGNORE_FILE: &str = ".terraformignore";
 /// Names of files with values of variables that are loaded automatically.
 const VALUES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 /// Directories whose content OpenTofu and Terraform take as installed.
@@ -320,12 +330,13 @@ impl ReviewedChange {
         self.changed(is_of_values).filter_map(Path::parent)
     }
 
-    /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown
-    /// source, and computed sources in files whose locals the change alters.
+    /// Returns the new lines by which Terragrunt stacks create units from outside the repository, from an unknown
+    /// source, from an included file or over existing ones, and computed sources in files whose locals are altered.
     pub(super) fn unknown_stacks(&self) -> Vec<Location> {
         let is_touched = |path: &&Path| path.parent().is_some_and(|directory| self.touched.contains(directory));
         let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
-        let locations = stacks.flat_map(|path| terragrunt::remote_units(path, self.shown(path), &self.top));
+        let has_files = |directory: &Path| self.now_below(directory).next().is_some();
+        let locations = stacks.flat_map(|path| terragrunt::unread_units(path, self.shown(path), &self.top, has_files));
         let is_new = |location: &Location| {
             let source = location.file.text.get(location.span.clone()).unwrap_or_default();
             let is_computed = !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
@@ -396,9 +407,11 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }
 
-/// A text without differences of case. The upper case of some letters outside ASCII is in ASCII.
+/// A text without differences that some file systems ignore: of case, and of accents that are characters of their own.
+/// The upper case of some letters outside ASCII is in ASCII.
 fn folded(text: &str) -> String {
-    text.to_uppercase().to_lowercase()
+    let decomposed: String = text.nfd().collect();
+    decomposed.to_uppercase().to_lowercase()
 }
 
 /// Whether a file of this name has values of variables.

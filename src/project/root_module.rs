@@ -11,6 +11,9 @@ use crate::lockfile::{self, EntryKind, LockFile, LockFileOf, LockedModule, Modul
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
+/// Maximum number of files of a directory among which files of a stack are looked for.
+const MAX_ENTRIES: usize = 10_000;
+
 /// Reason for a dialect, in the order in which they are considered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
@@ -218,10 +221,17 @@ impl RootModule {
     /// message.
     pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
         let path = &self.lock_path;
+        let files = std::fs::read_dir(&self.lock_directory).into_iter().flatten().flatten();
+        let is_stack = files.take(MAX_ENTRIES).any(|file| configuration::is_of_stack(&file.file_name()));
+        let (what, help) = if is_stack {
+            ("only a stack", "provlock reads no stacks; terraform stacks providers-lock updates the lock file")
+        } else {
+            ("no configuration", "remove the lock file, unless a configuration is put beside it later")
+        };
         let warning = Diagnostic::finding(Code::NoConfiguration, "")
-            .naming(path, |path| format!("there is no configuration beside {path}, so it was {outcome}"))
+            .naming(path, |path| format!("there is {what} beside {path}, so it was {outcome}"))
             .at(Location::of_file(path), "")
-            .help("remove the lock file, unless a configuration is put beside it later");
+            .help(help);
         Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
     }
 

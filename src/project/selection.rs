@@ -1,7 +1,6 @@
 //! From paths to root modules.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::DirEntry;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,13 +14,11 @@ use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_o
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
+use crate::configuration::is_of_stack;
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 use crate::system::{boundary, lock, walk};
-
-/// Suffixes of file names in Terraform stacks.
-const STACK_FILES: [&str; 3] = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
 
 impl Session<'_> {
     /// Returns the selected root modules. A directory is a root module; a file stands for the root module that contains
@@ -100,13 +97,9 @@ impl Session<'_> {
     /// Directories with files of Terraform's stacks, sorted, as the user knows them.
     fn stacks(&self, start: &Path) -> Vec<PathBuf> {
         let Ok(canonical) = self.canonical(start) else { return Vec::new() };
-        let is_of_stack = |file: &DirEntry| {
-            let name = file.file_name();
-            STACK_FILES.iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()))
-        };
         let found = Mutex::new(BTreeSet::new());
         walk::below(&canonical, |directory| {
-            if directory.files.iter().any(is_of_stack) {
+            if directory.files.iter().any(|file| is_of_stack(&file.file_name())) {
                 let below = directory.path.strip_prefix(&canonical).unwrap_or(directory.path);
                 lock(&found).insert(joined(start, below));
             }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::reviewed_change::ReviewedChange;
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
     self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution, Resolver, RootFiles,
@@ -36,6 +37,11 @@ impl TerragruntUnit {
             return None;
         }
         Some(Self { root: root.to_owned(), repository, read })
+    }
+
+    /// Whether the change alters a path that could not be read for the unit so far.
+    pub(super) fn is_made_unreadable(&self, change: &ReviewedChange) -> bool {
+        self.repository.unread().iter().any(|path| change.alters(path))
     }
 
     /// Whether there is certainly no configuration.

@@ -27,6 +27,7 @@ pub use boundary::Boundary;
 pub use environment::Environment;
 pub(crate) use environment::program_name;
 pub use files::canonicalize;
+pub(crate) use ignored::excludes_from_upload;
 pub(crate) use lock::lock;
 pub(crate) use once::OnceMap;
 pub use safe_url::SafeUrl;

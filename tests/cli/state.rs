@@ -357,3 +357,15 @@ fn a_state_outside_of_the_repository_is_not_read() {
     let output = environment.provlock([&["verify", "--allow-outside"][..], &flags].concat());
     output.assert_code(1).assert_stdout_has("acme/two is required, but not locked");
 }
+
+#[test]
+fn a_state_whose_path_is_an_expression_is_not_read() {
+    let environment = TestEnvironment::new();
+    let backend =
+        "terraform {\n  backend \"local\" {\n    path = var.p\n  }\n}\nvariable \"p\" {\n  default = \"x.state\"\n}\n";
+    environment.write("main.tf", backend);
+    environment.write_lock_file("");
+    let output = environment.provlock(["verify"]);
+    let warning = "warning[state-not-read]: the state was not read: the path of the local backend is an expression\n";
+    output.assert_code(0).assert_stdout_has(warning);
+}

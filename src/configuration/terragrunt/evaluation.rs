@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
 use crate::modules::is_configuration;
-use crate::system::{canonicalize, files};
+use crate::system::{canonicalize, files, lock};
 
 pub(crate) const MAX_FILE_SIZE: u64 = 4 << 20;
 
@@ -27,6 +27,8 @@ pub(crate) struct Repository {
     known: PathBuf,
     /// The same directory, absolute and without symbolic links.
     canonical: PathBuf,
+    /// Paths that exist and were not read.
+    unread: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Repository {
@@ -43,7 +45,8 @@ impl Repository {
     /// # Errors
     /// A directory does not exist or cannot be reached.
     pub(crate) fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
-        Ok(Self { root: canonicalize(root)?, known: known.to_owned(), canonical: canonicalize(known)? })
+        let (root, canonical) = (canonicalize(root)?, canonicalize(known)?);
+        Ok(Self { root, known: known.to_owned(), canonical, unread: Arc::default() })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -62,12 +65,23 @@ impl Repository {
         if !self.contains(&plain) {
             return unknown("the path leads out of the repository");
         }
-        match canonicalize(&plain) {
-            Ok(path) if self.contains(&path) => Ok(path),
+        let followed = match canonicalize(&plain) {
+            Ok(path) if self.contains(&path) => return Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path does not exist"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return failure("the path does not exist"),
             Err(_) => unknown("the path cannot be followed"),
-        }
+        };
+        self.note_unread(plain);
+        followed
+    }
+
+    pub(super) fn note_unread(&self, path: PathBuf) {
+        lock(&self.unread).insert(path);
+    }
+
+    /// Returns the paths that exist and were not read so far.
+    pub(crate) fn unread(&self) -> BTreeSet<PathBuf> {
+        lock(&self.unread).clone()
     }
 
     /// Whether a path without `..` is in the repository, by its text.
@@ -80,6 +94,7 @@ impl Repository {
         let shown = self.shown(&path);
         let Ok(bytes) = files::read(&path, MAX_FILE_SIZE) else {
             let limit = MAX_FILE_SIZE >> 20;
+            self.note_unread(path);
             return unknown(format!("{} cannot be read, or is larger than {limit} MiB", shown.display()));
         };
         match String::from_utf8(bytes) {

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use hcl_edit::Span;
+use hcl_edit::structure::Block;
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::parse;
@@ -13,9 +14,9 @@ use crate::system::files;
 /// Name of the file of a stack.
 pub(crate) const STACK: &str = "terragrunt.stack.hcl";
 
-/// Returns the locations of the sources in a stack's file that are not plain paths below the top of the repository;
-/// that of the file if it cannot be read.
-pub(crate) fn remote_units(path: &Path, shown: &Path, top: &Path) -> Vec<Location> {
+/// Returns the locations in a stack's file of sources that are not plain paths below the top of the repository, of
+/// included files, and of paths of units that replace files of the repository; that of the file if it cannot be read.
+pub(crate) fn unread_units(path: &Path, shown: &Path, top: &Path, has_files: impl Fn(&Path) -> bool) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
     // A link could resolve to a file that must not be quoted.
     if path.is_symlink() {
@@ -28,7 +29,19 @@ pub(crate) fn remote_units(path: &Path, shown: &Path, top: &Path) -> Vec<Locatio
         let directory = path.parent().map(|directory| files::join(directory, source));
         source.starts_with('.') && directory.is_some_and(|directory| directory.starts_with(top))
     };
-    let sources = body.blocks().filter_map(|block| block.body.get_attribute("source"));
-    let remote = sources.filter(|source| !source.value.as_str().is_some_and(is_local));
-    remote.map(|source| Location::new(&file, source.value.span().unwrap_or_default())).collect()
+    let directory = path.parent().unwrap_or(path);
+    let is_free = |path: &str| !has_files(&files::join(directory, path));
+    let attribute = |block: &Block, name: &str| block.body.get_attribute(name).cloned();
+    let mut unread = Vec::new();
+    for block in body.blocks() {
+        let source = attribute(block, "source").filter(|source| !source.value.as_str().is_some_and(is_local));
+        let is_elsewhere = attribute(block, "no_dot_terragrunt_stack").is_some();
+        let path = if is_elsewhere { attribute(block, "path") } else { None };
+        let path = path.filter(|path| !path.value.as_str().is_some_and(is_free));
+        unread.extend(source.into_iter().chain(path).map(|attribute| attribute.value.span()));
+        if block.ident.as_str() == "include" {
+            unread.push(block.ident.span());
+        }
+    }
+    unread.into_iter().map(|span| Location::new(&file, span.unwrap_or_default())).collect()
 }

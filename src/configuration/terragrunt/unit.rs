@@ -220,8 +220,10 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
     let Some(path) = local_path(source) else { return Ok(UnitSource::Remote(source.to_owned())) };
     let (copied, below) = path.split_once("//").unwrap_or((path, ""));
     let copied = repository.resolve(&directory.join(copied))?;
-    let module = repository.resolve(&copied.join(below.trim_start_matches('/')))?;
+    let written = copied.join(below.trim_start_matches('/'));
+    let module = repository.resolve(&written)?;
     if !module.starts_with(&copied) {
+        repository.note_unread(written);
         return failure("the directory after // in the source leads out of the one before it");
     }
     Ok(if module == directory { UnitSource::Unit } else { UnitSource::Local(module) })

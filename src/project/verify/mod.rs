@@ -63,7 +63,12 @@ const AUDITS: &[Audit] = &[
 ];
 
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.
-const CHANGE_AUDITS: &[Audit] = &[root_change::unit_added, root_change::lock_file_ignored, root_change::made_unknown];
+const CHANGE_AUDITS: &[Audit] = &[
+    root_change::unit_added,
+    root_change::lock_file_ignored,
+    root_change::excluded_from_upload,
+    root_change::made_unknown,
+];
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {

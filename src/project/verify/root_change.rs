@@ -5,19 +5,25 @@ use std::sync::Arc;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
-use crate::configuration::{Module, ModuleCall, UnknownCall, VariableCall};
+use crate::configuration::{self, Module, ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
-    self, Entry, EntryChange, EntryDiff, EntryKind, LockFileOf, LockedModule, ProviderDiff, UNIT_ADDRESS, module_name,
+    self, Entry, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule, ProviderDiff,
+    UNIT_ADDRESS, module_name,
 };
 use crate::modules::{is_configuration, locked};
+use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::TerragruntUnit;
 use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress, Version};
+use crate::system::{excludes_from_upload, files};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
+
+/// Start of the text that git stores in place of a file in Git LFS (<https://github.com/git-lfs/git-lfs>).
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
@@ -48,6 +54,10 @@ fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Diagnostic {
     let warning = Diagnostic::warning(Code::LockFileSyntax, "")
         .naming(&base.path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
         .at(Location::of_file(&base.path), "");
+    if base.bytes.starts_with(LFS_POINTER) {
+        let error = Diagnostic { severity: Severity::Error, ..warning }.note("git keeps only its hash, because of LFS");
+        return error.help("keep lock files in git itself: remove the filter from .gitattributes");
+    }
     let first = base.parsed().diagnostics.iter().find(|problem| problem.severity == Severity::Error);
     let warning = first.into_iter().fold(warning, |warning, problem| warning.note(problem.message.clone()));
     warning.help("review the change yourself")
@@ -118,6 +128,25 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>, report: &mut VerifiedRoo
     }
 }
 
+/// Patterns that the change adds and by which remote runs get no lock file.
+pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let base = root.base.as_ref().filter(|base| !base.providers.bytes.is_empty());
+    let Some(Base { facts: BaseFacts { change, .. }, .. }) = base else { return };
+    let lock_file = root.module.lock_directory.join(LOCK_FILE_NAME);
+    let directories = lock_file.ancestors().skip(1).take_while(|directory| directory.starts_with(&change.top));
+    for directory in directories {
+        let path = directory.join(UPLOAD_IGNORE_FILE);
+        let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
+        let now = if change.differing.contains(&path) { files::read(&path, lockfile::SIZE_LIMIT).ok() } else { None };
+        if now.is_some_and(|now| excludes(&now)) && !change.file_before(&path).is_some_and(excludes) {
+            let shown = change.shown(&path);
+            let message = format!("{} excludes {} from remote runs", shown.display(), root.module.lock_path.display());
+            let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+            report.findings.push(finding.help("remove the pattern, so that remote runs use the lock file"));
+        }
+    }
+}
+
 /// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
 pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directories = root.module.former_roots(root.packages);
@@ -133,7 +162,10 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(Base { facts, .. }) = root.base else { return };
     let are_values_new = facts.may_alter_values(root.module);
-    let is_altered = |unit: &TerragruntUnit| unit.read.source.is_err() && alters_code(facts.change, &unit.read);
+    let is_altered = |unit: &TerragruntUnit| {
+        let alters_source = unit.read.source.is_err() && alters_code(facts.change, &unit.read);
+        alters_source || unit.is_made_unreadable(facts.change)
+    };
     let are_units_altered = root.module.units.iter().any(is_altered);
     let is_of_unit = |location: &Location| {
         location.path().file_name().is_some_and(|name| !is_configuration(&name.to_string_lossy()))
@@ -153,6 +185,12 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let note = "units of the base have the same source, so their requirements are unknown, too";
     let of_base = unknown(&of_base).map(|finding| Diagnostic { severity: Severity::Warning, ..finding.note(note) });
     report.findings.extend(unknown(&new).into_iter().chain(of_base));
+    let directory = &root.module.canonical;
+    let below = facts.change.differing.range(directory.join("")..).take_while(|path| path.starts_with(directory));
+    let altered = below.filter(|path| path.parent() == Some(directory));
+    let mut of_stack = altered.filter(|path| path.file_name().is_some_and(configuration::is_of_stack));
+    let of_stack = of_stack.next().map(|path| Location::of_file(facts.change.shown(path)));
+    report.findings.extend(of_stack.and_then(|location| unknown(&[&location])));
     depending_on_input(root, facts, are_values_new, report);
 }
 

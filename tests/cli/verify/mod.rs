@@ -45,6 +45,7 @@ mod roots;
 mod severity_overrides;
 mod signing_keys;
 mod snapshot;
+mod stacks;
 mod unit_files;
 mod unit_sources;
 mod unknown;

@@ -157,7 +157,7 @@ fn a_changed_submodule_without_called_modules_is_no_finding() {
 fn a_path_that_differs_only_in_case_is_an_error() {
     all_are_errors(
         "a pull request adds a file that takes the place of another one where case does not matter",
-        |_| {},
+        |gate| gate.write("modules/caf\u{e9}/v.tf", ""),
         &[
             ("a lock file", |gate| gate.write("live/.Terraform.lock.hcl", ""), "case-variant"),
             ("a lock file of modules", |gate| gate.write("live/.MODULES.lock.hcl", ""), "case-variant"),
@@ -170,6 +170,11 @@ fn a_path_that_differs_only_in_case_is_an_error() {
             ("installed modules", |gate| gate.write("live/.Terraform/modules/modules.json", "{}"), "case-variant"),
             ("plugins", |gate| gate.write("live/Terraform.d/plugins/evil", ""), "case-variant"),
             ("a directory", |gate| gate.write("Live/more.tf", ""), "case-variant"),
+            (
+                "an accent that is a character of its own",
+                |gate| gate.write("modules/cafe\u{301}/v.tf", "locals {}\n"),
+                "case-variant",
+            ),
             ("a letter outside ASCII", |gate| gate.write("live/.terraform.loc\u{212a}.hcl", ""), "case-variant"),
         ],
     );

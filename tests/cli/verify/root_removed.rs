@@ -174,3 +174,43 @@ fn a_version_that_reads_no_lock_file_is_an_error() {
     }
     survived("a change that makes Terraform ignore the lock file", 2);
 }
+
+#[test]
+fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
+    const IGNORE: &str = ".terraformignore";
+    let gate = Gate::with(|gate| {
+        gate.write("other/.terraformignore", "/.terraform.lock.hcl\n");
+        gate.write("live/.terraformignore", "# .terraform.lock.hcl\n*.md\n");
+    });
+    let patterns = [
+        ("live", ".terraform.lock.hcl"),
+        ("live", "*.md\n/.terraform.lock.hcl"),
+        ("live", ".terraform.*"),
+        ("live", "*"),
+        ("", "live/.terraform.lock.hcl"),
+        ("", "live/"),
+        ("", "!live\n/live/**/.terraform.lock.*"),
+    ];
+    for (directory, text) in patterns {
+        let before = gate.read("live/.terraformignore");
+        gate.write(format!("{directory}/{IGNORE}").trim_start_matches('/'), text);
+        gate.write("other/.terraformignore", format!("/.terraform.lock.hcl\n# {text:?}\n"));
+        assert_eq!(gate.errors(&["-r"]), ["root-removed"], "{directory} {text:?}");
+        let _ = std::fs::remove_file(gate.project().join(IGNORE));
+        gate.write("live/.terraformignore", before);
+    }
+    for text in ["*.md\n*.png\n", "!.terraform.lock.hcl\n", "/live/docs/\n", "*.hcl\n!.terraform.lock.hcl\n"] {
+        gate.write(IGNORE, text);
+        assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "{text:?}");
+    }
+    survived("a pull request keeps the lock file from remote runs", patterns.len());
+}
+
+#[test]
+fn a_lock_file_of_git_lfs_in_the_base_is_not_passed_over() {
+    let gate = Gate::with(|gate| {
+        gate.write("live/.terraform.lock.hcl", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    });
+    gate.root("live", NULL, &[H1, ZH]);
+    assert_eq!(gate.errors(&["-r"]), ["lock-file-syntax"]);
+}

@@ -94,3 +94,52 @@ fn files_that_terragrunt_does_not_use_are_no_finding() {
     gate.write("units/u/terragrunt.hcl", copying("\"*.json\"") + disabled);
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
 }
+
+/// A configuration that requires a provider, and a comment that makes the file too large to be read.
+fn large() -> String {
+    requires("evil/null", "") + &"#".repeat(5 << 20)
+}
+
+/// Makes a link in place of a directory, which moves.
+#[cfg(unix)]
+fn replace_by_link(gate: &Gate, directory: &str, to: &str) {
+    gate.rename(directory, to);
+    gate.link(&format!("../{to}"), directory);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_unit_that_the_change_makes_unreadable_is_an_error() {
+    all_are_errors(
+        "a pull request makes files of a Terragrunt unit unreadable",
+        |gate| {
+            unit(gate);
+            gate.write("units/x.hcl", "locals {}\n");
+            gate.write("units/u/terragrunt.hcl", UNIT.to_owned() + "include \"x\" {\n  path = \"../x.hcl\"\n}\n");
+        },
+        &[
+            ("a large file of the module", |gate| gate.write("modules/m/big.tf", large()), "made-unknown"),
+            ("a large file that is included", |gate| gate.write("units/x.hcl", large()), "made-unknown"),
+            ("a link out of the repository", |gate| gate.link("/etc/hosts", "modules/m/hosts.tf"), "made-unknown"),
+            (
+                "an included link out of the repository",
+                |gate| {
+                    gate.remove("units/x.hcl");
+                    gate.link("/etc/hosts", "units/x.hcl");
+                },
+                "made-unknown",
+            ),
+            ("a link in place of the module", |gate| replace_by_link(gate, "modules/m", "moved/m"), "made-unknown"),
+        ],
+    );
+}
+
+#[test]
+fn a_unit_that_was_unknown_before_is_no_error() {
+    let gate = Gate::with(|gate| {
+        unit(gate);
+        gate.write("modules/m/big.tf", "#".repeat(5 << 20));
+    });
+    gate.write("modules/m/more.tf", "locals {}\n");
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+}

@@ -13,7 +13,7 @@ fn call(source: &str) -> String {
     format!("module \"m\" {{\n  source = {source}\n}}\n")
 }
 
-const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
+pub(super) const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
 
 /// A block that generates a file with the output of a command.
 const GENERATE: &str = r#"generate "a" {
@@ -22,78 +22,6 @@ const GENERATE: &str = r#"generate "a" {
   contents = run_cmd("cat", "x")
 }
 "#;
-
-/// A stack with a unit whose source is in the repository, and one with this source.
-fn stack(source: &str) -> String {
-    format!(
-        "unit \"local\" {{\n  source = \"../unit\"\n  path   = \"l\"\n}}\n\
-         unit \"a\" {{\n  source = \"{source}\"\n  path   = \"a\"\n}}\n"
-    )
-}
-
-#[test]
-fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
-    let gate = Gate::with(|gate| {
-        gate.write("unit/terragrunt.hcl", UNIT);
-        gate.write("old/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
-    });
-    let before = gate.judge(&["-r"]);
-    gate.write("stack/terragrunt.stack.hcl", stack("../unit"));
-    gate.write("old/terragrunt.stack.hcl", gate.read("old/terragrunt.stack.hcl") + "# more\n");
-    assert_eq!(gate.judge(&["-r"]), before);
-}
-
-#[test]
-fn the_source_of_a_stack_is_altered_with_its_locals() {
-    let computed = |host: &str, name: &str| {
-        format!("locals {{\n  s = \"git::https://{host}/u.git\"\n  n = \"{name}\"\n}}\n") + &stack("${local.s}")
-    };
-    let gate = Gate::with(|gate| {
-        gate.write("unit/terragrunt.hcl", UNIT);
-        gate.write("old/terragrunt.stack.hcl", computed("good.test", "a"));
-    });
-    gate.write("old/terragrunt.stack.hcl", "# A comment.\n".to_owned() + &computed("good.test", "a"));
-    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
-    gate.write("old/terragrunt.stack.hcl", computed("evil.test", "a"));
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
-    let both = |first: &str, second: &str| format!("/*\n{}*/\n{}", stack(first), stack(second));
-    let gate = Gate::with(|gate| {
-        gate.write("unit/terragrunt.hcl", UNIT);
-        gate.write("old/terragrunt.stack.hcl", both("git::https://evil.test/u.git", "../unit"));
-    });
-    gate.write("old/terragrunt.stack.hcl", both("../unit", "git::https://evil.test/u.git"));
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "comment signs that move");
-}
-
-#[test]
-fn a_stack_of_units_from_elsewhere_is_an_error() {
-    all_are_errors(
-        "a pull request adds a stack with an unreadable source",
-        |_| {},
-        &[
-            (
-                "a stack makes units of a remote source",
-                |gate| {
-                    gate.write("stack/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
-                },
-                "made-unknown",
-            ),
-            (
-                "a stack makes units of what is out of the repository",
-                |gate| gate.write("stack/terragrunt.stack.hcl", stack("../../units")),
-                "made-unknown",
-            ),
-            (
-                "a stack makes units of what is not known",
-                |gate| gate.write("stack/terragrunt.stack.hcl", stack("../${run_cmd(\"echo\", \"x\")}")),
-                "made-unknown",
-            ),
-            #[cfg(unix)]
-            ("a stack is a link", |gate| gate.link("../live/main.tf", "other/terragrunt.stack.hcl"), "made-unknown"),
-            ("a stack cannot be parsed", |gate| gate.write("stack/terragrunt.stack.hcl", "unit {"), "made-unknown"),
-        ],
-    );
-}
 
 /// Root modules that call a module of the repository and a module that cannot be read, and a unit.
 fn calls_and_units(gate: &Gate) {
