@@ -103,19 +103,24 @@ impl<T: EntryKind> Reader<T> {
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
     fn report_conflicts(&mut self) -> bool {
-        let kinds = ["<", ">"].map(|character| character.repeat(MARKER_SIZE));
+        let kinds = ["<", "=", ">"].map(|character| character.repeat(MARKER_SIZE));
         let mut start = 0;
         let mut markers = Vec::new();
         for line in self.problems.file.text.split_inclusive('\n') {
-            if let Some(kind) = kinds.iter().find(|marker| line.starts_with(*marker)) {
+            if let Some(kind) = kinds.iter().position(|marker| line.starts_with(marker)) {
                 markers.push((kind, start..start + line.trim_end().len()));
             }
             start += line.len();
         }
-        let Some((_, first)) = markers.first() else { return false };
-        let count = markers.iter().filter(|(kind, _)| *kind == &kinds[0]).count();
+        let Some((_, first)) = markers.iter().find(|(kind, _)| *kind != 1) else { return false };
+        let count = markers.iter().filter(|(kind, _)| *kind == 0).count();
+        let are_paired = markers.chunks(kinds.len()).all(|pair| pair.iter().map(|(kind, _)| *kind).eq(0..kinds.len()));
         let merge = |resolve| Remedy::Merge { file: T::FILE_NAME.into(), resolve };
-        let help = Help::from(merge(false)).and_text("; to lock the entries in conflict again: ").and(merge(true));
+        let help = if are_paired {
+            Help::from(merge(false)).and_text("; to lock the entries in conflict again: ").and(merge(true))
+        } else {
+            "take one side with `git checkout --ours` or `--theirs`, then lock again".into()
+        };
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
             .at(self.problems.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))

@@ -9,13 +9,14 @@ use clap::{Args, ValueEnum as _};
 use clap_complete::ArgValueCandidates;
 use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
+use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{
     OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
 use provlock::provider::Dialect;
-use provlock::settings::{Denied, Levels, Settings};
+use provlock::settings::{self, Denied, Levels, Settings};
 use provlock::system::{Boundary, Environment, boundary, canonicalize};
 
 use crate::cli::args::{
@@ -43,6 +44,9 @@ const FORMATS: &[OutputFormat] = &[
     OutputFormat::Junit,
     OutputFormat::Html,
 ];
+
+/// Files that no report replaces.
+const INPUTS: [&str; 3] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME];
 
 const EXAMPLES: &str = "Examples:
   provlock verify                           # offline
@@ -199,6 +203,23 @@ fn refuse_links(path: &Path) -> Result<()> {
     Err(Diagnostic::error(Code::Io, message).help("name a file that is not behind a symbolic link").into())
 }
 
+/// Refuses two reports in one file, and a report in place of a file that is checked.
+fn refuse_reports(reports: &[ReportFile]) -> Result<()> {
+    for (index, ReportFile { path, .. }) in reports.iter().enumerate() {
+        let is_input = path.file_name().is_some_and(|name| INPUTS.iter().any(|input| name == *input));
+        let why = if is_input {
+            "it is a file that verify checks"
+        } else if reports[..index].iter().any(|other| other.path == *path) {
+            "two reports have this path"
+        } else {
+            continue;
+        };
+        let message = format!("cannot write the report {}: {why}", path.display());
+        return Err(Diagnostic::error(Code::InvalidArgument, message).help("name a different file").into());
+    }
+    Ok(())
+}
+
 /// Reads the code of a finding.
 fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
@@ -216,7 +237,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         arguments.complete(session, environment, ui);
         before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
-        Ok(refuse_cache_within(session).and_then(|()| refuse_changed_sources(session, environment))?)
+        Ok(arguments.refuse_unsafe(session, environment)?)
     })?;
     let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
     let roots = roots?;
@@ -277,6 +298,13 @@ impl VerifyArgs {
         options.levels = Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() };
         options.online = self.online.then_some(OnlineOptions { trust_shared: self.trust_shared });
         options
+    }
+
+    /// Refuses files of the repository that would be replaced, or that a change under review may have forged.
+    fn refuse_unsafe(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
+        refuse_reports(&self.report)?;
+        refuse_cache_within(session)?;
+        refuse_changed_sources(session, environment)
     }
 
     /// Adds these flags to the options of a session.

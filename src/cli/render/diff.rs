@@ -76,7 +76,7 @@ pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
 }
 
 pub(crate) fn no_difference(files: &[FileDiff<'_>], bytes_differ: bool) -> String {
-    let layout = if bytes_differ { "; only comments or layout differ" } else { "" };
+    let layout = if bytes_differ { "; only comments, layout or lines without effect differ" } else { "" };
     format!("{}{layout}", nothing_differs(files))
 }
 

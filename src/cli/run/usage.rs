@@ -1,6 +1,6 @@
 //! Invalid command lines, and requests for help.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
@@ -20,8 +20,14 @@ const MOST_VALUES: usize = 20;
 /// Prints the error of a command line, or the requested help. A closed output is not an error.
 pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
-        let _ = error.print();
-        return Outcome::Done;
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return match printed {
+            Err(failure) if failure.kind() != ErrorKind::BrokenPipe => {
+                let _ = writeln!(std::io::stderr(), "error[io]: cannot write to stdout\n  = {failure}");
+                Outcome::Failed
+            }
+            _ => Outcome::Done,
+        };
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let variables = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));

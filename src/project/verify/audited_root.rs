@@ -294,14 +294,18 @@ impl VerifiedRoot {
         self.unconfirmed + self.unconfirmed_modules == 0
     }
 
+    /// Whether something about it was not checked that this run should check.
+    pub fn is_partly_checked(&self) -> bool {
+        !self.errors.is_empty() || self.is_incomplete || self.unread > 0 || !self.is_confirmed()
+    }
+
     pub(super) fn status(&self) -> RootStatus {
         match self.findings.iter().map(|finding| finding.severity).max() {
             Some(Severity::Error) => RootStatus::Errors,
             _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
             _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
             Some(Severity::Warning) => RootStatus::Warnings,
-            _ if !self.errors.is_empty() || self.is_incomplete => RootStatus::PartlyChecked,
-            _ if self.unread > 0 || !self.is_confirmed() => RootStatus::PartlyChecked,
+            _ if self.is_partly_checked() => RootStatus::PartlyChecked,
             _ if self.has_lock_file => RootStatus::Ok,
             _ => RootStatus::NeedsNone,
         }

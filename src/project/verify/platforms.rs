@@ -48,7 +48,14 @@ pub(super) fn compare<'a>(root: &AuditedRoot<'_>, entry: &'a Entry, known: &Rele
     let required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
-        (Some(PlatformSelection::All), None) => return ComparedEntry { entry, findings: Vec::new(), unknown: None },
+        (Some(PlatformSelection::All), None) if entry.locked.platform_hashes().next().is_some() => {
+            return ComparedEntry { entry, findings: Vec::new(), unknown: None };
+        }
+        (Some(PlatformSelection::All), None) => {
+            let message = "no h1 is recorded, but all platforms are required".to_owned();
+            let error = finding(Code::PlatformNotCovered, message, &entry.block, "").help(root.lock_remedy());
+            return ComparedEntry { entry, findings: vec![error.about(&entry.address)], unknown: Some(Vec::new()) };
+        }
         (None, _) => Vec::new(),
     };
     let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());

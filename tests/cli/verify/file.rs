@@ -69,6 +69,20 @@ help: provlock merge .terraform.lock.hcl; to lock the entries in conflict again:
 }
 
 #[test]
+fn conflict_markers_that_do_not_match_are_for_no_merge() {
+    let environment = good();
+    for lost in ["<<<<<<<", "=======", ">>>>>>>"] {
+        let text = conflict();
+        let kept = text.lines().filter(|line| !line.starts_with(lost)).map(|line| format!("{line}\n"));
+        environment.write_lock_file(kept.collect::<String>());
+        let output = environment.provlock(["verify"]);
+        let help = "help: take one side with `git checkout --ours` or `--theirs`, then lock again\n";
+        output.assert_code(1).assert_stdout_has(help);
+        environment.provlock(["merge", ".terraform.lock.hcl"]).assert_code(2);
+    }
+}
+
+#[test]
 fn conflict_markers_below() {
     let environment = good();
     environment.write("live/a/main.tf", "");

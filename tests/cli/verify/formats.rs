@@ -192,7 +192,7 @@ exit code: 2
 ----- stdout -----
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="provlock verify">
-  <testsuite name="." tests="3" failures="2" errors="0">
+  <testsuite name="." tests="3" failures="2" errors="0" skipped="0">
     <testcase classname="." name="bundled-plugins: ./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">
       <failure type="bundled-plugins" message="./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s
 help: remove this directory, or name a mirror in the CLI configuration</failure>
@@ -208,10 +208,10 @@ the hashes of hashicorp/null are unsorted or duplicated
 help: sort the list and remove duplicates</system-out>
     </testcase>
   </testsuite>
-  <testsuite name="a &amp; b" tests="1" failures="0" errors="0">
+  <testsuite name="a &amp; b" tests="1" failures="0" errors="0" skipped="0">
     <testcase classname="a &amp; b" name="verify"/>
   </testsuite>
-  <testsuite name="provlock" tests="1" failures="0" errors="1">
+  <testsuite name="provlock" tests="1" failures="0" errors="1" skipped="0">
     <testcase classname="provlock" name="invalid-configuration: the &quot;{&quot; after terraform is never closed" file="broken/main.tf" line="1">
       <error type="invalid-configuration" message="the &quot;{&quot; after terraform is never closed">broken/main.tf:1:11
 the &quot;{&quot; after terraform is never closed
@@ -230,6 +230,43 @@ error[invalid-configuration]: the "{" after terraform is never closed
 2 errors and 1 warning in .terraform.lock.hcl
 3 root modules: 1 with errors, 1 OK; 1 could not be checked
 "#]]);
+}
+
+/// A partly checked root module has a skipped test, with or without findings.
+#[test]
+fn junit_skips_what_was_not_checked() {
+    let environment = TestEnvironment::new();
+    for root in ["plain", "noted"] {
+        environment.write(format!("{root}/main.tf"), "module \"a\" {\n  source = \"acme/a/b\"\n}\n");
+        environment.write(format!("{root}/.terraform.lock.hcl"), "");
+    }
+    environment.write("noted/terraform.d/plugins/terraform.local/acme/a/1.0.0/linux_amd64/terraform-provider-a", "");
+    let flags = ["-r", "--allow", "module-not-installed", "--warn", "bundled-plugins", "--format", "junit"];
+    let output = environment.provlock(["verify"].iter().chain(&flags));
+    let skipped = "<skipped message=\"partly checked\"/>";
+    output.assert_code(0).assert_stdout_has("name=\"plain\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">");
+    output.assert_stdout_has("name=\"noted\" tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\">");
+    assert_eq!(output.stdout.matches(skipped).count(), 2, "{output}");
+}
+
+#[test]
+fn a_report_replaces_no_other_file() {
+    let environment = with_findings();
+    let before = environment.snapshot();
+    for (reports, why) in [
+        (&["json=x", "junit=x"][..], "two reports have this path"),
+        (&["sarif=.terraform.lock.hcl"], "it is a file that verify checks"),
+        (&["text=a/.modules.lock.hcl"], "it is a file that verify checks"),
+        (&["text=x", "json=provlock.toml"], "it is a file that verify checks"),
+    ] {
+        let output =
+            environment.provlock(["verify"].into_iter().chain(reports.iter().flat_map(|one| ["--report", one])));
+        output
+            .assert_code(2)
+            .assert_stderr_has("error[invalid-argument]: cannot write the report ")
+            .assert_stderr_has(why);
+        before.assert_same(&environment.snapshot());
+    }
 }
 
 /// The problem matcher of the documentation finds each finding that has a place.

@@ -80,6 +80,10 @@ fn platform_not_known() {
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1])]);
     assert_eq!(found(&environment, &["-p", "all"]), ["warning platform-not-known"]);
     assert_eq!(found(&environment, &[]), NOTHING, "the summary says so");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH])]);
+    for flags in [&["-p", "all"][..], &[]] {
+        assert_eq!(found(&environment, flags), ["error platform-not-covered"], "no platform has its h1");
+    }
 }
 
 /// Each h1 is of one platform, so to count them needs neither the network nor a cache.
