@@ -342,9 +342,16 @@ impl ReviewedChange {
             let is_computed = !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
             let path = self.current_directory.join(location.path());
             self.is_new_line(location)
+                || (source == terragrunt::INCLUDE && self.alters_included_files())
                 || (is_computed && self.alters_lines(&path, |line| line.block.starts_with("locals")))
         };
         locations.filter(is_new).collect()
+    }
+
+    /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names it.
+    fn alters_included_files(&self) -> bool {
+        let own = |path: &Path| terragrunt::FILE_NAMES.contains(&name(path));
+        self.changed(terragrunt::may_read).any(|path| !own(path) && name(path) != terragrunt::STACK)
     }
 
     /// Whether the change alters code in a file of HCL, in lines that meet a condition.

@@ -92,15 +92,16 @@ impl Repository {
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let path = self.resolve(path)?;
         let shown = self.shown(&path);
-        let Ok(bytes) = files::read(&path, MAX_FILE_SIZE) else {
-            let limit = MAX_FILE_SIZE >> 20;
-            self.note_unread(path);
-            return unknown(format!("{} cannot be read, or is larger than {limit} MiB", shown.display()));
+        let unread = match files::read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
+            Ok(Ok(text)) => return Ok(SourceFile::new(shown, text)),
+            Ok(Err(_)) => failure(format!("{} is not UTF-8", shown.display())),
+            Err(_) => {
+                let limit = MAX_FILE_SIZE >> 20;
+                unknown(format!("{} cannot be read, or is larger than {limit} MiB", shown.display()))
+            }
         };
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(SourceFile::new(shown, text)),
-            Err(_) => failure(format!("{} is not UTF-8", shown.display())),
-        }
+        self.note_unread(path);
+        unread
     }
 }
 

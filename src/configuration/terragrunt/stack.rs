@@ -11,11 +11,15 @@ use crate::hcl::parse;
 use crate::lockfile::SIZE_LIMIT;
 use crate::system::files;
 
+/// Block that includes a different file.
+pub(crate) const INCLUDE: &str = "include";
+
 /// Name of the file of a stack.
 pub(crate) const STACK: &str = "terragrunt.stack.hcl";
 
 /// Returns the locations in a stack's file of sources that are not plain paths below the top of the repository, of
-/// included files, and of paths of units that replace files of the repository; that of the file if it cannot be read.
+/// [`INCLUDE`] and of blocks in units, and of paths of units that replace files of the repository; that of the file if
+/// it cannot be read.
 pub(crate) fn unread_units(path: &Path, shown: &Path, top: &Path, has_files: impl Fn(&Path) -> bool) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
     // A link could resolve to a file that must not be quoted.
@@ -39,9 +43,10 @@ pub(crate) fn unread_units(path: &Path, shown: &Path, top: &Path, has_files: imp
         let path = if is_elsewhere { attribute(block, "path") } else { None };
         let path = path.filter(|path| !path.value.as_str().is_some_and(is_free));
         unread.extend(source.into_iter().chain(path).map(|attribute| attribute.value.span()));
-        if block.ident.as_str() == "include" {
+        if block.ident.as_str() == INCLUDE {
             unread.push(block.ident.span());
         }
+        unread.extend(block.body.blocks().map(|inner| inner.ident.span()));
     }
     unread.into_iter().map(|span| Location::new(&file, span.unwrap_or_default())).collect()
 }

@@ -137,8 +137,11 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
     for directory in directories {
         let path = directory.join(UPLOAD_IGNORE_FILE);
         let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
-        let now = if change.differing.contains(&path) { files::read(&path, lockfile::SIZE_LIMIT).ok() } else { None };
-        if now.is_some_and(|now| excludes(&now)) && !change.file_before(&path).is_some_and(excludes) {
+        if !change.files_now.contains(path.as_os_str()) || !change.alters(&path) {
+            continue;
+        }
+        let now = files::read(&path, lockfile::SIZE_LIMIT).unwrap_or_default();
+        if excludes(&now) && !change.file_before(&path).is_some_and(excludes) {
             let shown = change.shown(&path);
             let message = format!("{} excludes {} from remote runs", shown.display(), root.module.lock_path.display());
             let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");

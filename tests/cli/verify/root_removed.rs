@@ -187,6 +187,9 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
         ("live", "*.md\n/.terraform.lock.hcl"),
         ("live", ".terraform.*"),
         ("live", "*"),
+        ("live", ".terraform.lock.hcl+"),
+        ("live", ".terraform.lock.hc(l)"),
+        ("live", "x|.terraform.lock.hcl"),
         ("", "live/.terraform.lock.hcl"),
         ("", "live/"),
         ("", "!live\n/live/**/.terraform.lock.*"),
@@ -204,6 +207,19 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
         assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "{text:?}");
     }
     survived("a pull request keeps the lock file from remote runs", patterns.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn patterns_behind_a_link_are_read() {
+    let gate = Gate::with(|gate| {
+        gate.write("live/patterns", "*.md\n");
+        gate.link("patterns", "live/.terraformignore");
+    });
+    gate.write("live/patterns", "*.md\n*.png\n");
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    gate.write("live/patterns", "*.hcl\n");
+    assert_eq!(gate.errors(&["-r"]), ["root-removed"]);
 }
 
 #[test]

@@ -81,6 +81,15 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                 "made-unknown",
             ),
             (
+                "a stack has a block that replaces a source",
+                |gate| {
+                    let block = "autoinclude {\n  terraform {\n  source = \"git::https://evil.test/x.git\"\n}\n}\n}\n";
+                    let unit = "unit \"z\" {\n  source = \"./unit\"\n  path = \"z\"\n  ";
+                    gate.write("stack/terragrunt.stack.hcl", format!("{unit}{block}"));
+                },
+                "made-unknown",
+            ),
+            (
                 "a stack includes units",
                 |gate| gate.write("stack/terragrunt.stack.hcl", "include \"x\" {\n  path = \"./x.hcl\"\n}\n"),
                 "made-unknown",
@@ -114,5 +123,17 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in stack/.terraform.lock.hcl
 "#]]);
     gate.write("stack/a.tfcomponent.hcl", "component \"a\" {\n  source = \"git::https://evil.test/a.git\"\n}\n");
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+}
+
+#[test]
+fn what_a_stack_includes_may_not_change_unseen() {
+    let gate = Gate::with(|gate| {
+        gate.write("stack/terragrunt.stack.hcl", "include \"more\" {\n  path = \"./more.hcl\"\n}\n");
+        gate.write("stack/more.hcl", "");
+    });
+    gate.write("stack/notes.md", "");
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    gate.write("stack/more.hcl", stack("git::https://evil.test/units.git//x"));
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
 }

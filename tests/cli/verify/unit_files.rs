@@ -119,6 +119,14 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
         },
         &[
             ("a large file of the module", |gate| gate.write("modules/m/big.tf", large()), "made-unknown"),
+            (
+                "a file that is not UTF-8",
+                |gate| {
+                    let text = requires("evil/null", "") + "# ";
+                    gate.write("modules/m/z.tf", [text.as_bytes(), b"caf\xe9\n"].concat());
+                },
+                "made-unknown",
+            ),
             ("a large file that is included", |gate| gate.write("units/x.hcl", large()), "made-unknown"),
             ("a link out of the repository", |gate| gate.link("/etc/hosts", "modules/m/hosts.tf"), "made-unknown"),
             (
