@@ -143,8 +143,9 @@ pub(crate) fn is_test(name: &str) -> bool {
 
 /// Whether a file of this name is part of a stack of HCP Terraform.
 pub(crate) fn is_of_stack(name: &OsStr) -> bool {
-    let ends = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
-    ends.iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()))
+    let kinds = [".tfcomponent", ".tfstack", ".tfdeploy"];
+    let stem = [".hcl", ".json"].iter().find_map(|end| name.as_encoded_bytes().strip_suffix(end.as_bytes()));
+    stem.is_some_and(|stem| kinds.iter().any(|kind| stem.ends_with(kind.as_bytes())))
 }
 
 /// Whether a file of this name is read: hidden files and files that editors leave behind are not.

@@ -16,14 +16,17 @@ use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 /// Start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
 /// Hosts on which the first part of a path is the owner of a repository or a bucket, for archives, too.
-const SHARED_HOSTS: [&str; 8] = [
+const SHARED_HOSTS: [&str; 11] = [
     "bitbucket.org",
     "codeberg.org",
     "codeload.github.com",
+    "dev.azure.com",
+    "gist.githubusercontent.com",
     "github.com",
     "gitlab.com",
     "media.githubusercontent.com",
     "raw.githubusercontent.com",
+    "storage.cloud.google.com",
     "storage.googleapis.com",
 ];
 
@@ -247,9 +250,11 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
 /// `bitbucket.example.com/scm/acme/net`, 0 for a host whose files have one publisher.
 fn owner_length(getter: Getter, host: &str, parts: &[&str]) -> usize {
     let is_shared = SHARED_HOSTS.contains(&host);
-    let is_path_of_bucket = host.ends_with(".amazonaws.com") && (host.starts_with("s3.") || host.starts_with("s3-"));
+    let is_of_amazon = host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
+    let is_path_of_bucket = is_of_amazon && (host.starts_with("s3.") || host.starts_with("s3-"));
     match (getter, parts.first()) {
         (_, Some(&"api")) if host == "gitlab.com" => "api/v4/projects/1".split('/').count(),
+        (_, Some(&"repos")) if host == "api.github.com" => "repos/acme".split('/').count(),
         (_, Some(&"storage")) if host == "www.googleapis.com" => "storage/v1/bucket".split('/').count(),
         // Bitbucket Server, Azure DevOps over SSH, Google Cloud Source Repositories.
         (Getter::Git, Some(&("scm" | "v3" | "p"))) if !is_shared => 2,
@@ -286,6 +291,8 @@ mod tests {
             ("git::git@ssh.dev.azure.com:v3/acme/p/r?ref=v1.0.0", "ssh.dev.azure.com/v3/acme"),
             ("git::https://source.developers.google.com/p/acme/r/net", "source.developers.google.com/p/acme"),
             ("https://raw.githubusercontent.com/acme/net/main/m.zip", "raw.githubusercontent.com/acme"),
+            ("https://api.github.com/repos/acme/m/tarball/v1?archive=tar.gz", "api.github.com/repos/acme"),
+            ("https://s3.cn-north-1.amazonaws.com.cn/acme/m.zip", "s3.cn-north-1.amazonaws.com.cn/acme"),
             ("https://gitlab.com/acme/net/m.zip", "gitlab.com/acme"),
             ("https://gitlab.com/api/v4/projects/1/packages/generic/m.zip", "gitlab.com/api/v4/projects/1"),
             ("https://storage.googleapis.com/acme/m.zip", "storage.googleapis.com/acme"),

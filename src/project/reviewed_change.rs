@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::filter::Filter;
 use crate::configuration::{Module, is_loaded, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::hcl::code_lines::{CodeLine, code_lines};
+use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
@@ -335,7 +335,8 @@ impl ReviewedChange {
     pub(super) fn unknown_stacks(&self) -> Vec<Location> {
         let is_touched = |path: &&Path| path.parent().is_some_and(|directory| self.touched.contains(directory));
         let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
-        let has_files = |directory: &Path| self.now_below(directory).next().is_some();
+        let is_kept = |path: &Path| [LOCK_FILE_NAME, ".gitignore"].contains(&name(path));
+        let has_files = |directory: &Path| self.now_below(directory).any(|path| !is_kept(path));
         let locations = stacks.flat_map(|path| terragrunt::unread_units(path, self.shown(path), &self.top, has_files));
         let is_new = |location: &Location| {
             let source = location.file.text.get(location.span.clone()).unwrap_or_default();
@@ -388,7 +389,10 @@ impl ReviewedChange {
             return lines(before.as_bytes()) != lines(now.as_bytes());
         }
         let is_hcl = [".hcl", ".tf", ".tofu"].iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
-        let lines = |text: &str| if is_hcl { code_lines(text).ok() } else { None }.unwrap_or_else(|| plain_lines(text));
+        // Formatting moves equal signs.
+        let evenly = |line: CodeLine| if line.is_text { line } else { CodeLine { code: code(&line.code), ..line } };
+        let code_lines = |text: &str| Some(code_lines(text).ok()?.into_iter().map(evenly).collect());
+        let lines = |text: &str| if is_hcl { code_lines(text) } else { None }.unwrap_or_else(|| plain_lines(text));
         let now_lines = lines(now);
         let (first, last) = (line_of(now, location.span.start), line_of(now, location.span.end));
         // All text of a generated file is compared.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use hcl_edit::Span;
-use hcl_edit::structure::Block;
+use hcl_edit::structure::{Attribute, Block};
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::parse;
@@ -29,17 +29,22 @@ pub(crate) fn unread_units(path: &Path, shown: &Path, top: &Path, has_files: imp
     let Ok(Ok(text)) = files::read(path, SIZE_LIMIT).map(String::from_utf8) else { return unreadable() };
     let Ok(body) = parse::body(&text) else { return unreadable() };
     let file = SourceFile::new(shown, text);
-    let is_local = |source: &str| {
-        let directory = path.parent().map(|directory| files::join(directory, source));
-        source.starts_with('.') && directory.is_some_and(|directory| directory.starts_with(top))
-    };
     let directory = path.parent().unwrap_or(path);
+    // `"./units/a"` or `"${get_repo_root()}/units/a"`
+    let is_local = |source: &Attribute| {
+        let written = &file.text[source.value.span().unwrap_or_default()];
+        let below = written.strip_prefix("\"${get_repo_root()}/").and_then(|rest| rest.strip_suffix('"'));
+        let below = below.filter(|below| !below.contains(['$', '%', '\\', '"'])).map(|below| files::join(top, below));
+        let relative = source.value.as_str().filter(|source| source.starts_with('.'));
+        below.or(relative.map(|source| files::join(directory, source))).is_some_and(|path| path.starts_with(top))
+    };
     let is_free = |path: &str| !has_files(&files::join(directory, path));
     let attribute = |block: &Block, name: &str| block.body.get_attribute(name).cloned();
     let mut unread = Vec::new();
     for block in body.blocks() {
-        let source = attribute(block, "source").filter(|source| !source.value.as_str().is_some_and(is_local));
-        let is_elsewhere = attribute(block, "no_dot_terragrunt_stack").is_some();
+        let source = attribute(block, "source").filter(|source| !is_local(source));
+        let elsewhere = attribute(block, "no_dot_terragrunt_stack");
+        let is_elsewhere = elsewhere.is_some_and(|elsewhere| elsewhere.value.as_bool() != Some(false));
         let path = if is_elsewhere { attribute(block, "path") } else { None };
         let path = path.filter(|path| !path.value.as_str().is_some_and(is_free));
         unread.extend(source.into_iter().chain(path).map(|attribute| attribute.value.span()));

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::evaluation::{Repository, has_configuration};
-use super::unit::{Action, GeneratedFile, Unit, UnitSource};
+use super::unit::{Action, CACHE, GeneratedFile, Unit, UnitSource};
 use crate::configuration::files::{DATA_DIRECTORY, is_test, module_files};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
@@ -78,11 +78,14 @@ pub(crate) fn working_directory(
         Ok(UnitSource::Remote(_)) => remote.map(|(directory, _)| directory),
         _ => None,
     };
-    if let Some(file) = module.and_then(|module| overlaid(&unit.directory, module, MAX_DEPTH)) {
-        let location = Location::of_file(repository.shown(&file));
-        let reason = "the directory of a different module gets files from one beside terragrunt.hcl";
-        working.unknown.push(Unknown::new(reason, Some(location)));
+    let mut overlaid = BTreeSet::new();
+    if let Some(module) = module {
+        find_overlaid(&unit.directory, module, unit.copies_hidden_files, MAX_DEPTH, &mut overlaid);
     }
+    working.unknown.extend(overlaid.into_iter().map(|file| {
+        let location = Location::of_file(repository.shown(&file));
+        Unknown::new("the directory of a different module gets files from one beside terragrunt.hcl", Some(location))
+    }));
     let mut written = BTreeSet::new();
     for generated in &unit.generated {
         let is_second = generated.action != Action::Nothing && !written.insert(join(Path::new(""), &generated.path));
@@ -218,18 +221,27 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
     }
 }
 
-/// Returns a configuration file in a subdirectory of the unit, if the module has the same subdirectory: Terragrunt
-/// copies the unit's over it. Deeper directories than `depth` are treated as if they contained such a file.
-fn overlaid(unit: &Path, module: &Path, depth: usize) -> Option<PathBuf> {
+/// Adds a configuration file of each subdirectory of the unit that the module has, too: Terragrunt copies the unit's
+/// over it. Directories below `depth` are treated as if they contained such a file.
+fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, found: &mut BTreeSet<PathBuf>) {
     let entries = fs::read_dir(unit).into_iter().flatten().flatten();
-    let visible = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-    let both = visible.map(|entry| (entry.path(), module.join(entry.file_name())));
-    both.filter(|(own, other)| own.is_dir() && other.is_dir()).find_map(|(own, other)| {
+    let is_copied = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let is_installed = name == DATA_DIRECTORY || name == CACHE || name == ".git";
+        !is_installed && (with_hidden || !name.as_encoded_bytes().starts_with(b"."))
+    };
+    for entry in entries.filter(is_copied) {
+        let (own, other) = (entry.path(), module.join(entry.file_name()));
+        if !own.is_dir() || !other.is_dir() {
+            continue;
+        }
         let files = fs::read_dir(&own).into_iter().flatten().flatten().map(|file| file.path());
         let is_read = |file: &PathBuf| file.to_str().is_some_and(|name| is_configuration(name) || is_test(name));
-        let mut files = files.filter(|file| depth == 0 || is_read(file));
-        files.next().or_else(|| overlaid(&own, &other, depth.checked_sub(1)?))
-    })
+        found.extend(files.filter(|file| depth == 0 || is_read(file)).min());
+        if let Some(depth) = depth.checked_sub(1) {
+            find_overlaid(&own, &other, with_hidden, depth, found);
+        }
+    }
 }
 
 fn is_signed(text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The base revision of a change under review: facts that all root modules share, and the lock files of one root
 //! module.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +21,8 @@ use crate::project::unit::{literal_source, read_unit};
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::{Environment, canonicalize, parallel};
 
+/// Directory of installed modules and providers, whose files are no lock files of root modules.
+const DATA_DIRECTORY: &str = ".terraform";
 const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
 
 /// The base revision as far as it concerns one root module.
@@ -36,6 +38,8 @@ pub(super) struct BaseLockFile<'a, T: EntryKind> {
     pub(super) path: PathBuf,
     /// The content; empty if there was no file.
     pub(super) bytes: &'a [u8],
+    /// Whether git has a different file than at the base revision.
+    pub(super) is_altered: bool,
     dialect: Dialect,
     parsed: OnceLock<Parsed<T>>,
 }
@@ -53,6 +57,7 @@ pub(super) struct BaseFacts<'a> {
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
     versions: OnceLock<BTreeMap<ProviderAddress, BTreeSet<Version>>>,
+    only_dialect: OnceLock<Option<Dialect>>,
     written: WrittenCalls,
     called: OnceLock<Called>,
     run: OnceLock<BTreeSet<String>>,
@@ -80,9 +85,11 @@ impl<'a> Base<'a> {
 
 impl<'a, T: EntryKind> BaseLockFile<'a, T> {
     fn new(change: &'a ReviewedChange, root: &RootModule) -> Self {
-        let bytes = change.file_before(&root.lock_directory.join(T::FILE_NAME)).unwrap_or_default();
+        let canonical = root.lock_directory.join(T::FILE_NAME);
+        let (bytes, is_altered) =
+            (change.file_before(&canonical).unwrap_or_default(), change.differing.contains(&canonical));
         let path = root.lock_path.with_file_name(T::FILE_NAME);
-        Self { path, bytes, dialect: root.dialect, parsed: OnceLock::new() }
+        Self { path, bytes, is_altered, dialect: root.dialect, parsed: OnceLock::new() }
     }
 
     pub(super) fn parsed(&self) -> &Parsed<T> {
@@ -93,7 +100,9 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
 impl<'a> BaseFacts<'a> {
     pub(super) fn of(change: &'a ReviewedChange, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
         let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
-        let files = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(of_file);
+        let is_installed = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY || part == terragrunt::CACHE);
+        let files = change.before_named(MODULE_LOCK_FILE_NAME).filter(|(path, _)| !is_installed(path));
+        let files = files.filter_map(of_file);
         let locked: Vec<_> = files.flat_map(|file| file.locks().values().cloned().collect::<Vec<_>>()).collect();
         Self {
             change,
@@ -103,6 +112,7 @@ impl<'a> BaseFacts<'a> {
             locked: locked.iter().flat_map(|locked| locked::publishers(locked)).collect(),
             modules_before: locked,
             versions: OnceLock::new(),
+            only_dialect: OnceLock::new(),
             written: WrittenCalls::default(),
             called: OnceLock::new(),
             run: OnceLock::new(),
@@ -155,11 +165,20 @@ impl<'a> BaseFacts<'a> {
         })
     }
 
+    /// The dialect of all lock files of the base, if it is the same.
+    fn only_dialect(&self) -> Option<Dialect> {
+        *self.only_dialect.get_or_init(|| {
+            let found = self.change.before_named(LOCK_FILE_NAME).filter_map(|(_, bytes)| detect_dialect(bytes));
+            let found: HashSet<_> = found.collect();
+            if found.len() == 1 { found.into_iter().next() } else { None }
+        })
+    }
+
     /// A directory, in each dialect in which its configuration may have been loaded at the base. Otherwise a change
     /// could add calls that are never loaded, so that a later one finds their publishers known.
     fn read_before<'b>(&self, directory: &'b Path) -> impl Iterator<Item = (&'b Path, Dialect)> + use<'b> {
         let lock_file = self.change.file_before(&directory.join(LOCK_FILE_NAME));
-        let dialect = lock_file.and_then(detect_dialect);
+        let dialect = lock_file.and_then(detect_dialect).or_else(|| self.only_dialect());
         let is_module = self.change.was_module(directory);
         let is_read = move |one: &Dialect| is_module && dialect.is_none_or(|known| known == *one);
         DIALECTS.into_iter().filter(is_read).map(move |one| (directory, one))

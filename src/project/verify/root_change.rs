@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
-use crate::configuration::{self, Module, ModuleCall, UnknownCall, VariableCall};
+use crate::configuration::{self, Backend, Module, ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
@@ -44,23 +44,24 @@ pub(super) fn check_changes<T: EntryKind>(
     report: &mut VerifiedRoot,
     check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
 ) {
-    let Some(before) = &base.parsed().lock_file else { return report.findings.push(unreadable(base)) };
+    let Some(before) = &base.parsed().lock_file else { return report.findings.extend(unreadable(base)) };
     let differences = lockfile::diff(before.locks(), lock_file.locks());
     report.findings.extend(differences.changes().flat_map(|change| check(lock_file.entry(&change.address), change)));
 }
 
-/// The warning that a lock file cannot be compared, because that of the base cannot be read.
-fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Diagnostic {
+/// The finding that a lock file cannot be compared, because that of the base cannot be read.
+fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
     let warning = Diagnostic::warning(Code::LockFileSyntax, "")
         .naming(&base.path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
         .at(Location::of_file(&base.path), "");
     if base.bytes.starts_with(LFS_POINTER) {
         let error = Diagnostic { severity: Severity::Error, ..warning }.note("git keeps only its hash, because of LFS");
-        return error.help("keep lock files in git itself: remove the filter from .gitattributes");
+        let error = error.help("keep lock files in git itself: remove the filter from .gitattributes");
+        return base.is_altered.then_some(error);
     }
     let first = base.parsed().diagnostics.iter().find(|problem| problem.severity == Severity::Error);
     let warning = first.into_iter().fold(warning, |warning, problem| warning.note(problem.message.clone()));
-    warning.help("review the change yourself")
+    Some(warning.help("review the change yourself"))
 }
 
 /// Hashes that the change replaces or adds although the release is the same. It points at the first new hash for which
@@ -128,10 +129,16 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>, report: &mut VerifiedRoo
     }
 }
 
-/// Patterns that the change adds and by which remote runs get no lock file.
+/// Patterns that the change adds and by which remote runs of HCP Terraform get no lock file.
 pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let base = root.base.as_ref().filter(|base| !base.providers.bytes.is_empty());
-    let Some(Base { facts: BaseFacts { change, .. }, .. }) = base else { return };
+    let Some(Base { facts: BaseFacts { change, .. }, .. }) = root.base else { return };
+    let runs_remotely = match &root.module.module(root.packages).backend {
+        Some(Backend::Remote(name)) => name.starts_with("cloud") || name == "backend \"remote\"",
+        _ => false,
+    };
+    if !runs_remotely || root.module.is_unit() {
+        return;
+    }
     let lock_file = root.module.lock_directory.join(LOCK_FILE_NAME);
     let directories = lock_file.ancestors().skip(1).take_while(|directory| directory.starts_with(&change.top));
     for directory in directories {
@@ -348,15 +355,20 @@ fn check_module(
     change: &EntryDiff<LockedModule>,
 ) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
-    let (mut findings, is_replaced) = (Vec::new(), change.package_replaced());
-    if is_replaced && let Some(old) = &change.old {
+    let mut findings = Vec::new();
+    // A branch moves on purpose.
+    let may_move = locked::may_move(&entry.locked, root.module.dialect);
+    let replaced = |message: String, note: String| {
+        let error = finding(Code::HashesReplaced, message, entry.package(), "").note(note);
+        let error = error.help(Remedy::verify_online());
+        if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error }
+    };
+    if change.package_replaced()
+        && let Some(old) = &change.old
+    {
         let what = if old.version.is_some() { "version" } else { "source" };
         let message = format!("the package of {name} changed although its {what} did not");
-        let error = finding(Code::HashesReplaced, message, entry.package(), "");
-        let error = error.note(format!("before: {}", old.package)).help(Remedy::verify_online());
-        // A branch moves on purpose.
-        let may_move = locked::may_move(&entry.locked, root.module.dialect);
-        findings.push(if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error });
+        findings.push(replaced(message, format!("before: {}", old.package)));
     } else if let Some(scheme) = change.old.as_ref().and_then(|old| scheme_replaced(old, &entry.locked)) {
         let message = format!("the {scheme} hashes of {name} changed although its package did not");
         findings.push(hashes_replaced(message, entry, change, |_| true));
@@ -364,10 +376,7 @@ fn check_module(
         && let Some(known) = different_package(base.facts, change.old.as_deref(), &entry.locked)
     {
         let message = format!("the package of {name} differs from that of the same source in the base");
-        let error = finding(Code::HashesReplaced, message, entry.package(), "");
-        let error = error.note(format!("in the base: {}", known.package)).help(Remedy::verify_online());
-        let may_move = locked::may_move(&entry.locked, root.module.dialect);
-        findings.push(if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error });
+        findings.push(replaced(message, format!("in the base: {}", known.package)));
     }
     findings.extend(downgrade(&name, entry, change, "make sure that the older version is intended"));
     findings.extend(new_publisher(root, entry));

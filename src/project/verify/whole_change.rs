@@ -158,7 +158,9 @@ fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let variants = change.all_case_variants();
     let shown = || variants.iter().map(|path| change.shown(path));
     let verb = if variants.len() == 1 { "differs" } else { "differ" };
-    let message = format!("{} {verb} only in case from a path that is read", few(shown().map(Path::display)));
+    let is_ascii = shown().all(|path| path.to_string_lossy().is_ascii());
+    let how = if is_ascii { "in case" } else { "in case, or in how accents are encoded," };
+    let message = format!("{} {verb} only {how} from a path that is read", few(shown().map(Path::display)));
     let locations: Vec<_> = shown().map(Location::of_file).collect();
     let finding = Diagnostic::finding(Code::CaseVariant, message).at_each(&locations, "");
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";

@@ -376,6 +376,26 @@ Not checked: unknown requirements of 2 root modules
     assert_eq!(gate.judge(&flags), [] as [&str; 0], "the base calls it");
 }
 
+const COMMIT_OF_EVIL: &str = "git::https://github.com/evil/m.git?ref=0123456789abcdef0123456789abcdef01234567";
+
+#[test]
+fn a_hidden_call_of_a_module_does_not_make_its_publisher_known() {
+    let call = |name: &str, owner: &str| {
+        format!("module \"{name}\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n")
+    };
+    let gate = Gate::with(|gate| {
+        gate.write("live/call.tf", call("m", "acme"));
+        gate.write("modules/net/v.tf", "");
+    });
+    let flags = ["-r", "--allow", "module-not-installed"];
+    gate.write("modules/net/evil.tf", call("e", "evil"));
+    gate.write("modules/net/evil.tofu", "locals {}\n");
+    assert_eq!(gate.judge(&flags), [] as [&str; 0]);
+    gate.git(&["branch", "--force", "main"]);
+    gate.write("live/call.tf", call("m", "evil"));
+    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+}
+
 #[test]
 fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
     let call =
@@ -387,7 +407,11 @@ fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
         gate.write("of-terraform/call.tf", call("acme"));
     };
     let flags = ["-r", "--allow", "module-not-installed,mixed-dialects"];
-    let files: [&[(&str, &str)]; 3] = [
+    let (installed, cached) = ("new/.terraform/.modules.lock.hcl", "new/.terragrunt-cache/.modules.lock.hcl");
+    let entry = super::confused_hosts::locked("e", "git::https://github.com/evil/m.git?ref=v1", COMMIT_OF_EVIL);
+    let files: [&[(&str, &str)]; 5] = [
+        &[(installed, &entry)],
+        &[(cached, &entry)],
         &[("of-terraform/evil.tofu", &evil)],
         &[("live/evil.tf", &evil), ("live/evil.tofu", "locals {}\n")],
         &[("new/tests/a.tftest.hcl", &format!("run \"x\" {{\n{evil}}}\n").replace("module \"e\"", "module"))],

@@ -179,6 +179,10 @@ fn a_version_that_reads_no_lock_file_is_an_error() {
 fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
     const IGNORE: &str = ".terraformignore";
     let gate = Gate::with(|gate| {
+        gate.write("live/backend.tf", "terraform {\n  cloud {}\n}\n");
+        gate.write("other/backend.tf", "terraform {\n  backend \"remote\" {}\n}\n");
+        gate.root("s3", NULL, &[H1, ZH]);
+        gate.write("s3/backend.tf", BACKEND);
         gate.write("other/.terraformignore", "/.terraform.lock.hcl\n");
         gate.write("live/.terraformignore", "# .terraform.lock.hcl\n*.md\n");
     });
@@ -202,7 +206,7 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
         let _ = std::fs::remove_file(gate.project().join(IGNORE));
         gate.write("live/.terraformignore", before);
     }
-    for text in ["*.md\n*.png\n", "!.terraform.lock.hcl\n", "/live/docs/\n", "*.hcl\n!.terraform.lock.hcl\n"] {
+    for text in ["*.md\n*.png\n", "s3\n", "!.terraform.lock.hcl\n", "/live/docs/\n", "*.hcl\n!.terraform.lock.hcl\n"] {
         gate.write(IGNORE, text);
         assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "{text:?}");
     }
@@ -213,6 +217,7 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
 #[test]
 fn patterns_behind_a_link_are_read() {
     let gate = Gate::with(|gate| {
+        gate.write("live/backend.tf", "terraform {\n  cloud {}\n}\n");
         gate.write("live/patterns", "*.md\n");
         gate.link("patterns", "live/.terraformignore");
     });
@@ -229,4 +234,6 @@ fn a_lock_file_of_git_lfs_in_the_base_is_not_passed_over() {
     });
     gate.root("live", NULL, &[H1, ZH]);
     assert_eq!(gate.errors(&["-r"]), ["lock-file-syntax"]);
+    gate.git(&["branch", "--force", "main"]);
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
 }

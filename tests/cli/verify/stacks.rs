@@ -26,7 +26,14 @@ fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
     let before = gate.judge(&["-r"]);
     gate.write("stack/terragrunt.stack.hcl", stack("../unit"));
     gate.write("free/terragrunt.stack.hcl", stack("../unit").replace("path   = \"a\"", REPLACED));
-    gate.write("old/terragrunt.stack.hcl", gate.read("old/terragrunt.stack.hcl") + "# more\n");
+    gate.write("root/terragrunt.stack.hcl", stack("${get_repo_root()}/unit"));
+    let own = REPLACED.replace("live", "made");
+    gate.write("live/terragrunt.stack.hcl", stack("../unit").replace("path   = \"a\"", &own));
+    gate.write("live/made/.gitignore", "*\n!.terraform.lock.hcl\n");
+    let inside = REPLACED.replace("true", "false");
+    gate.write("terragrunt.stack.hcl", stack("./unit").replace("path   = \"a\"", &inside).replace("../unit", "./unit"));
+    let spaced = gate.read("old/terragrunt.stack.hcl").replace("source = ", "source     = ");
+    gate.write("old/terragrunt.stack.hcl", spaced + "# more\n");
     assert_eq!(gate.judge(&["-r"]), before);
 }
 
@@ -123,6 +130,10 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in stack/.terraform.lock.hcl
 "#]]);
     gate.write("stack/a.tfcomponent.hcl", "component \"a\" {\n  source = \"git::https://evil.test/a.git\"\n}\n");
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    gate.git(&["checkout", "--quiet", "main", "stack"]);
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    gate.write("stack/b.tfcomponent.json", "{}");
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
 }
 

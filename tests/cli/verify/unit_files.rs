@@ -69,6 +69,16 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                 "made-unknown",
             ),
             (
+                "over a hidden directory",
+                |gate| {
+                    gate.write("units/u/terragrunt.hcl", copying("\"**/.sub/**\""));
+                    gate.write("modules/m/.sub/main.tf", "");
+                    gate.write("units/u/.sub/evil.tf", requires("evil/null", ""));
+                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./.sub\"\n}\n");
+                },
+                "made-unknown",
+            ),
+            (
                 "over a directory that is called now",
                 |gate| {
                     gate.write("units/u/text/evil.tf", requires("evil/null", ""));
@@ -150,4 +160,16 @@ fn a_unit_that_was_unknown_before_is_no_error() {
     });
     gate.write("modules/m/more.tf", "locals {}\n");
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_second_directory_that_replaces_a_module_is_seen() {
+    let gate = Gate::with(|gate| {
+        unit(gate);
+        gate.write("units/u/sub/main.tf", "");
+        gate.write("modules/m/sub/deep/main.tf", "");
+    });
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "it is as before");
+    gate.write("units/u/sub/deep/evil.tf", "locals {}\n");
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
 }
