@@ -177,7 +177,8 @@ pub(super) fn visible<'a>(
     })
 }
 
-pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
+/// The error for a directory without a configuration.
+pub(crate) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
     let extensions = match dialect {
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
         Dialect::Terraform => ".tf or .tf.json",

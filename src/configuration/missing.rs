@@ -47,8 +47,9 @@ impl MissingModules {
     }
 
     /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in submodules, and one
-    /// for modules that git ignores. They are errors unless modules may be missing.
-    pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
+    /// for modules that git ignores. They are errors unless modules may be missing. With `is_online` this run could
+    /// have fetched them, so it is not suggested again.
+    pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool, is_online: bool) -> Vec<Diagnostic> {
         let (submodules, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|missing| matches!(missing.reason, MissingReason::Submodule(_)));
         let (ignored, others): (Vec<_>, Vec<_>) =
@@ -58,7 +59,7 @@ impl MissingModules {
         let install = Help::text(format!("install {them} with {program} get or {program} init"));
         let can_be_fetched =
             |missing: &&Missing| missing.package.as_ref().is_none_or(|package| package.can_be_fetched(dialect));
-        let install = if allowed && others.iter().any(can_be_fetched) {
+        let install = if allowed && !is_online && others.iter().any(can_be_fetched) {
             let online = Remedy::Verify { online: true, platforms: None };
             install.and_text(format!("; to fetch {them} for the check only: ")).and(online)
         } else {

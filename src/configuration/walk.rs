@@ -111,7 +111,8 @@ impl<'a> Walk<'a> {
             RootSource::Files(files) => self.read_files(files),
         }
         let Options { dialect, allow_missing_modules, .. } = *self.input.options;
-        let missing = self.missing.diagnostics(dialect, allow_missing_modules);
+        let is_online = self.input.cache.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
+        let missing = self.missing.diagnostics(dialect, allow_missing_modules, is_online);
         if allow_missing_modules {
             self.found.warnings.extend(missing);
         } else {

@@ -64,6 +64,9 @@ impl Fetched {
 /// Packages of one version of a provider, by platform.
 pub type Packages = BTreeMap<Platform, Arc<Fetched>>;
 
+/// Maximum number of platforms in SHA256SUMS; Go builds for about 50.
+const MOST_PLATFORMS: usize = 256;
+
 /// A published version, as far as it is known without fetching a package.
 #[derive(Clone, Debug)]
 pub struct Published {
@@ -73,6 +76,9 @@ pub struct Published {
     pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
     /// The `zh:` of every package in SHA256SUMS, each with the `h1:` that the registry reports for it.
     pub(crate) packages: BTreeMap<Hash, BTreeSet<Hash>>,
+    /// The platforms in the names of these packages, such as `terraform-provider-null_3.2.4_linux_amd64.zip`. A
+    /// registry may list fewer.
+    pub(crate) platforms: BTreeSet<Platform>,
     /// Authentication of SHA256SUMS.
     pub authentication: Authentication,
     /// Warnings about expired keys and signatures.
@@ -84,6 +90,7 @@ impl Published {
     pub(super) fn of(sums: &Sha256Sums, authentication: Authentication, warnings: Vec<Diagnostic>) -> Self {
         let zh = sums.lines().map(|(_, zh)| zh.clone()).collect();
         let packages = sums.packages().map(|zh| (zh, BTreeSet::new())).collect();
-        Self { zh, h1: BTreeMap::new(), packages, authentication, warnings }
+        let platforms = sums.platforms().take(MOST_PLATFORMS).collect();
+        Self { zh, h1: BTreeMap::new(), packages, platforms, authentication, warnings }
     }
 }

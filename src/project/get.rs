@@ -80,6 +80,9 @@ impl Session<'_> {
             return Ok(InstalledModules { is_unit: true, ..InstalledModules::default() });
         }
         if root.module_lock_bytes.is_none() {
+            if let Some(error) = self.no_configuration(root) {
+                return Err(error.into());
+            }
             let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
             let help = Help::text("make one with ").and(Remedy::LockModules);
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);

@@ -14,7 +14,7 @@ use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_o
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
-use crate::configuration::is_of_stack;
+use crate::configuration::{self, is_of_stack};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -203,7 +203,13 @@ impl Session<'_> {
     /// The error for a root module without a lock file, or for a directory that is none. `consequence` completes the
     /// message.
     pub(super) fn nothing_locked(&self, root: &RootModule, consequence: &str) -> Diagnostic {
-        self.roots_elsewhere(root).unwrap_or_else(|| root.lock_file_missing(consequence))
+        self.no_configuration(root).unwrap_or_else(|| root.lock_file_missing(consequence))
+    }
+
+    /// The error for a directory without a configuration, which cannot be locked either.
+    pub(super) fn no_configuration(&self, root: &RootModule) -> Option<Diagnostic> {
+        let error = || configuration::no_configuration(root.path(), root.dialect);
+        (!root.has_configuration(&self.modules)).then(|| self.roots_elsewhere(root).unwrap_or_else(error))
     }
 
     /// The error for a directory without a configuration, with one in directories below.

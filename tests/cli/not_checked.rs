@@ -25,6 +25,19 @@ No root module contains or calls unused/main.tf: none has a backend, a lock file
     }
 }
 
+/// `lock` would refuse the directory, so no help suggests it.
+#[test]
+fn a_directory_without_a_configuration_is_not_referred_to_lock() {
+    let environment = TestEnvironment::new();
+    environment.write("empty/.keep", "");
+    for command in ["get", "sbom", "mirror M"] {
+        for command in [format!("{command} empty"), format!("-C empty {command}")] {
+            let output = environment.provlock(command.split(' '));
+            output.assert_code(2).assert_stderr_has("error[no-configuration]: ").assert_lacks("lock");
+        }
+    }
+}
+
 #[test]
 fn excluded_root_modules_are_not_reported_as_missing() {
     let environment = TestEnvironment::new();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::dispositions::HashDisposition;
-use crate::provider::Hash;
+use crate::provider::{Hash, Platform};
 
 /// A SHA256SUMS file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,16 @@ impl Sha256Sums {
     /// The `zh:` of every package of the release.
     pub fn packages(&self) -> impl Iterator<Item = Hash> {
         self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| sum.clone())
+    }
+
+    /// The platform in the name of every package that has one.
+    pub(crate) fn platforms(&self) -> impl Iterator<Item = Platform> {
+        let platform = |(name, _): (&str, &Hash)| {
+            let mut parts = name.strip_suffix(".zip")?.rsplit('_');
+            let (arch, os) = (parts.next()?, parts.next()?);
+            format!("{os}_{arch}").parse().ok()
+        };
+        self.lines().filter_map(platform)
     }
 
     /// Returns how the file lists each of its `zh:`. If any line is malformed, returns only the packages. Only for an

@@ -222,14 +222,20 @@ fn read_reports(packages: Option<&RawValue>) -> std::result::Result<BTreeMap<Str
 }
 
 impl VersionList {
-    /// Unreadable versions are skipped, as if the registry had not listed them.
+    /// Unreadable versions are skipped, as if the registry had not listed them. A version that is listed again has the
+    /// platforms of all its entries, and the protocols of the last, as in OpenTofu and Terraform.
     fn available(self) -> AvailableVersions {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
             let version = Version::parse_listed(version.as_ref().filter(|text| text.len() <= LONGEST_VERSION)?)?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
             Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
-        let versions = self.versions.0.into_iter().filter_map(available).collect();
+        let mut versions = BTreeMap::new();
+        for (version, mut available) in self.versions.0.into_iter().filter_map(available) {
+            let listed: &mut AvailableVersion = versions.entry(version).or_default();
+            available.platforms = listed.platforms.iter().chain(available.platforms.iter()).collect();
+            *listed = available;
+        }
         let warnings = self.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
         AvailableVersions { versions, warnings, ..AvailableVersions::default() }

@@ -130,7 +130,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     if opened.lock_bytes.is_none() {
         let missing = opened.lock_file_missing("the mirror gets no package of this root module");
         if root.is_explicit || options.prune {
-            return Err(session.roots_elsewhere(&opened).unwrap_or(missing).into());
+            return Err(session.no_configuration(&opened).unwrap_or(missing).into());
         }
         warnings.push(Diagnostic { severity: Severity::Warning, ..missing });
     }

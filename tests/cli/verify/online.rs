@@ -133,6 +133,40 @@ fn a_platform_that_cannot_be_asked_about_leaves_a_zh_unchecked() {
     assert!(message.contains("/v1/providers/acme/null/3.2.4/download/windows/amd64"), "{message}");
 }
 
+/// A registry may forget platforms in its list of versions. SHA256SUMS is signed, and lists all packages.
+#[test]
+fn an_h1_is_compared_with_every_package_in_sha256sums() {
+    let (registry, environment, _) = locked();
+    let platforms = json!([{ "os": "darwin", "arch": "arm64" }]);
+    let list = json!({ "versions": [{ "version": "3.2.4", "protocols": ["5.0"], "platforms": platforms }] });
+    registry.fault(url::VERSIONS, Times::Always, Fault::Body(list.to_string().into()));
+    assert_eq!(found(&environment, &["--online"]), NOTHING, "the package can be fetched");
+
+    let genuine = environment.lock_file();
+    add(&environment, H1);
+    assert_eq!(found(&environment, &["--online"]), ["error hash-not-published"]);
+    environment.write_lock_file(&genuine);
+
+    registry.fault("*/download/linux/amd64", Times::Always, Fault::Status(404));
+    let output = environment.provlock(["verify", "--online", "--allow", "single-platform"]);
+    output.assert_code(1).assert_stdout_has("error[hash-not-published]: the h1 ");
+    output.assert_stdout_has("  = compared with the packages that could be fetched\n");
+}
+
+#[test]
+fn a_version_that_is_listed_twice_has_the_platforms_of_both() {
+    let registry = Registry::start();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
+    let list = json!({ "versions": [
+        { "version": "3.2.4", "protocols": ["5.0"], "platforms": [{ "os": "linux", "arch": "amd64" }] },
+        { "version": "3.2.4", "protocols": ["5.0"], "platforms": [{ "os": "darwin", "arch": "arm64" }] },
+    ] });
+    registry.fault(url::VERSIONS, Times::Always, Fault::Body(list.to_string().into()));
+    let environment = project(&registry);
+    assert_eq!(found(&environment, &ONLINE), NOTHING);
+    assert_eq!(found(&environment, &["--online", "-p", "all"]), NOTHING);
+}
+
 #[test]
 fn a_malformed_hash_is_not_also_reported_as_not_published() {
     for hash in ["h1:AAAA", "zh:12"] {

@@ -96,6 +96,16 @@ help: call a different version or address, and run: provlock lock --modules
     assert!(findings.map(|finding| finding["file"] == LOCK).eq([true; 3]), "{report}");
 }
 
+/// `verify --online` has not fetched the module, so its help does not suggest the same command again.
+#[test]
+fn a_module_with_a_rejected_entry_is_not_referred_to_the_same_command() {
+    let project = Project::new();
+    project.install("vpc");
+    project.edit(LOCK, "vpc/aws@1.2.0", "vpc/aws@1.1.0");
+    let output = project.environment.provlock(["verify", "--online", "--allow", "single-platform"]);
+    output.assert_code(1).assert_stdout_has("module-package-foreign").assert_lacks("verify --online");
+}
+
 #[test]
 fn moved_branches_pass_and_removed_packages_are_found() {
     let project = Project::new();
