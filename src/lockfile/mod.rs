@@ -8,6 +8,7 @@
 //! `internal/depsfile/locks_file.go`.
 
 mod canonical;
+mod conflicts;
 mod diff;
 mod edit;
 mod entry_kind;

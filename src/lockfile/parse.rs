@@ -17,15 +17,12 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, Sour
 use crate::provider::{Dialect, Hash};
 use crate::system::files::{self, BYTE_ORDER_MARK};
 
+use super::conflicts::{MARKER_SIZE, TAKE_ONE_SIDE, split_conflicts};
 use super::entry_kind::EntryKind;
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
-use super::module::LockedModule;
+use super::module::{LockedModule, MODULE_LOCK_FILE_NAME};
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
 use super::recognise::recognise;
-
-/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest number that
-/// is read.
-pub const MARKER_SIZE: usize = 7;
 
 /// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of an address without
 /// one.
@@ -103,30 +100,44 @@ impl<T: EntryKind> Reader<T> {
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
     fn report_conflicts(&mut self) -> bool {
-        let kinds = ["<", "=", ">"].map(|character| character.repeat(MARKER_SIZE));
+        let kinds = ["<", ">"].map(|character| character.repeat(MARKER_SIZE));
         let mut start = 0;
         let mut markers = Vec::new();
         for line in self.problems.file.text.split_inclusive('\n') {
-            if let Some(kind) = kinds.iter().position(|marker| line.starts_with(marker)) {
+            if let Some(kind) = kinds.iter().find(|marker| line.starts_with(*marker)) {
                 markers.push((kind, start..start + line.trim_end().len()));
             }
             start += line.len();
         }
-        let Some((_, first)) = markers.iter().find(|(kind, _)| *kind != 1) else { return false };
-        let count = markers.iter().filter(|(kind, _)| *kind == 0).count();
-        let are_paired = markers.chunks(kinds.len()).all(|pair| pair.iter().map(|(kind, _)| *kind).eq(0..kinds.len()));
-        let merge = |resolve| Remedy::Merge { file: T::FILE_NAME.into(), resolve };
-        let help = if are_paired {
-            Help::from(merge(false)).and_text("; to lock the entries in conflict again: ").and(merge(true))
-        } else {
-            "take one side with `git checkout --ours` or `--theirs`, then lock again".into()
-        };
+        let Some((_, first)) = markers.first() else { return false };
+        let count = markers.iter().filter(|(kind, _)| *kind == &kinds[0]).count();
+        let help = self.help_for_conflicts();
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
             .at(self.problems.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))
             .help(help);
         self.problems.diagnostics.push(diagnostic);
         true
+    }
+
+    /// The command that merges the sides of each conflict, if both sides can be read. Modules are not locked again.
+    fn help_for_conflicts(&self) -> Help {
+        let SourceFile { path, text, .. } = &*self.problems.file;
+        let is_readable = |side: &[u8]| {
+            let is_marked = split_conflicts(path, side).map_or(true, |sides| sides.is_some());
+            !is_marked && parse_as::<T>(path, side, self.dialect).lock_file.is_some()
+        };
+        let sides = split_conflicts(path, text.as_bytes()).ok().flatten();
+        if !sides.is_some_and(|sides| is_readable(&sides.ours) && is_readable(&sides.theirs)) {
+            return Help::text(TAKE_ONE_SIDE);
+        }
+        let merge = |resolve| Help::from(Remedy::Merge { file: T::FILE_NAME.into(), resolve });
+        if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
+            return merge(false);
+        }
+        merge(false)
+            .and_text("; to lock the entries in conflict again: ")
+            .and(Remedy::Merge { file: T::FILE_NAME.into(), resolve: true })
     }
 
     /// Reports entries that repeat the address of an earlier entry, with both places.

@@ -358,6 +358,26 @@ help: the three versions of one file: provlock merge --path PATH BASE OURS THEIR
 "#]]);
 }
 
+/// A command in help would fail in the same way.
+#[test]
+fn a_conflict_that_merge_cannot_repair_is_not_referred_to_it() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    let take = "help: take one side with `git checkout --ours` or `--theirs`, then lock again";
+    for text in ["<<<<<<< HEAD\n>>>>>>> topic\n", "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n"] {
+        environment.write_lock_file(text);
+        for command in ["verify", "lock"] {
+            let output = environment.provlock([command]);
+            assert!(output.code != Some(0) && format!("{output}").contains(take), "{command} {output}");
+            output.assert_lacks("provlock merge");
+        }
+    }
+    environment.write_lock_file("");
+    environment.write(".modules.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> topic\n");
+    let output = environment.provlock(["verify"]);
+    assert!(format!("{output}").contains("help: provlock merge .modules.lock.hcl\n"), "{output}");
+}
+
 #[test]
 fn branches_with_two_common_ancestors_merge() {
     let repository = repository(&lock_file(&[null()]));

@@ -32,9 +32,12 @@ fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
         "setup git",
         "completions bash",
         "completions zsh",
-        "--version",
         "help",
-        "lock --help",
+        "--version",
+        "-V",
+        "lock -h",
+        "verify --help",
+        "help cache push",
     ] {
         let run = |stdout: Stdio| environment.command(command.split(' ')).run_into(stdout);
         let whole = run(Stdio::null());

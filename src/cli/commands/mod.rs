@@ -34,7 +34,7 @@ use super::environment::environment;
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::remedy::repeated_flags;
-use super::run::outcome::{Outcome, diagnostics};
+use super::run::outcome::{Outcome, diagnostics, stdout_error};
 use super::run::usage;
 use super::ui::Ui;
 
@@ -151,7 +151,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     });
     match ui.take_stdout_error() {
         Some(error) => {
-            ui.error(&diagnostics(anyhow::Error::new(error).context("cannot write to stdout")));
+            ui.error(&stdout_error(error));
             Outcome::Failed
         }
         None => outcome,

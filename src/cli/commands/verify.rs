@@ -1,5 +1,6 @@
 //! `verify`: the check that CI and pre-commit run.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,7 +18,7 @@ use provlock::project::{
 };
 use provlock::provider::Dialect;
 use provlock::settings::{self, Denied, Levels, Settings};
-use provlock::system::{Boundary, Environment, boundary, canonicalize};
+use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
@@ -44,9 +45,6 @@ const FORMATS: &[OutputFormat] = &[
     OutputFormat::Junit,
     OutputFormat::Html,
 ];
-
-/// Files that no report replaces.
-const INPUTS: [&str; 3] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME];
 
 const EXAMPLES: &str = "Examples:
   provlock verify                           # offline
@@ -203,18 +201,20 @@ fn refuse_links(path: &Path) -> Result<()> {
     Err(Diagnostic::error(Code::Io, message).help("name a file that is not behind a symbolic link").into())
 }
 
-/// Refuses two reports in one file, and a report in place of a file that is checked.
-fn refuse_reports(reports: &[ReportFile]) -> Result<()> {
-    for (index, ReportFile { path, .. }) in reports.iter().enumerate() {
-        let is_input = path.file_name().is_some_and(|name| INPUTS.iter().any(|input| name == *input));
-        let why = if is_input {
-            "it is a file that verify checks"
-        } else if reports[..index].iter().any(|other| other.path == *path) {
-            "two reports have this path"
-        } else {
+/// Refuses to write two reports to one path, and to replace a file that provlock reads.
+fn refuse_report_paths(reports: &[ReportFile], current_directory: &Path) -> Result<()> {
+    const READ: [&str; 3] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME];
+    let mut paths = BTreeSet::new();
+    for ReportFile { path, .. } in reports {
+        let absolute = files::join(current_directory, path);
+        let name = absolute.file_name().unwrap_or_default();
+        let message = if READ.iter().any(|read| name.eq_ignore_ascii_case(read)) {
+            format!("{} is a file that provlock reads, so no report is written to it", path.display())
+        } else if paths.insert(absolute) {
             continue;
+        } else {
+            format!("two reports are to be written to {}", path.display())
         };
-        let message = format!("cannot write the report {}: {why}", path.display());
         return Err(Diagnostic::error(Code::InvalidArgument, message).help("name a different file").into());
     }
     Ok(())
@@ -237,7 +237,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         arguments.complete(session, environment, ui);
         before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
-        Ok(arguments.refuse_unsafe(session, environment)?)
+        Ok(arguments.refuse_paths(session, environment)?)
     })?;
     let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
     let roots = roots?;
@@ -300,13 +300,6 @@ impl VerifyArgs {
         options
     }
 
-    /// Refuses files of the repository that would be replaced, or that a change under review may have forged.
-    fn refuse_unsafe(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
-        refuse_reports(&self.report)?;
-        refuse_cache_within(session)?;
-        refuse_changed_sources(session, environment)
-    }
-
     /// Adds these flags to the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
         let WhatArgs { modules, allow_outside, .. } = &self.what;
@@ -318,6 +311,13 @@ impl VerifyArgs {
         if self.online {
             show_origin(ui, environment, options);
         }
+    }
+
+    /// Refuses paths that the pull request may have chosen, and reports that would replace other files.
+    fn refuse_paths(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
+        refuse_report_paths(&self.report, &environment.current_directory)?;
+        refuse_cache_within(session)?;
+        refuse_changed_sources(session, environment)
     }
 
     /// Removes findings from a report that the base also has. `settings` are from `--config`.

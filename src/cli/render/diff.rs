@@ -76,8 +76,8 @@ pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
 }
 
 pub(crate) fn no_difference(files: &[FileDiff<'_>], bytes_differ: bool) -> String {
-    let layout = if bytes_differ { "; only comments, layout or lines without effect differ" } else { "" };
-    format!("{}{layout}", nothing_differs(files))
+    let text = if bytes_differ { "; other text does, such as comments (see --format unified)" } else { "" };
+    format!("{}{text}", nothing_differs(files))
 }
 
 /// `No provider differs in 2 lock files`

@@ -1,10 +1,12 @@
 //! Findings as the XML of `JUnit`, which most CI systems show as failed tests
 //! (<https://github.com/testmoapp/junitxml>).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::project::VerifiedRoot;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
@@ -15,28 +17,57 @@ use super::verify::Verification;
 /// Element of a passed test with output.
 const PASSED: &str = "system-out";
 
-/// Returns a suite for each root module, with a test for each finding, or one test if there is none, and a skipped one
-/// if the root module was checked in part; and one suite for findings about no single root module and for failures.
-/// Warnings are passed tests with output.
+/// Suite of a root module, or of issues about no single one.
+struct Suite<'a> {
+    path: &'a Path,
+    issues: Vec<Issue>,
+    /// Reason why the suite must not look as if everything had passed.
+    skipped: Option<&'static str>,
+}
+
+/// Returns a suite for each root module, with a test for each finding and failure, and one suite for issues about no
+/// single root module. Warnings are passed tests with output. A root module without issues has one test, which passes
+/// only if everything was checked.
 pub(crate) fn report(found: Verification<'_>) -> String {
-    let issue = |finding: &Diagnostic| Issue::new(finding, None, found);
-    let of_roots = found.roots.iter().map(|root| Suite {
-        path: &root.path,
-        issues: root.findings.iter().map(issue).collect(),
-        is_partly_checked: root.is_partly_checked(),
-    });
-    let failures = found.errors.iter().map(|error| Issue { is_failure: true, ..issue(error) });
-    let others: Vec<_> = found.findings.iter().map(issue).chain(failures).collect();
-    let others = Suite { path: Path::new("provlock"), issues: others, is_partly_checked: false };
-    let others = (!others.issues.is_empty()).then_some(others);
+    let suites = found.roots.iter().map(|root| of_root(root, found)).chain(others(found));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");
-    let suites = writer.create_element("testsuites").with_attribute(("name", "provlock verify"));
-    let written =
-        suites.write_inner_content(|writer| of_roots.chain(others).try_for_each(|suite| suite.write(writer, found)));
+    let element = writer.create_element("testsuites").with_attribute(("name", "provlock verify"));
+    let written = element.write_inner_content(|writer| {
+        suites.into_iter().try_for_each(|suite| write_suite(writer, &suite, &printable(&found.path(suite.path))))
+    });
     written.expect("a vector takes all bytes");
     String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n"
+}
+
+fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
+    let findings = root.findings.iter().map(|finding| Issue::new(finding, None, found));
+    let issues = findings.chain(root.errors.iter().map(|error| failure(error, found))).collect();
+    let skipped = match root {
+        _ if !root.errors.is_empty() => None,
+        _ if root.is_partly_checked() => Some("partly checked"),
+        _ if !root.has_lock_file && root.needs_lock_file => Some("without a lock file"),
+        _ => None,
+    };
+    Suite { path: &root.path, issues, skipped }
+}
+
+/// Suites of root modules that could not be checked at all, then one for issues about no single root module.
+fn others(found: Verification<'_>) -> impl Iterator<Item = Suite<'_>> {
+    let is_of_root = |error: &&Diagnostic| found.roots.iter().any(|root| root.errors.contains(error));
+    let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
+    let mut issues: Vec<_> = found.findings.iter().map(|finding| Issue::new(finding, None, found)).collect();
+    for error in found.errors.iter().filter(|error| !is_of_root(error)) {
+        let of_root = error.root().map(|path| failed.entry(path).or_default());
+        of_root.unwrap_or(&mut issues).push(failure(error, found));
+    }
+    let rest = (!issues.is_empty()).then_some((Path::new("provlock"), issues));
+    failed.into_iter().chain(rest).map(|(path, issues)| Suite { path, issues, skipped: None })
+}
+
+fn failure(error: &Diagnostic, found: Verification<'_>) -> Issue {
+    Issue { is_failure: true, ..Issue::new(error, None, found) }
 }
 
 fn element(issue: &Issue) -> &'static str {
@@ -47,44 +78,29 @@ fn element(issue: &Issue) -> &'static str {
     }
 }
 
-/// Tests of one root module.
-struct Suite<'a> {
-    path: &'a Path,
-    issues: Vec<Issue>,
-    /// Whether the test without a finding is skipped instead of passed.
-    is_partly_checked: bool,
-}
-
-impl Suite<'_> {
-    fn write(&self, writer: &mut Writer<Vec<u8>>, found: Verification<'_>) -> io::Result<()> {
-        let Self { path, issues, is_partly_checked } = self;
-        let number = |name| issues.iter().filter(|issue| element(issue) == name).count().to_string();
-        let name = printable(&found.path(path));
-        let has_own_test = issues.is_empty() || *is_partly_checked;
-        let suite = writer.create_element("testsuite").with_attributes([
-            ("name", name.as_str()),
-            ("tests", &(issues.len() + usize::from(has_own_test)).to_string()),
-            ("failures", &number("failure")),
-            ("errors", &number("error")),
-            ("skipped", if *is_partly_checked { "1" } else { "0" }),
-        ]);
-        let written = suite.write_inner_content(|writer| {
-            if has_own_test {
-                let case = writer.create_element("testcase").with_attribute(("classname", name.as_str()));
-                let case = case.with_attribute(("name", "verify"));
-                if *is_partly_checked {
-                    case.write_inner_content(|writer| {
-                        let skipped = writer.create_element("skipped");
-                        skipped.with_attribute(("message", "partly checked")).write_empty().map(drop)
-                    })?;
-                } else {
-                    case.write_empty()?;
-                }
-            }
-            issues.iter().try_for_each(|issue| case(writer, issue, &name))
-        });
-        written.map(drop)
-    }
+fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> io::Result<()> {
+    let Suite { issues, skipped, .. } = suite;
+    let number = |name| issues.iter().filter(|issue| element(issue) == name).count().to_string();
+    let tests = issues.len() + usize::from(issues.is_empty() || skipped.is_some());
+    let element = writer.create_element("testsuite").with_attributes([
+        ("name", name),
+        ("tests", &tests.to_string()),
+        ("failures", &number("failure")),
+        ("errors", &number("error")),
+    ]);
+    let element = if skipped.is_some() { element.with_attribute(("skipped", "1")) } else { element };
+    let written = element.write_inner_content(|writer| {
+        let whole = [("classname", name), ("name", "verify")];
+        if let Some(reason) = skipped {
+            writer.create_element("testcase").with_attributes(whole).write_inner_content(|writer| {
+                writer.create_element("skipped").with_attribute(("message", *reason)).write_empty().map(drop)
+            })?;
+        } else if issues.is_empty() {
+            writer.create_element("testcase").with_attributes(whole).write_empty()?;
+        }
+        issues.iter().try_for_each(|issue| case(writer, issue, name))
+    });
+    written.map(drop)
 }
 
 fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<()> {

@@ -48,6 +48,11 @@ pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
     causes.into_iter().fold(diagnostic, Diagnostic::note).into()
 }
 
+/// Returns the error of a write to stdout.
+pub(crate) fn stdout_error(error: std::io::Error) -> Diagnostics {
+    diagnostics(anyhow::Error::new(error).context("cannot write to stdout"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Error, ErrorKind};

@@ -7,8 +7,9 @@ use clap::error::{ContextKind, ContextValue};
 use provlock::diagnostic::{Code, Diagnostic};
 use serde_json::json;
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, stdout_error};
 use crate::cli::args::{ColorChoice, Verbosity};
+use crate::cli::render::diagnostics::render_all;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
 use crate::cli::render::json::document;
@@ -17,17 +18,10 @@ use crate::cli::ui::stderr_style;
 /// Maximum number of possible values in a message; users do not read more.
 const MOST_VALUES: usize = 20;
 
-/// Prints the error of a command line, or the requested help. A closed output is not an error.
+/// Prints the error of a command line, or the requested help.
 pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
-        let printed = error.print().and_then(|()| std::io::stdout().flush());
-        return match printed {
-            Err(failure) if failure.kind() != ErrorKind::BrokenPipe => {
-                let _ = writeln!(std::io::stderr(), "error[io]: cannot write to stdout\n  = {failure}");
-                Outcome::Failed
-            }
-            _ => Outcome::Done,
-        };
+        return show_help(&error);
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let variables = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));
@@ -54,6 +48,19 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         let command = command.map_or("provlock", |command| command.get_name());
         let output = document(command, json!({}), &[], &[diagnostic(&error)], &invocation);
         let _ = std::io::stdout().write_all(harmless_json(&output).as_bytes());
+    }
+    Outcome::Failed
+}
+
+/// Prints the requested help or version. A closed output is not an error.
+fn show_help(help: &clap::Error) -> Outcome {
+    let Err(error) = help.print().and_then(|()| std::io::stdout().flush()) else { return Outcome::Done };
+    if error.kind() == ErrorKind::BrokenPipe {
+        return Outcome::Done;
+    }
+    let style = stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    for text in render_all(&stdout_error(error), &Invocation::new(None), style) {
+        let _ = writeln!(std::io::stderr(), "{text}");
     }
     Outcome::Failed
 }

@@ -12,9 +12,9 @@ use crate::lockfile::entry_kind::{EntryKind, LocksOf, merge_sets};
 use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 
-pub use super::parse::MARKER_SIZE;
+pub use crate::lockfile::conflicts::{MARKER_SIZE, MarkerStyle, Sides, TAKE_ONE_SIDE, split_conflicts};
 pub use crate::lockfile::entry_kind::ConflictReason;
-pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
+pub use markers::with_markers;
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]

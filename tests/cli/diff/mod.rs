@@ -316,6 +316,24 @@ fn the_help_for_a_conflict_in_the_current_directory_can_be_run() {
 }
 
 #[test]
+fn text_that_changes_no_entry_is_not_called_layout() {
+    let environment = two_files();
+    let old = environment.read("old.hcl");
+    let hash = old.lines().find(|line| line.contains("h1:")).unwrap();
+    for new in [
+        format!("# comment\n{old}"),
+        format!("{old}\nmodule \"x\" {{\n}}\n"),
+        old.replacen(hash, &format!("{hash}\n{hash}"), 1),
+    ] {
+        environment.write("other.hcl", new);
+        let output = environment.provlock(["diff", "--exit-code", "old.hcl", "other.hcl"]);
+        let said = "No provider differs in 1 lock file; other text does, such as comments (see --format unified)\n";
+        output.assert_code(0).assert_stderr_has(said);
+    }
+    environment.provlock(["diff", "old.hcl", "old.hcl"]).assert_stderr_has("No provider differs in 1 lock file\n");
+}
+
+#[test]
 fn without_git_two_files_have_to_be_named() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["diff"]);

@@ -1,10 +1,12 @@
 //! Findings for machines: SARIF and GitHub's annotations. JSON is what the other tests read.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::{NULL, ZH, entry, good, lock};
 use crate::lock::requires;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Fault, Registry, TestEnvironment, Times, str};
 
 fn with_findings() -> TestEnvironment {
     let environment = good();
@@ -143,6 +145,24 @@ fn a_report_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_report_replaces_no_other_report_and_no_file_that_provlock_reads() {
+    let environment = with_findings();
+    environment.write("sub/.keep", "");
+    let refused = |reports: &[&str], why: &str| {
+        let before = environment.snapshot();
+        let reports = reports.iter().flat_map(|report| ["--report", report]);
+        let output = environment.provlock(["verify"].into_iter().chain(reports));
+        output.assert_code(2).assert_stderr_has("error[invalid-argument]").assert_stderr_has(why);
+        before.assert_same(&environment.snapshot());
+    };
+    refused(&["json=x", "junit=x"], "two reports are to be written to x");
+    refused(&["json=x", "html=y", "text=sub/.././x"], "two reports are to be written to sub/.././x");
+    for name in [".terraform.lock.hcl", ".modules.lock.hcl", "provlock.toml", "sub/provlock.toml", "PROVLOCK.toml"] {
+        refused(&[&format!("sarif={name}")], &format!("{name} is a file that provlock reads"));
+    }
+}
+
+#[test]
 fn gitlab_gets_a_code_quality_report() {
     let environment = with_findings();
     let report = |environment: &TestEnvironment, code: i32| {
@@ -192,7 +212,7 @@ exit code: 2
 ----- stdout -----
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="provlock verify">
-  <testsuite name="." tests="3" failures="2" errors="0" skipped="0">
+  <testsuite name="." tests="3" failures="2" errors="0">
     <testcase classname="." name="bundled-plugins: ./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">
       <failure type="bundled-plugins" message="./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s
 help: remove this directory, or name a mirror in the CLI configuration</failure>
@@ -208,11 +228,11 @@ the hashes of hashicorp/null are unsorted or duplicated
 help: sort the list and remove duplicates</system-out>
     </testcase>
   </testsuite>
-  <testsuite name="a &amp; b" tests="1" failures="0" errors="0" skipped="0">
+  <testsuite name="a &amp; b" tests="1" failures="0" errors="0">
     <testcase classname="a &amp; b" name="verify"/>
   </testsuite>
-  <testsuite name="provlock" tests="1" failures="0" errors="1" skipped="0">
-    <testcase classname="provlock" name="invalid-configuration: the &quot;{&quot; after terraform is never closed" file="broken/main.tf" line="1">
+  <testsuite name="broken" tests="1" failures="0" errors="1">
+    <testcase classname="broken" name="invalid-configuration: the &quot;{&quot; after terraform is never closed" file="broken/main.tf" line="1">
       <error type="invalid-configuration" message="the &quot;{&quot; after terraform is never closed">broken/main.tf:1:11
 the &quot;{&quot; after terraform is never closed
 root module: broken</error>
@@ -232,41 +252,45 @@ error[invalid-configuration]: the "{" after terraform is never closed
 "#]]);
 }
 
-/// A partly checked root module has a skipped test, with or without findings.
+/// A tool that shows only the numbers of failed tests must not show a root module as passed that was not checked.
 #[test]
-fn junit_skips_what_was_not_checked() {
-    let environment = TestEnvironment::new();
-    for root in ["plain", "noted"] {
-        environment.write(format!("{root}/main.tf"), "module \"a\" {\n  source = \"acme/a/b\"\n}\n");
-        environment.write(format!("{root}/.terraform.lock.hcl"), "");
+fn junit_has_no_passed_test_for_a_root_module_that_was_partly_checked() {
+    let (registry, environment) = Registry::with_project();
+    for name in ["acme/one", "acme/two"] {
+        registry.publish(name, "1.0.0").platforms(["linux_amd64"]).done();
+        environment.write(Path::new(&name["acme/".len()..]).join("main.tf"), requires(name, ""));
     }
-    environment.write("noted/terraform.d/plugins/terraform.local/acme/a/1.0.0/linux_amd64/terraform-provider-a", "");
-    let flags = ["-r", "--allow", "module-not-installed", "--warn", "bundled-plugins", "--format", "junit"];
-    let output = environment.provlock(["verify"].iter().chain(&flags));
-    let skipped = "<skipped message=\"partly checked\"/>";
-    output.assert_code(0).assert_stdout_has("name=\"plain\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">");
-    output.assert_stdout_has("name=\"noted\" tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\">");
-    assert_eq!(output.stdout.matches(skipped).count(), 2, "{output}");
-}
+    environment.provlock(["lock", "one", "two", "-p", "linux_amd64"]).assert_code(0);
+    let environment = &environment;
+    let report = |code: i32, arguments: &[&str]| {
+        let verify = ["verify", "one", "two", "-p", "linux_amd64", "--format", "junit"];
+        let mut run = environment.command(verify.iter().chain(arguments));
+        run = run.env("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        run.run().assert_code(code).stdout.clone()
+    };
+    let passed = "  <testsuite name=\"two\" tests=\"1\" failures=\"0\" errors=\"0\">\n    \
+                  <testcase classname=\"two\" name=\"verify\"/>\n";
+    let whole = report(0, &["--online"]);
+    assert!(whole.contains(passed), "{whole}");
 
-#[test]
-fn a_report_replaces_no_other_file() {
-    let environment = with_findings();
-    let before = environment.snapshot();
-    for (reports, why) in [
-        (&["json=x", "junit=x"][..], "two reports have this path"),
-        (&["sarif=.terraform.lock.hcl"], "it is a file that verify checks"),
-        (&["text=a/.modules.lock.hcl"], "it is a file that verify checks"),
-        (&["text=x", "json=provlock.toml"], "it is a file that verify checks"),
-    ] {
-        let output =
-            environment.provlock(["verify"].into_iter().chain(reports.iter().flat_map(|one| ["--report", one])));
-        output
-            .assert_code(2)
-            .assert_stderr_has("error[invalid-argument]: cannot write the report ")
-            .assert_stderr_has(why);
-        before.assert_same(&environment.snapshot());
-    }
+    registry.fault("*/two/versions", Times::Always, Fault::Status(500));
+    let failed = report(2, &["--online"]);
+    let suite = "<testsuite name=\"two\" tests=\"1\" failures=\"0\" errors=\"1\">";
+    assert!(failed.contains(suite) && !failed.contains("name=\"provlock\""), "{failed}");
+    registry.clear_faults();
+
+    let module = "module \"q\" {\n  source = \"s3::https://s3.amazonaws.com/x/y.zip\"\n}\n";
+    environment.write("two/module.tf", module);
+    let skipped = "  <testsuite name=\"two\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n    \
+                   <testcase classname=\"two\" name=\"verify\">\n      <skipped message=\"partly checked\"/>\n";
+    let incomplete = report(0, &["--online", "--allow", "module-not-installed"]);
+    assert!(incomplete.contains(skipped), "{incomplete}");
+    let warned = report(0, &["--online"]);
+    assert!(warned.contains("module-not-installed") && warned.contains("skipped=\"1\""), "{warned}");
+    environment.write("two/module.tf", "");
+    std::fs::remove_file(environment.project().join("two/.terraform.lock.hcl")).unwrap();
+    let unlocked = report(0, &["--allow", "lock-file-missing"]);
+    assert!(unlocked.contains("<skipped message=\"without a lock file\"/>"), "{unlocked}");
 }
 
 /// The problem matcher of the documentation finds each finding that has a place.

@@ -211,3 +211,29 @@ fn packages_of_a_mirror_confirm_platforms() {
     environment.write_lock_file(lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[darwin])]));
     assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["warning platform-not-known"]);
 }
+
+/// Every package has an `h1:`, so no request is needed to see that none is recorded.
+#[test]
+fn an_entry_without_any_h1_covers_no_platform() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH])]);
+    environment.provlock(["verify", "--no-cache", "-p", "all"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[platform-not-covered]: no h1 is recorded, but all platforms are required
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: provlock lock -p all
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
+    environment.write("provlock.toml", "platforms = \"all\"\n");
+    assert_eq!(found(&environment, &["--no-cache"]), ["error platform-not-covered"]);
+    let mirror = format!("--fs-mirror={}", environment.write("mirror/.keep", "").parent().unwrap().display());
+    let by_mirror = found(&environment, &["--no-cache", "--online", &mirror]);
+    assert_eq!(by_mirror, ["error platform-not-covered", "warning hash-not-checked"]);
+}

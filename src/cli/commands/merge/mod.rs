@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
-use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides};
+use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides, TAKE_ONE_SIDE};
 use provlock::lockfile::{self, EntryDiff, EntryKind, LockFile, LockFileOf, LockedModule, LockedProvider, LocksOf};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
@@ -304,10 +304,9 @@ fn repair<T: EntryKind>(
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect([&ours, &theirs], ui);
-    let help = "take one side with `git checkout --ours` or `--theirs`, then lock again";
     let side = |name, bytes: &[u8]| {
         let side = lock_file::<T>(&side_name(shown, name), bytes, dialect);
-        side.map_err(|errors| errors.map(|error| error.help(help)))
+        side.map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))
     };
     let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
     // A base that is garbled or has conflicts of its own is ignored.

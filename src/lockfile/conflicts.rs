@@ -1,0 +1,129 @@
+//! Reads both sides of a file with git's conflict markers.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+
+/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest number that
+/// is read.
+pub const MARKER_SIZE: usize = 7;
+
+/// Next step for a conflict whose sides cannot be read.
+pub const TAKE_ONE_SIDE: &str = "take one side with `git checkout --ours` or `--theirs`, then lock again";
+
+/// Format of conflict markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerStyle {
+    /// Number of characters of a marker.
+    pub size: usize,
+    /// Label of our side; may be empty.
+    pub ours: String,
+    /// Label of their side; may be empty.
+    pub theirs: String,
+}
+
+impl Default for MarkerStyle {
+    fn default() -> Self {
+        Self { size: MARKER_SIZE, ours: "ours".to_owned(), theirs: "theirs".to_owned() }
+    }
+}
+
+/// The sides of a file with conflicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// Our file.
+    pub ours: Vec<u8>,
+    /// The common ancestor, if the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
+    pub base: Vec<u8>,
+    /// `true` if every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
+    pub base_is_complete: bool,
+    /// Their file.
+    pub theirs: Vec<u8>,
+    /// The size of the first conflict's markers, and the names of the sides.
+    pub style: MarkerStyle,
+}
+
+/// Part of a file with conflicts that a line belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Common,
+    Ours,
+    Base,
+    Theirs,
+}
+
+/// Splits a file with conflict markers into its sides; `None` if it has no conflicts.
+///
+/// `path` is how an error names the file. Markers that do not belong together are an error.
+pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
+    let (mut ours, mut base, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
+    let mut style: Option<MarkerStyle> = None;
+    let mut last_opened = (0..0, MARKER_SIZE);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let place = start..start + line.len();
+        start = place.end;
+        // Within a conflict, markers of another size are text: git shows conflicts of the ancestors so.
+        let is_marker = |marker: &Marker| section == Section::Common || marker.size == last_opened.1;
+        let marker = marker(line).filter(is_marker);
+        let Some(marker) = marker else {
+            for (text, own) in [(&mut ours, Section::Ours), (&mut base, Section::Base), (&mut theirs, Section::Theirs)]
+            {
+                if section == Section::Common || section == own {
+                    text.extend_from_slice(line);
+                }
+            }
+            continue;
+        };
+        section = match (section, marker.character) {
+            (Section::Common, b'<') => {
+                last_opened = (place, marker.size);
+                style.get_or_insert(MarkerStyle { size: marker.size, ours: marker.label, theirs: String::new() });
+                Section::Ours
+            }
+            (Section::Ours, b'|') => Section::Base,
+            (Section::Ours, b'=') => {
+                base_is_complete = false;
+                Section::Theirs
+            }
+            (Section::Base, b'=') => Section::Theirs,
+            (Section::Theirs, b'>') => {
+                style = style.map(|style| MarkerStyle { theirs: marker.label, ..style });
+                Section::Common
+            }
+            _ => return Err(misplaced(path, bytes, place, "unexpected conflict marker").into()),
+        };
+    }
+    if section != Section::Common {
+        return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end").into());
+    }
+    Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
+}
+
+fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {
+    // To replace bytes that are not UTF-8 may move the place by a few bytes, but not out of the text.
+    let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
+    let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
+
+    Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not match")
+        .at(Location::new(&file, place.start..line_end), text)
+        .help(TAKE_ONE_SIDE)
+}
+
+/// A line that is a conflict marker.
+struct Marker {
+    character: u8,
+    size: usize,
+    label: String,
+}
+
+/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with one of these
+/// characters.
+fn marker(line: &[u8]) -> Option<Marker> {
+    let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
+    let size = line.iter().take_while(|byte| **byte == character).count();
+    let rest = line[size..].trim_ascii_end();
+    let is_marker = size >= MARKER_SIZE && (rest.is_empty() || rest.starts_with(b" "));
+    is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
+}
