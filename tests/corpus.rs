@@ -63,6 +63,12 @@ proptest! {
     }
 }
 
+/// A seed of a file with a comment that begins with `/*/`.
+#[test]
+fn a_mangled_file_with_an_odd_comment_is_kept() {
+    check_mangled::<LockedModule>(15_821_633_481_451_557_568).unwrap();
+}
+
 fn check_canonical<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
     let mut rng = Rng::new(seed);
     let (locks, dialect) = (generated::locks::<T>(&mut rng), generated::dialect(&mut rng));

@@ -175,8 +175,9 @@ fn comments(text: &str) -> Vec<&str> {
                 ends
             });
             end.map_or(rest.len(), |end| end + 2)
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            // The end of `/*/ a */` is not its third character.
+            inside.find("*/").map_or(rest.len(), |end| end + 4)
         } else if rest.starts_with('#') || rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else {
