@@ -244,7 +244,7 @@ fn a_lock_file_whose_errors_are_allowed_is_not_ok() {
 
 #[test]
 fn other_findings_do_not_hide_what_was_not_checked() {
-    let (_registry, environment) = two_locked();
+    let (registry, environment) = two_locked();
     environment.write("main.tf", requires("acme/gamma", "") + "module \"m\" {\n  source = \"./null\"\n}\n");
     let module = "module \"s\" {\n  source = \"s3::https://s3.amazonaws.com/a/b.zip\"\n}\n";
     environment.write("more.tf", module);
@@ -255,7 +255,8 @@ fn other_findings_do_not_hide_what_was_not_checked() {
     );
     environment.write_lock_file(forged);
     let allowed = "module-not-installed,hash-not-published,unsorted-hashes";
-    // Without -p there is a note about the platforms.
+    // Neither the note about platforms nor the registry's warning is about hashes.
+    registry.warn("registry.opentofu.org/acme/gamma", &["use acme/delta"]);
     for platforms in [&["-p", "linux_amd64"][..], &[]] {
         let output = environment.provlock([&["verify", "--online", "--allow", allowed], platforms].concat());
         output.assert_code(0).assert_stderr_has("Not checked: unknown requirements of 1 root module\n");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use provlock::diagnostic::words::few;
-use provlock::diagnostic::{Code, Diagnostic, Needs, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
 use provlock::provider::{Authentication, ProviderAddress};
 use provlock::settings::PlatformSelection;
@@ -200,9 +200,9 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     let without = |reason: fn(Code) -> bool| {
         compared.iter().filter(move |root| !root.findings.iter().any(|finding| reason(finding.code)))
     };
-    let number = |number: fn(&VerifiedRoot) -> usize| without(is_about_hashes).map(|root| number(root)).sum();
-    let unconfirmed =
-        counted([(number(|root| root.unconfirmed), "provider"), (number(|root| root.unconfirmed_modules), "module")]);
+    let providers = without(is_about_hashes).map(|root| root.unconfirmed).sum();
+    let modules = without(is_about_modules).map(|root| root.unconfirmed_modules).sum();
+    let unconfirmed = counted([(providers, "provider"), (modules, "module")]);
     if !unconfirmed.is_empty() {
         lines.push(format!("Not confirmed as published: hashes of {unconfirmed}"));
     }
@@ -229,11 +229,17 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     lines
 }
 
-/// Whether findings with this code say that hashes were not found among the published ones.
+/// Whether findings with this code say that hashes of a provider were not found among the published ones.
 fn is_about_hashes(code: Code) -> bool {
-    let needs_network = code.rule().is_some_and(|rule| rule.needs == Needs::Network);
     let is_visible = matches!(code, Code::NoHashes | Code::MalformedHash | Code::UnknownHashScheme);
-    needs_network || is_visible || code == Code::HashNotChecked
+    let is_refused = matches!(code, Code::PackageNotAuthentic | Code::SignatureInvalid | Code::InvalidPackage);
+    is_visible || is_refused || matches!(code, Code::HashNotPublished | Code::HashNotChecked | Code::VersionWithdrawn)
+}
+
+/// Whether findings with this code say that a module differs from the published one, or was not compared.
+fn is_about_modules(code: Code) -> bool {
+    let is_published = matches!(code, Code::ModuleMoved | Code::ModuleReplaced | Code::ModuleWithdrawn);
+    is_published || matches!(code, Code::ModulePackageForeign | Code::ModuleNotInstalled)
 }
 
 /// Whether findings with this code say that requirements are unknown.
