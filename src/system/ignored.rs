@@ -35,16 +35,17 @@ struct Known {
 
 /// Whether `.terraformignore` in a directory excludes a path below from the upload for a remote run. Patterns match at
 /// any depth unless they begin with a slash (<https://github.com/hashicorp/go-slug>, `internal/ignorefiles`). A text
-/// with too many patterns, or with a pattern that is a regular expression there, excludes every path.
+/// with too many patterns, or with a pattern that cannot be read or is a regular expression there, excludes every path.
 pub(crate) fn excludes_from_upload(directory: &Path, text: &[u8], path: &Path) -> bool {
     let (mut builder, mut is_unclear) = (GitignoreBuilder::new(directory), text.len() > MOST_BYTES);
     for line in String::from_utf8_lossy(text).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         is_unclear |= line.contains(['(', ')', '|', '+', '{', '}', '^', '[', ']']);
         let (negation, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
         let depth = if pattern.starts_with('/') || pattern.is_empty() { "" } else { "**/" };
-        let _ = builder.add_line(None, &format!("{negation}{depth}{pattern}"));
+        is_unclear |= builder.add_line(None, &format!("{negation}{depth}{pattern}")).is_err();
     }
-    is_unclear || builder.build().is_ok_and(|patterns| patterns.matched_path_or_any_parents(path, false).is_ignore())
+    let is_ignored = |patterns: Gitignore| patterns.matched_path_or_any_parents(path, false).is_ignore();
+    is_unclear || builder.build().map_or(true, is_ignored)
 }
 
 /// Patterns for the content of a directory.

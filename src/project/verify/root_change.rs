@@ -147,8 +147,8 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
         if !change.files_now.contains(path.as_os_str()) || !change.alters(&path) {
             continue;
         }
-        let now = files::read(&path, lockfile::SIZE_LIMIT).unwrap_or_default();
-        if excludes(&now) && !change.file_before(&path).is_some_and(excludes) {
+        let now = files::read(&path, lockfile::SIZE_LIMIT);
+        if now.map_or(true, |now| excludes(&now)) && !change.file_before(&path).is_some_and(excludes) {
             let shown = change.shown(&path);
             let message = format!("{} excludes {} from remote runs", shown.display(), root.module.lock_path.display());
             let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");

@@ -194,6 +194,7 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
         ("live", ".terraform.lock.hcl+"),
         ("live", ".terraform.lock.hc(l)"),
         ("live", "x|.terraform.lock.hcl"),
+        ("live", "x\\"),
         ("", "live/.terraform.lock.hcl"),
         ("", "live/"),
         ("", "!live\n/live/**/.terraform.lock.*"),
