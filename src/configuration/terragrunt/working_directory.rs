@@ -83,6 +83,9 @@ pub(crate) fn working_directory(
         find_overlaid(&unit.directory, module, unit.copies_hidden_files, MAX_DEPTH, &mut overlaid);
     }
     working.unknown.extend(overlaid.into_iter().map(|file| {
+        if file.is_symlink() {
+            repository.note_unread(file.clone());
+        }
         let location = Location::of_file(repository.shown(&file));
         Unknown::new("the directory of a different module gets files from one beside terragrunt.hcl", Some(location))
     }));
@@ -222,7 +225,7 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
 }
 
 /// Adds a configuration file of each subdirectory of the unit that the module has, too: Terragrunt copies the unit's
-/// over it. Directories below `depth` are treated as if they contained such a file.
+/// over it. A linked directory, or one below `depth`, is treated as if it contained such a file.
 fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, found: &mut BTreeSet<PathBuf>) {
     let entries = fs::read_dir(unit).into_iter().flatten().flatten();
     let is_copied = |entry: &fs::DirEntry| {
@@ -233,6 +236,10 @@ fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, fo
     for entry in entries.filter(is_copied) {
         let (own, other) = (entry.path(), module.join(entry.file_name()));
         if !own.is_dir() || !other.is_dir() {
+            continue;
+        }
+        if own.is_symlink() {
+            found.insert(own);
             continue;
         }
         let files = fs::read_dir(&own).into_iter().flatten().flatten().map(|file| file.path());

@@ -173,3 +173,25 @@ fn a_second_directory_that_replaces_a_module_is_seen() {
     gate.write("units/u/sub/deep/evil.tf", "locals {}\n");
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
 }
+
+/// Links in a circle would make as many directories as there are paths through them.
+#[cfg(unix)]
+#[test]
+fn linked_directories_are_not_followed() {
+    let gate = Gate::with(unit);
+    for directory in ["modules/m", "units/u"] {
+        for name in 0..20 {
+            gate.link(".", &format!("{directory}/link-{name}"));
+        }
+    }
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+
+    let gate = Gate::with(|gate| {
+        unit(gate);
+        gate.write("elsewhere/v.tf", "");
+        gate.link("../../elsewhere", "units/u/sub");
+    });
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "it is as before");
+    gate.write("elsewhere/evil.tf", "locals {}\n");
+    assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "behind an old link");
+}
