@@ -12,7 +12,7 @@ use crate::system::files;
 use crate::system::lock;
 
 /// Data directory of OpenTofu and Terraform unless `TF_DATA_DIR` names another.
-pub(super) const DATA_DIRECTORY: &str = ".terraform";
+pub(crate) const DATA_DIRECTORY: &str = ".terraform";
 
 /// Maximum size of a file in bytes; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;

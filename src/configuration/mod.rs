@@ -41,7 +41,7 @@ mod walk_errors;
 mod written;
 
 pub(crate) use file::Backend;
-pub(crate) use files::{is_loaded, is_of_stack, is_test, no_configuration};
+pub(crate) use files::{DATA_DIRECTORY, is_loaded, is_of_stack, is_test, no_configuration};
 pub(crate) use listing::{DirectoryListing, is_part_of_configuration, listings};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;

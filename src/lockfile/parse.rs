@@ -131,13 +131,12 @@ impl<T: EntryKind> Reader<T> {
         if !sides.is_some_and(|sides| is_readable(&sides.ours) && is_readable(&sides.theirs)) {
             return Help::text(TAKE_ONE_SIDE);
         }
-        let merge = |resolve| Help::from(Remedy::Merge { file: T::FILE_NAME.into(), resolve });
+        let merge = |resolve| Remedy::Merge { file: T::FILE_NAME.into(), resolve };
+        let help = Help::from(merge(false));
         if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
-            return merge(false);
+            return help;
         }
-        merge(false)
-            .and_text("; to lock the entries in conflict again: ")
-            .and(Remedy::Merge { file: T::FILE_NAME.into(), resolve: true })
+        help.and_text("; to lock the entries in conflict again: ").and(merge(true))
     }
 
     /// Reports entries that repeat the address of an earlier entry, with both places.

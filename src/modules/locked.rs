@@ -199,8 +199,8 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
 }
 
 /// Returns the publishers of a locked module: of its source and of its package the host, with the namespace in a
-/// registry or the owner of a repository. Without encryption anybody on the way can replace the module, so `http://` and
-/// `git://` are part of the publisher.
+/// registry or the owner of a repository. Without encryption anybody on the way can replace the module, so `http://`
+/// and `git://` are part of the publisher.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     // The host of a registry is recorded, so that the dialect does not matter.
     let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::altered_calls::WrittenCalls;
 use crate::configuration::terragrunt::{self, UnitSource, remote};
-use crate::configuration::{Module, ModuleCache, Origin, UnknownCall, is_test};
+use crate::configuration::{DATA_DIRECTORY, Module, ModuleCache, Origin, UnknownCall, is_test};
 use crate::diagnostic::Location;
 use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{
@@ -21,8 +21,6 @@ use crate::project::unit::{literal_source, read_unit};
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::{Environment, canonicalize, parallel};
 
-/// Directory of installed modules and providers, whose files are no lock files of root modules.
-const DATA_DIRECTORY: &str = ".terraform";
 const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
 
 /// The base revision as far as it concerns one root module.
@@ -100,6 +98,7 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
 impl<'a> BaseFacts<'a> {
     pub(super) fn of(change: &'a ReviewedChange, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
         let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
+        // Installed modules may contain such files, too.
         let is_installed = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY || part == terragrunt::CACHE);
         let files = change.before_named(MODULE_LOCK_FILE_NAME).filter(|(path, _)| !is_installed(path));
         let files = files.filter_map(of_file);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audited_root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
-use crate::configuration::ModuleCall;
+use crate::configuration::{DATA_DIRECTORY, ModuleCall};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::lockfile::Entry;
@@ -19,9 +19,6 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
-
-/// Directory in which `init` installs providers and modules, unless `TF_DATA_DIR` is set.
-const DATA_DIRECTORY: &str = ".terraform";
 
 /// Packages beside the configuration or the local module of a Terragrunt unit, which OpenTofu and Terraform install
 /// instead of the registry's. They ignore the flat layout of Terraform 0.12.
