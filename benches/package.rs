@@ -1,11 +1,12 @@
 //! Speed of hashing packages, and of its steps: `cargo bench --bench package`.
 //!
-//! All throughputs are in bytes of the extracted file, so times add up. `alone` is what cannot be avoided: the archive
-//! inflated, then SHA-256 over the archive and over its file, each by itself. The goal for `pipeline` is 85 % of it. A
-//! table of the best of alternating runs, in processor time, comes first, because noise disturbs it least; then
-//! criterion's.
+//! All throughputs are in bytes of the extracted file, so times add up. `alone` is what cannot be
+//! avoided: the archive inflated, then SHA-256 over the archive and over its file, each by itself.
+//! The goal for `pipeline` is 85 % of it. A table of the best of alternating runs, in processor
+//! time, comes first, because noise disturbs it least; then criterion's.
 //!
-//! The file is this benchmark's own executable, repeated to 32 MiB, or the file in `PROVLOCK_BENCH_FILE`.
+//! The file is this benchmark's own executable, repeated to 32 MiB, or the file in
+//! `PROVLOCK_BENCH_FILE`.
 
 use std::hint::black_box;
 use std::io::{Cursor, Write};
@@ -28,7 +29,10 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn new(name: &'static str, run: impl FnMut() + 'a) -> Self {
-        Self { name, run: Box::new(run) }
+        Self {
+            name,
+            run: Box::new(run),
+        }
     }
 }
 
@@ -68,7 +72,12 @@ fn file() -> Vec<u8> {
 
 fn archive(file: &[u8]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file("terraform-provider-x", zip::write::SimpleFileOptions::default()).expect("a valid entry");
+    writer
+        .start_file(
+            "terraform-provider-x",
+            zip::write::SimpleFileOptions::default(),
+        )
+        .expect("a valid entry");
     writer.write_all(file).expect("memory can be written");
     writer.finish().expect("memory can be written").into_inner()
 }
@@ -84,7 +93,9 @@ fn inflate(archive: &[u8], buffer: usize) {
         loop {
             let used = usize::try_from(inflater.total_in() - start).expect("a chunk fits");
             let before = inflater.total_out();
-            let status = inflater.decompress(&input[used..], &mut output, FlushDecompress::None).expect("it is valid");
+            let status = inflater
+                .decompress(&input[used..], &mut output, FlushDecompress::None)
+                .expect("it is valid");
             let filled = inflater.total_out() - before == output.len() as u64;
             let drained = inflater.total_in() - start == input.len() as u64 && !filled;
             if status == Status::StreamEnd {
@@ -112,8 +123,14 @@ fn sha256_ring(bytes: &[u8]) {
 /// Processor time of this thread in seconds on Linux; elsewhere the time that has passed.
 fn busy_seconds(start: Instant) -> f64 {
     let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = told.split(' ').next().and_then(|first| first.parse::<f64>().ok());
-    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+    let nanoseconds = told
+        .split(' ')
+        .next()
+        .and_then(|first| first.parse::<f64>().ok());
+    nanoseconds.map_or_else(
+        || start.elapsed().as_secs_f64(),
+        |nanoseconds| nanoseconds / 1e9,
+    )
 }
 
 fn print_best(parts: &mut [Part<'_>], bytes: usize) {
@@ -139,7 +156,9 @@ fn package(criterion: &mut Criterion) {
     println!("{} bytes, {} packed", file.len(), archive.len());
     print_best(&mut parts, file.len());
     let mut group = criterion.benchmark_group("package");
-    group.sample_size(10).throughput(Throughput::Bytes(file.len() as u64));
+    group
+        .sample_size(10)
+        .throughput(Throughput::Bytes(file.len() as u64));
     for part in &mut parts {
         group.bench_function(part.name, |bencher| bencher.iter(&mut part.run));
     }

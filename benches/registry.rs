@@ -4,13 +4,14 @@
 //! cargo bench --bench registry -- --providers 8 --platforms 5 --size 2MB --latency-ms 50
 //! ```
 //!
-//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, or on the host in `--host`, prints one line of JSON
-//! (proxy, certificate file, providers), and serves until its standard input ends. For each line of input it prints the
-//! statistics since the last line as JSON, and resets them. Without any option it does nothing.
+//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, or on the host in `--host`, prints
+//! one line of JSON (proxy, certificate file, providers), and serves until its standard input ends.
+//! For each line of input it prints the statistics since the last line as JSON, and resets them.
+//! Without any option it does nothing.
 //!
-//! With `--body PATTERN=FILE` every request that matches the pattern is answered with that file. With `--http 2` it
-//! speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real
-//! programs do.
+//! With `--body PATTERN=FILE` every request that matches the pattern is answered with that file.
+//! With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated
+//! to `--size`, so that it packs as real programs do.
 
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
@@ -53,9 +54,13 @@ struct Options {
 
 fn main() {
     // `cargo bench` adds this flag to the arguments of every bench target.
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     if arguments.is_empty() {
-        // `cargo bench` and `cargo test --all-targets` run this without arguments, and need no server.
+        // `cargo bench` and `cargo test --all-targets` run this without arguments, and need no
+        // server.
         return;
     }
     let options = Options::parse(arguments.into_iter());
@@ -95,7 +100,16 @@ fn publish(registry: &Registry, provider: &str, options: &Options) {
         release = if options.content.is_empty() {
             release.size(size)
         } else {
-            release.package_file("content", options.content.iter().copied().cycle().take(size).collect::<Vec<_>>())
+            release.package_file(
+                "content",
+                options
+                    .content
+                    .iter()
+                    .copied()
+                    .cycle()
+                    .take(size)
+                    .collect::<Vec<_>>(),
+            )
         };
         for platform in &PLATFORMS[..options.platforms] {
             release = release.platform(platform);
@@ -109,7 +123,9 @@ fn publish(registry: &Registry, provider: &str, options: &Options) {
 
 fn print(document: &serde_json::Value) {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "{document}").and_then(|()| output.flush()).unwrap();
+    writeln!(output, "{document}")
+        .and_then(|()| output.flush())
+        .unwrap();
 }
 
 impl Options {
@@ -126,7 +142,9 @@ impl Options {
             start: Registry::start,
         };
         while let Some(name) = arguments.next() {
-            let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
+            let value = arguments
+                .next()
+                .unwrap_or_else(|| panic!("{name} needs a value"));
             match name.as_str() {
                 "--providers" => options.providers = value.parse().unwrap(),
                 "--platforms" => options.platforms = value.parse().unwrap(),
@@ -136,13 +154,25 @@ impl Options {
                 "--latency-ms" => options.latency = Duration::from_millis(value.parse().unwrap()),
                 "--body" => {
                     let (pattern, file) = value.split_once('=').unwrap();
-                    options.bodies.push((pattern.to_owned(), std::fs::read(file).unwrap()));
+                    options
+                        .bodies
+                        .push((pattern.to_owned(), std::fs::read(file).unwrap()));
                 }
-                "--http" => options.start = if value == "2" { Registry::start_http2 } else { Registry::start },
+                "--http" => {
+                    options.start = if value == "2" {
+                        Registry::start_http2
+                    } else {
+                        Registry::start
+                    }
+                }
                 _ => panic!("unknown option {name}"),
             }
         }
-        assert!((1..=PLATFORMS.len()).contains(&options.platforms), "1 to {} platforms", PLATFORMS.len());
+        assert!(
+            (1..=PLATFORMS.len()).contains(&options.platforms),
+            "1 to {} platforms",
+            PLATFORMS.len()
+        );
         options
     }
 }

@@ -1,5 +1,5 @@
-//! Verifies the lock files of every root module below a directory, without a network: `cargo run --example verify --
-//! infra`.
+//! Verifies the lock files of every root module below a directory, without a network: `cargo run
+//! --example verify -- infra`.
 
 use std::error::Error;
 
@@ -8,7 +8,10 @@ use provlock::system::Environment;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
-    let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
+    let environment = Environment {
+        current_directory: std::env::current_dir()?,
+        ..Environment::default()
+    };
     let mut options = SessionOptions::default();
     options.modules = ModuleFetching::Never;
     let session = Session::new(environment, options)?;
@@ -16,7 +19,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let report = session.verify(&roots, &VerifyOptions::default())?;
     for (path, verified) in &report.roots {
         match verified {
-            Ok(root) => root.findings.iter().for_each(|finding| println!("{}: {finding}", path.display())),
+            Ok(root) => root
+                .findings
+                .iter()
+                .for_each(|finding| println!("{}: {finding}", path.display())),
             Err(errors) => eprintln!("{}: {errors}", path.display()),
         }
     }

@@ -1,17 +1,18 @@
 //! Manages the dependency lock files (`.terraform.lock.hcl`) of OpenTofu and Terraform.
 //!
-//! Everything is `Requirements + old locks → new locks → difference`, and a command decides what to do with the
-//! difference: write it, print it, or fail because there is one.
+//! Everything is `Requirements + old locks → new locks → difference`, and a command decides what to
+//! do with the difference: write it, print it, or fail because there is one.
 //!
-//! Before 1.0 any release may change what is public; `Session`, its options and reports, `lockfile` and `provider`
-//! change least.
+//! Before 1.0 any release may change what is public; `Session`, its options and reports, `lockfile`
+//! and `provider` change least.
 //!
-//! Modules depend downwards only. The binary (`src/cli`) is the sole place that knows the terminal, the environment,
-//! the home directory and the exit code; it hands them down as values.
+//! Modules depend downwards only. The binary (`src/cli`) is the sole place that knows the terminal,
+//! the environment, the home directory and the exit code; it hands them down as values.
 //!
 //! Each room uses only rooms further down in this list:
 //!
-//! - [`project`]: opens root modules, and locks, verifies, upgrades, mirrors and merges them. Start here.
+//! - [`project`]: opens root modules, and locks, verifies, upgrades, mirrors and merges them. Start
+//!   here.
 //! - [`configuration`]: the providers that a configuration requires.
 //! - [`modules`]: packages of modules, fetched and installed.
 //! - [`packages`]: packages of providers: archives, signatures, registries, mirrors.
@@ -20,7 +21,8 @@
 //! - [`diagnostic`]: messages for users.
 //! - [`provider`]: values without I/O.
 //!
-//! Every message for users is a [`diagnostic::Diagnostic`]; other error types exist only where a caller branches.
+//! Every message for users is a [`diagnostic::Diagnostic`]; other error types exist only where a
+//! caller branches.
 //!
 //! Locking every root module below a directory, from the registries of their providers:
 //!
@@ -29,7 +31,10 @@
 //! use provlock::system::Environment;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
+//! let environment = Environment {
+//!     current_directory: std::env::current_dir()?,
+//!     ..Environment::default()
+//! };
 //! let session = Session::new(environment, SessionOptions::default())?;
 //! let roots = session.roots(&Selection::recursive("infra"))?;
 //! let report = session.lock(&roots, &LockOptions::default(), |outcome| outcome.has_changes())?;
@@ -40,7 +45,13 @@
 //! # }
 //! ```
 
-#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit, clippy::unwrap_used, clippy::expect_used)]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    clippy::unwrap_used,
+    clippy::expect_used
+)]
 
 pub mod cli_config;
 pub mod configuration;

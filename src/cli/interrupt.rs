@@ -1,10 +1,10 @@
-//! Ctrl-C and similar signals: the program ends without half-written files, with its helper processes and without
-//! temporary files.
+//! Ctrl-C and similar signals: the program ends without half-written files, with its helper
+//! processes and without temporary files.
 
 use provlock::system::stop;
 
-/// Delays signals until files have been replaced, and then calls `say`, which informs the user. Signals that cannot be
-/// handled end the program at once.
+/// Delays signals until files have been replaced, and then calls `say`, which informs the user.
+/// Signals that cannot be handled end the program at once.
 #[cfg(unix)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -13,35 +13,43 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
 
     let ignored = ignored_signals();
     let is_ignored = |signal: &i32| ignored >> (signal - 1) & 1 == 1;
-    let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(signal));
-    let Ok(mut signals) = Signals::new(handled) else { return };
-    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in signals.forever() {
-            let _stopped = stop();
-            say();
-            // A shell learns from the way a program ended that the user interrupted it.
-            let _ = emulate_default_handler(signal);
-        }
-    });
+    let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+        .into_iter()
+        .filter(|signal| !is_ignored(signal));
+    let Ok(mut signals) = Signals::new(handled) else {
+        return;
+    };
+    let _ = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                let _stopped = stop();
+                say();
+                // A shell learns from the way a program ended that the user interrupted it.
+                let _ = emulate_default_handler(signal);
+            }
+        });
 }
 
-/// The signals that this process was started to ignore, as `nohup` does with SIGHUP: bit 0 is signal 1.
+/// The signals that this process was started to ignore, as `nohup` does with SIGHUP: bit 0 is
+/// signal 1.
 #[cfg(target_os = "linux")]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
 }
 
-/// Only Linux shows this to a program without `unsafe` code. On other systems SIGHUP, which `nohup` makes a process
-/// ignore, is not handled.
+/// Only Linux shows this to a program without `unsafe` code. On other systems SIGHUP, which `nohup`
+/// makes a process ignore, is not handled.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Delays Ctrl-C until files have been replaced, and then calls `say`, which informs the user. If that cannot be
-/// arranged, Ctrl-C ends the program at once.
+/// Delays Ctrl-C until files have been replaced, and then calls `say`, which informs the user. If
+/// that cannot be arranged, Ctrl-C ends the program at once.
 #[cfg(windows)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.

@@ -1,4 +1,5 @@
-//! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
+//! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit
+//! codes.
 
 mod args;
 mod commands;

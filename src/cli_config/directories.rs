@@ -1,4 +1,5 @@
-//! Directories in which OpenTofu and Terraform look for CLI configuration files, helper programs and providers.
+//! Directories in which OpenTofu and Terraform look for CLI configuration files, helper programs
+//! and providers.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +7,26 @@ use crate::provider::{Dialect, Platform};
 use crate::system::Environment;
 
 /// The directory of OpenTofu and Terraform in the home directory.
-const DATA_DIRECTORY: &str = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
+const DATA_DIRECTORY: &str = if cfg!(windows) {
+    "terraform.d"
+} else {
+    ".terraform.d"
+};
 
-/// The file that a variable names in place of all other files (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with
-/// the name of the variable.
+/// The file that a variable names in place of all other files (`TF_CLI_CONFIG_FILE`, formerly
+/// `TERRAFORM_CONFIG`), with the name of the variable.
 pub(super) fn only_file(environment: &Environment) -> Option<(&'static str, PathBuf)> {
-    let path = |variable| Some((variable, environment.current_directory.join(environment.os_variable(variable)?)));
-    ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].into_iter().find_map(path)
+    let path = |variable| {
+        Some((
+            variable,
+            environment
+                .current_directory
+                .join(environment.os_variable(variable)?),
+        ))
+    };
+    ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"]
+        .into_iter()
+        .find_map(path)
 }
 
 /// The main configuration files in the order of the search. The first that exists is read.
@@ -24,8 +38,14 @@ pub(super) fn main_files(environment: &Environment, dialect: Dialect) -> Vec<Pat
         (Dialect::Terraform, true) => &["terraform.rc"],
     };
     let base = base(environment);
-    let mut files: Vec<_> = names.iter().filter_map(|name| Some(base.as_ref()?.join(name))).collect();
-    files.extend(xdg_directory(environment, dialect, "XDG_CONFIG_HOME").map(|directory| directory.join("tofurc")));
+    let mut files: Vec<_> = names
+        .iter()
+        .filter_map(|name| Some(base.as_ref()?.join(name)))
+        .collect();
+    files.extend(
+        xdg_directory(environment, dialect, "XDG_CONFIG_HOME")
+            .map(|directory| directory.join("tofurc")),
+    );
     files
 }
 
@@ -48,13 +68,20 @@ pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) ->
         .collect()
 }
 
-/// The directories that serve as filesystem mirrors without being configured, whether or not they exist.
+/// The directories that serve as filesystem mirrors without being configured, whether or not they
+/// exist.
 ///
 /// Without a `provider_installation` block, OpenTofu and Terraform use them before the registry.
 pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let mut directories = vec![environment.current_directory.join("terraform.d/plugins")];
-    directories.extend(directory_in(environment, dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")));
-    directories.extend(system_data_directories(environment).into_iter().map(|directory| directory.join("plugins")));
+    directories.extend(
+        directory_in(environment, dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")),
+    );
+    directories.extend(
+        system_data_directories(environment)
+            .into_iter()
+            .map(|directory| directory.join("plugins")),
+    );
     directories
 }
 
@@ -62,22 +89,43 @@ pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Ve
 fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
     if cfg!(windows) {
         let roots = ["APPDATA", "PROGRAMDATA"].map(|name| environment.path_variable(name));
-        return roots.into_iter().flatten().map(|root| root.join("HashiCorp").join("Terraform")).collect();
+        return roots
+            .into_iter()
+            .flatten()
+            .map(|root| root.join("HashiCorp").join("Terraform"))
+            .collect();
     }
     if cfg!(target_os = "macos") {
         let home = environment.home.as_ref().map(|home| home.join("Library"));
         let roots = home.into_iter().chain([PathBuf::from("/Library")]);
-        return roots.map(|library| library.join("Application Support/io.terraform")).collect();
+        return roots
+            .map(|library| library.join("Application Support/io.terraform"))
+            .collect();
     }
-    let own = || environment.home.as_ref().map(|home| home.join(".local/share"));
+    let own = || {
+        environment
+            .home
+            .as_ref()
+            .map(|home| home.join(".local/share"))
+    };
     let user = environment.path_variable("XDG_DATA_HOME").or_else(own);
-    let machine = environment.os_variable("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share".as_ref());
+    let machine = environment
+        .os_variable("XDG_DATA_DIRS")
+        .unwrap_or("/usr/local/share:/usr/share".as_ref());
     let machine = std::env::split_paths(machine).filter(|path| !path.as_os_str().is_empty());
-    user.into_iter().chain(machine).map(|root| root.join("terraform")).collect()
+    user.into_iter()
+        .chain(machine)
+        .map(|root| root.join("terraform"))
+        .collect()
 }
 
-/// `~/.terraform.d`; if it does not exist, OpenTofu's directory below that of the XDG variable, if that is set.
-fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str) -> Option<PathBuf> {
+/// `~/.terraform.d`; if it does not exist, OpenTofu's directory below that of the XDG variable, if
+/// that is set.
+fn directory_in(
+    environment: &Environment,
+    dialect: Dialect,
+    xdg_variable: &str,
+) -> Option<PathBuf> {
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
     if own.as_deref().is_some_and(Path::exists) {
         own
@@ -89,10 +137,20 @@ fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str)
 /// OpenTofu's directory below that of an XDG variable, which it does not read on Windows.
 fn xdg_directory(environment: &Environment, dialect: Dialect, variable: &str) -> Option<PathBuf> {
     let is_read = dialect == Dialect::Tofu && !cfg!(windows);
-    if is_read { environment.path_variable(variable).map(|xdg| xdg.join("opentofu")) } else { None }
+    if is_read {
+        environment
+            .path_variable(variable)
+            .map(|xdg| xdg.join("opentofu"))
+    } else {
+        None
+    }
 }
 
 /// The directory of OpenTofu's and Terraform's per-user files.
 fn base(environment: &Environment) -> Option<PathBuf> {
-    if cfg!(windows) { environment.path_variable("APPDATA") } else { environment.home.clone() }
+    if cfg!(windows) {
+        environment.path_variable("APPDATA")
+    } else {
+        environment.home.clone()
+    }
 }

@@ -39,14 +39,24 @@ impl ConfigFile {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let file = SourceFile::private(path, text);
         match syntax::parse(text) {
-            Ok(Value { kind: Kind::Object(members), .. }) => Ok(Self { file, members }),
-            Ok(root) => Err(invalid("the file must contain blocks", Location::new(&file, root.span)).into()),
+            Ok(Value {
+                kind: Kind::Object(members),
+                ..
+            }) => Ok(Self { file, members }),
+            Ok(root) => Err(invalid(
+                "the file must contain blocks",
+                Location::new(&file, root.span),
+            )
+            .into()),
             Err(fault) => Err(invalid(fault.message, Location::new(&file, fault.span)).into()),
         }
     }
 
     pub(super) fn body(&self) -> Body<'_> {
-        Body { file: &self.file, members: &self.members }
+        Body {
+            file: &self.file,
+            members: &self.members,
+        }
     }
 }
 
@@ -58,11 +68,15 @@ pub(super) fn invalid(message: impl Into<String>, location: Location) -> Diagnos
 /// Reads a text file of at most [`SIZE_LIMIT`] bytes.
 pub(super) fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(SIZE_LIMIT + 1).read_to_string(&mut text));
+    let read =
+        File::open(path).and_then(|file| file.take(SIZE_LIMIT + 1).read_to_string(&mut text));
     read.map_err(|error| Diagnostic::io("read", path, &error))?;
     if text.len() as u64 > SIZE_LIMIT {
         let problem = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
-        let message = format!("{} is too large for a CLI configuration file: {problem}", path.display());
+        let message = format!(
+            "{} is too large for a CLI configuration file: {problem}",
+            path.display()
+        );
         return Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into());
     }
     Ok(text)
@@ -71,7 +85,9 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 impl<'a> Body<'a> {
     /// The names of all arguments and blocks, with their places.
     pub(super) fn keys(self) -> impl Iterator<Item = Located<&'a str>> {
-        self.members.iter().map(move |member| self.located(member.name.as_str(), member))
+        self.members
+            .iter()
+            .map(move |member| self.located(member.name.as_str(), member))
     }
 
     /// The blocks of a type that takes no label.
@@ -98,23 +114,42 @@ impl<'a> Body<'a> {
         for member in self.members {
             let mut blocks = Vec::new();
             self.add_blocks(member, &mut blocks)?;
-            inner.extend(blocks.into_iter().map(|block| (member.name.as_str(), block)));
+            inner.extend(
+                blocks
+                    .into_iter()
+                    .map(|block| (member.name.as_str(), block)),
+            );
         }
         Ok(inner)
     }
 
     /// In JSON, several blocks of a type are a list of objects.
     fn add_blocks(self, member: &'a Member, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
-        let read = |kind: &'a Kind| if let Kind::Object(members) = kind { Some(members.as_slice()) } else { None };
+        let read = |kind: &'a Kind| {
+            if let Kind::Object(members) = kind {
+                Some(members.as_slice())
+            } else {
+                None
+            }
+        };
         for value in items(&member.value) {
             let members = self.typed(&member.name, value, "a block", read)?.value;
-            blocks.push(self.located(Body { file: self.file, members }, member));
+            blocks.push(self.located(
+                Body {
+                    file: self.file,
+                    members,
+                },
+                member,
+            ));
         }
         Ok(())
     }
 
     fn argument(self, name: &str) -> Option<&'a Value> {
-        self.members.iter().rfind(|member| member.name == name).map(|member| &member.value)
+        self.members
+            .iter()
+            .rfind(|member| member.name == name)
+            .map(|member| &member.value)
     }
 
     /// A value of an argument or block, which `read` must accept.
@@ -133,25 +168,41 @@ impl<'a> Body<'a> {
     }
 
     fn text(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
-        let read = |kind: &'a Kind| if let Kind::String(text) = kind { Some(text.as_str()) } else { None };
+        let read = |kind: &'a Kind| {
+            if let Kind::String(text) = kind {
+                Some(text.as_str())
+            } else {
+                None
+            }
+        };
         self.typed(name, value, "text in double quotes", read)
     }
 
     /// A text argument.
     pub(super) fn string(self, name: &str) -> Result<Option<Located<&'a str>>> {
-        self.argument(name).map(|value| self.text(name, value)).transpose()
+        self.argument(name)
+            .map(|value| self.text(name, value))
+            .transpose()
     }
 
     /// A text argument that is required and not empty.
     pub(super) fn required_string(self, name: &str, block: &Location) -> Result<Located<&'a str>> {
         let text = self.string(name)?.filter(|text| !text.value.is_empty());
-        text.ok_or_else(|| invalid(format!("the block needs the argument \"{name}\""), block.clone()).into())
+        text.ok_or_else(|| {
+            invalid(
+                format!("the block needs the argument \"{name}\""),
+                block.clone(),
+            )
+            .into()
+        })
     }
 
     /// A list of texts; a single text stands for a list of one.
     pub(super) fn strings(self, name: &str) -> Result<Option<Vec<Located<&'a str>>>> {
         let values = self.argument(name).map(items);
-        values.map(|values| values.iter().map(|value| self.text(name, value)).collect()).transpose()
+        values
+            .map(|values| values.iter().map(|value| self.text(name, value)).collect())
+            .transpose()
     }
 
     /// A `true` or `false`, quoted or not.
@@ -161,7 +212,10 @@ impl<'a> Body<'a> {
             Kind::String(text) => text.parse().ok(),
             _ => None,
         };
-        let read = |value| self.typed(name, value, "true or false", read).map(|found| found.value);
+        let read = |value| {
+            self.typed(name, value, "true or false", read)
+                .map(|found| found.value)
+        };
         self.argument(name).map(read).transpose()
     }
 
@@ -171,24 +225,38 @@ impl<'a> Body<'a> {
             Kind::Number(text) | Kind::String(text) => text.parse().ok(),
             _ => None,
         };
-        let read = |value| self.typed(name, value, "a whole number", read).map(|found| found.value);
+        let read = |value| {
+            self.typed(name, value, "a whole number", read)
+                .map(|found| found.value)
+        };
         self.argument(name).map(read).transpose()
     }
 
     /// Every text argument with its name, without other arguments.
     pub(super) fn texts(self) -> impl Iterator<Item = (&'a str, Located<&'a str>)> {
-        self.members.iter().filter_map(move |member| match &member.value.kind {
-            Kind::String(text) => Some((member.name.as_str(), self.located(text.as_str(), member))),
-            _ => None,
-        })
+        self.members
+            .iter()
+            .filter_map(move |member| match &member.value.kind {
+                Kind::String(text) => {
+                    Some((member.name.as_str(), self.located(text.as_str(), member)))
+                }
+                _ => None,
+            })
     }
 
     fn located<T>(self, value: T, member: &Member) -> Located<T> {
-        Located { value, location: Location::new(self.file, member.name_span.clone()) }
+        Located {
+            value,
+            location: Location::new(self.file, member.name_span.clone()),
+        }
     }
 }
 
 /// The values of a list; any other value stands for a list of one.
 fn items(value: &Value) -> &[Value] {
-    if let Kind::Array(items) = &value.kind { items } else { std::slice::from_ref(value) }
+    if let Kind::Array(items) = &value.kind {
+        items
+    } else {
+        std::slice::from_ref(value)
+    }
 }

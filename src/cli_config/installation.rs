@@ -55,7 +55,11 @@ pub enum MethodKind {
 }
 
 /// Reads one block. Relative paths are relative to `base`, the current directory.
-pub(super) fn read(block: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> Result<ProviderInstallation> {
+pub(super) fn read(
+    block: &Located<Body<'_>>,
+    base: &Path,
+    dialect: Dialect,
+) -> Result<ProviderInstallation> {
     let mut methods = Vec::new();
     let mut dev_overrides = BTreeMap::new();
     for (name, method) in block.value.inner_blocks()? {
@@ -64,24 +68,41 @@ pub(super) fn read(block: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> 
             continue;
         }
         if !methods.is_empty() {
-            return Err(invalid("\"dev_overrides\" must come before all installation methods", method.location).into());
+            return Err(invalid(
+                "\"dev_overrides\" must come before all installation methods",
+                method.location,
+            )
+            .into());
         }
         for (address, path) in method.value.texts() {
-            let address = ProviderAddress::parse(address, dialect)
-                .map_err(|error| invalid(format!("{address:?} is not a provider address: {error}"), path.location))?;
+            let address = ProviderAddress::parse(address, dialect).map_err(|error| {
+                invalid(
+                    format!("{address:?} is not a provider address: {error}"),
+                    path.location,
+                )
+            })?;
             dev_overrides.insert(address, base.join(path.value));
         }
     }
-    Ok(ProviderInstallation { methods, dev_overrides, location: block.location.clone() })
+    Ok(ProviderInstallation {
+        methods,
+        dev_overrides,
+        location: block.location.clone(),
+    })
 }
 
-fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> Result<InstallationMethod> {
+fn read_method(
+    name: &str,
+    method: &Located<Body<'_>>,
+    base: &Path,
+    dialect: Dialect,
+) -> Result<InstallationMethod> {
     let body = method.value;
     let kind = match name {
         "direct" => MethodKind::Direct,
-        "filesystem_mirror" => {
-            MethodKind::FilesystemMirror(base.join(body.required_string("path", &method.location)?.value))
-        }
+        "filesystem_mirror" => MethodKind::FilesystemMirror(
+            base.join(body.required_string("path", &method.location)?.value),
+        ),
         "network_mirror" => MethodKind::NetworkMirror {
             url: {
                 let text = body.required_string("url", &method.location)?;
@@ -89,9 +110,11 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
             },
             trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
         },
-        "oci_mirror" => {
-            MethodKind::OciMirror(body.required_string("repository_template", &method.location)?.value.to_owned())
-        }
+        "oci_mirror" => MethodKind::OciMirror(
+            body.required_string("repository_template", &method.location)?
+                .value
+                .to_owned(),
+        ),
         _ => MethodKind::Unknown(name.to_owned()),
     };
     Ok(InstallationMethod {
@@ -105,13 +128,20 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
     })
 }
 
-/// Parses the URL of a network mirror, and adds the slash at its end. An error is a sentence without a password.
+/// Parses the URL of a network mirror, and adds the slash at its end. An error is a sentence
+/// without a password.
 pub(crate) fn mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
-    let not_one = |shown: &str, problem: &str| format!("{shown} is not the URL of a network mirror: {problem}");
+    let not_one = |shown: &str, problem: &str| {
+        format!("{shown} is not the URL of a network mirror: {problem}")
+    };
     // A text that is not a URL may contain a password anywhere.
-    let mut url = Url::parse(text).map_err(|error| not_one("the text that was given", &error.to_string()))?;
+    let mut url =
+        Url::parse(text).map_err(|error| not_one("the text that was given", &error.to_string()))?;
     if url.scheme() != "https" {
-        return Err(not_one(&SafeUrl::from(url).to_string(), "it does not start with https"));
+        return Err(not_one(
+            &SafeUrl::from(url).to_string(),
+            "it does not start with https",
+        ));
     }
     if !url.path().ends_with('/') {
         url.set_path(&format!("{}/", url.path()));
@@ -123,7 +153,11 @@ fn patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<Provider
     let texts = body.strings(name)?.unwrap_or_default();
     let parse = |text: Located<&str>| {
         ProviderPattern::parse(text.value, dialect).map_err(|error| {
-            invalid(format!("{:?} is not a provider pattern: {error}", text.value), text.location).into()
+            invalid(
+                format!("{:?} is not a provider pattern: {error}", text.value),
+                text.location,
+            )
+            .into()
         })
     };
     texts.into_iter().map(parse).collect()

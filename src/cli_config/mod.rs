@@ -1,7 +1,8 @@
 //! The [CLI configuration](https://opentofu.org/docs/cli/config/config-file/) (`.tofurc`), credentials and credentials
 //! helpers, as OpenTofu's `internal/command/cliconfig` reads them.
 //!
-//! [`load`] reads the files that OpenTofu or Terraform would read; [`Credentials`] answers which token a host gets.
+//! [`load`] reads the files that OpenTofu or Terraform would read; [`Credentials`] answers which
+//! token a host gets.
 
 mod credentials;
 pub(crate) mod directories;
@@ -60,8 +61,8 @@ pub struct CliConfig {
 /// A `credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockCredentials {
-    /// The token. `None` in a block without a token: requests to the host carry none, and the credentials helper is not
-    /// run.
+    /// The token. `None` in a block without a token: requests to the host carry none, and the
+    /// credentials helper is not run.
     pub token: Option<Token>,
     /// The file.
     pub path: PathBuf,
@@ -83,13 +84,16 @@ pub struct HelperConfig {
 
 /// Reads the CLI configuration as the dialect's program does, and reports all errors in it.
 ///
-/// The home directory is the one in `environment`. An unknown block is not an error, since the configuration may be for
-/// a newer version.
+/// The home directory is the one in `environment`. An unknown block is not an error, since the
+/// configuration may be for a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut loader = Loader::new(environment, dialect);
     let mut errors = Diagnostics::default();
     for path in loader.files(&mut errors) {
-        loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
+        loader
+            .config
+            .debug
+            .push(format!("reading the CLI configuration {}", path.display()));
         match ConfigFile::read(&path) {
             Ok(file) => loader.add(file.body(), &mut errors),
             Err(more) => errors.extend(more),
@@ -99,7 +103,8 @@ pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     errors.into_result(loader.config)
 }
 
-/// Returns the files that [`load`] reads, least important first. The file of `TF_CLI_CONFIG_FILE` need not exist.
+/// Returns the files that [`load`] reads, least important first. The file of `TF_CLI_CONFIG_FILE`
+/// need not exist.
 pub fn files(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let only = directories::only_file(environment).map(|(_, path)| vec![path]);
     only.unwrap_or_else(|| Loader::new(environment, dialect).files(&mut Diagnostics::default()))
@@ -115,7 +120,12 @@ struct Loader<'a> {
 
 impl<'a> Loader<'a> {
     fn new(environment: &'a Environment, dialect: Dialect) -> Self {
-        Self { environment, dialect, config: CliConfig::default(), seen: Vec::new() }
+        Self {
+            environment,
+            dialect,
+            config: CliConfig::default(),
+            seen: Vec::new(),
+        }
     }
 
     /// The files to read, least important first.
@@ -124,12 +134,21 @@ impl<'a> Loader<'a> {
             if path.exists() {
                 return vec![path];
             }
-            let message = format!("the CLI configuration {} that {variable} names does not exist", path.display());
-            self.config.warnings.push(Diagnostic::warning(Code::InvalidCliConfiguration, message));
+            let message = format!(
+                "the CLI configuration {} that {variable} names does not exist",
+                path.display()
+            );
+            self.config
+                .warnings
+                .push(Diagnostic::warning(Code::InvalidCliConfiguration, message));
             return Vec::new();
         }
         let main = directories::main_files(self.environment, self.dialect);
-        let mut files: Vec<_> = main.into_iter().find(|path| path.is_file()).into_iter().collect();
+        let mut files: Vec<_> = main
+            .into_iter()
+            .find(|path| path.is_file())
+            .into_iter()
+            .collect();
         if let Some(directory) = directories::directory(self.environment, self.dialect) {
             match configuration_files_in(&directory) {
                 Ok(more) => files.extend(more),
@@ -148,11 +167,22 @@ impl<'a> Loader<'a> {
             Self::add_registry_protocols,
             Self::add_oci,
         ];
-        errors.extend(steps.into_iter().filter_map(|step| step(self, body).err()).flatten());
-        for key in body.keys().filter(|key| KNOWN.split(' ').all(|name| name != key.value)) {
+        errors.extend(
+            steps
+                .into_iter()
+                .filter_map(|step| step(self, body).err())
+                .flatten(),
+        );
+        for key in body
+            .keys()
+            .filter(|key| KNOWN.split(' ').all(|name| name != key.value))
+        {
             let (line, column) = key.location.line_column();
             let place = format!("{}:{line}:{column}", key.location.path().display());
-            self.config.debug.push(format!("{place}: {:?} is not known and was ignored", key.value));
+            self.config.debug.push(format!(
+                "{place}: {:?} is not known and was ignored",
+                key.value
+            ));
         }
     }
 
@@ -160,12 +190,20 @@ impl<'a> Loader<'a> {
         for (label, block) in body.labelled_blocks("credentials")? {
             let host = hostname(label, &block.location)?;
             let path = block.location.path().to_owned();
-            let token = block.value.string("token")?.and_then(|text| Token::new(text.value));
+            let token = block
+                .value
+                .string("token")?
+                .and_then(|text| Token::new(text.value));
             match &token {
                 Some(token) => self.environment.secrets.learn(token),
-                None => self.config.debug.push(format!("{}: the credentials for {host} have no token", path.display())),
+                None => self.config.debug.push(format!(
+                    "{}: the credentials for {host} have no token",
+                    path.display()
+                )),
             }
-            self.config.credentials.insert(host, BlockCredentials { token, path });
+            self.config
+                .credentials
+                .insert(host, BlockCredentials { token, path });
         }
         Ok(())
     }
@@ -176,14 +214,25 @@ impl<'a> Loader<'a> {
                 let message = "a helper's name is part of a program's name and contains no slash";
                 return Err(invalid(message, block.location).into());
             }
-            if let Some(other) = self.config.credentials_helper.as_ref().filter(|other| other.name != name) {
-                let error = invalid("there may be only one credentials_helper block", block.location);
+            if let Some(other) = self
+                .config
+                .credentials_helper
+                .as_ref()
+                .filter(|other| other.name != name)
+            {
+                let error = invalid(
+                    "there may be only one credentials_helper block",
+                    block.location,
+                );
                 return Err(error.at(other.location.clone(), "the other one").into());
             }
             let arguments = block.value.strings("args")?.unwrap_or_default();
             self.config.credentials_helper = Some(HelperConfig {
                 name: name.to_owned(),
-                arguments: arguments.into_iter().map(|argument| argument.value.to_owned()).collect(),
+                arguments: arguments
+                    .into_iter()
+                    .map(|argument| argument.value.to_owned())
+                    .collect(),
                 program: None,
                 location: block.location,
             });
@@ -196,7 +245,12 @@ impl<'a> Loader<'a> {
             let host = hostname(label, &block.location)?;
             let mut services = BTreeMap::new();
             for block in block.value.blocks("services")? {
-                services.extend(block.value.texts().map(|(name, url)| (name.to_owned(), url.value.to_owned())));
+                services.extend(
+                    block
+                        .value
+                        .texts()
+                        .map(|(name, url)| (name.to_owned(), url.value.to_owned())),
+                );
             }
             for url in services.values() {
                 self.environment.secrets.learn_url(url);
@@ -209,7 +263,8 @@ impl<'a> Loader<'a> {
     fn add_installation(&mut self, body: Body<'_>) -> Result<()> {
         for block in body.blocks("provider_installation")? {
             self.only_one("provider_installation", &block)?;
-            let installation = installation::read(&block, &self.environment.current_directory, self.dialect)?;
+            let installation =
+                installation::read(&block, &self.environment.current_directory, self.dialect)?;
             self.config.provider_installation = Some(installation);
         }
         Ok(())
@@ -229,8 +284,17 @@ impl<'a> Loader<'a> {
     fn add_oci(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("oci_credentials")? {
             let credentials = oci::read_credentials(label, &block, &self.environment.secrets)?;
-            if self.config.oci_credentials.iter().any(|other| other.repository_prefix == label) {
-                return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location).into());
+            if self
+                .config
+                .oci_credentials
+                .iter()
+                .any(|other| other.repository_prefix == label)
+            {
+                return Err(invalid(
+                    format!("{label:?} has two oci_credentials blocks"),
+                    block.location,
+                )
+                .into());
             }
             self.config.oci_credentials.push(credentials);
         }
@@ -243,7 +307,10 @@ impl<'a> Loader<'a> {
 
     fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
         if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
-            let error = invalid(format!("there may be only one {name} block"), block.location.clone());
+            let error = invalid(
+                format!("there may be only one {name} block"),
+                block.location.clone(),
+            );
             return Err(error.at(other.clone(), "the other one").into());
         }
         self.seen.push((name, block.location.clone()));
@@ -252,17 +319,28 @@ impl<'a> Loader<'a> {
 
     /// A missing helper is only a warning, since most hosts need no credentials.
     fn find_helper(&mut self) {
-        let Some(helper) = &mut self.config.credentials_helper else { return };
-        let program = crate::system::program_name(&format!("terraform-credentials-{}", helper.name));
+        let Some(helper) = &mut self.config.credentials_helper else {
+            return;
+        };
+        let program =
+            crate::system::program_name(&format!("terraform-credentials-{}", helper.name));
         let directories = directories::plugin_directories(self.environment, self.dialect);
-        helper.program = directories.iter().map(|directory| directory.join(&program)).find(|path| path.is_file());
+        helper.program = directories
+            .iter()
+            .map(|directory| directory.join(&program))
+            .find(|path| path.is_file());
         if helper.program.is_none() {
-            let looked: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
+            let looked: Vec<_> = directories
+                .iter()
+                .map(|directory| directory.display().to_string())
+                .collect();
             let message = format!("the credentials helper {program} is not installed");
             let warning = Diagnostic::warning(Code::CredentialsHelper, message);
-            self.config
-                .warnings
-                .push(warning.at(helper.location.clone(), "").note(format!("searched {}", looked.join(", "))));
+            self.config.warnings.push(
+                warning
+                    .at(helper.location.clone(), "")
+                    .note(format!("searched {}", looked.join(", "))),
+            );
         }
     }
 }
@@ -271,7 +349,8 @@ impl<'a> Loader<'a> {
 const KNOWN: &str = "credentials credentials_helper host oci_credentials oci_default_credentials plugin_cache_dir \
     provider_installation registry_protocols";
 
-/// The `*.tfrc` and `*.tfrc.json` files of a directory, sorted by name. A missing directory has none.
+/// The `*.tfrc` and `*.tfrc.json` files of a directory, sorted by name. A missing directory has
+/// none.
 fn configuration_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = match files::entries(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Vec::new(),

@@ -25,14 +25,18 @@ struct Machine {
 }
 
 impl Netrc {
-    /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be read has no logins.
+    /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be
+    /// read has no logins.
     ///
     /// # Errors
-    /// The file is larger than 1 MiB. Ignoring it would make servers refuse requests without a visible reason.
+    /// The file is larger than 1 MiB. Ignoring it would make servers refuse requests without a
+    /// visible reason.
     pub(crate) fn read(environment: &Environment) -> Result<Self, String> {
         let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));
-        let Some(path) = path.map(|path| environment.current_directory.join(path)) else { return Ok(Self::default()) };
+        let Some(path) = path.map(|path| environment.current_directory.join(path)) else {
+            return Ok(Self::default());
+        };
         match files::read(&path, SIZE_LIMIT) {
             Ok(bytes) => Ok(Self::parse(&String::from_utf8_lossy(&bytes))),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
@@ -72,7 +76,10 @@ impl Netrc {
 
     /// User and password for a host, written as in a URL, with its port if there is one.
     pub(crate) fn login(&self, host: &str) -> Option<(&str, &str)> {
-        let named = self.0.iter().find(|machine| machine.host.as_deref() == Some(host));
+        let named = self
+            .0
+            .iter()
+            .find(|machine| machine.host.as_deref() == Some(host));
         let machine = named.or_else(|| self.0.iter().find(|machine| machine.host.is_none()))?;
         Some((&machine.login, &machine.password))
     }
@@ -113,16 +120,36 @@ default login anonymous password me";
     #[test]
     fn a_variable_names_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join(FILE_NAME), "machine a.test login home password x").unwrap();
-        std::fs::write(directory.path().join("other"), "machine a.test login other password x").unwrap();
-        let mut environment = Environment { home: Some(directory.path().to_owned()), ..Environment::default() };
+        std::fs::write(
+            directory.path().join(FILE_NAME),
+            "machine a.test login home password x",
+        )
+        .unwrap();
+        std::fs::write(
+            directory.path().join("other"),
+            "machine a.test login other password x",
+        )
+        .unwrap();
+        let mut environment = Environment {
+            home: Some(directory.path().to_owned()),
+            ..Environment::default()
+        };
         let user = |environment: &Environment| {
-            Netrc::read(environment).unwrap().login("a.test").map(|(user, _)| user.to_owned())
+            Netrc::read(environment)
+                .unwrap()
+                .login("a.test")
+                .map(|(user, _)| user.to_owned())
         };
         assert_eq!(user(&environment).as_deref(), Some("home"));
-        environment.variables.insert("NETRC".to_owned(), directory.path().join("other").display().to_string());
+        environment.variables.insert(
+            "NETRC".to_owned(),
+            directory.path().join("other").display().to_string(),
+        );
         assert_eq!(user(&environment).as_deref(), Some("other"));
-        environment.variables.insert("NETRC".to_owned(), directory.path().join("absent").display().to_string());
+        environment.variables.insert(
+            "NETRC".to_owned(),
+            directory.path().join("absent").display().to_string(),
+        );
         assert_eq!(user(&environment), None);
     }
 }

@@ -12,8 +12,8 @@ use crate::system::{Environment, Secrets, files, variables};
 /// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
 pub(crate) const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 
-/// Whether the system checks certificates and ignores `SSL_CERT_FILE`. On other systems, the HTTP client reads the
-/// files that this variable and `SSL_CERT_DIR` name.
+/// Whether the system checks certificates and ignores `SSL_CERT_FILE`. On other systems, the HTTP
+/// client reads the files that this variable and `SSL_CERT_DIR` name.
 const SYSTEM_CHECKS_CERTIFICATES: bool = cfg!(any(windows, target_vendor = "apple"));
 
 /// The settings of the HTTP client.
@@ -27,7 +27,8 @@ pub struct NetSettings {
     pub timeout: Duration,
     /// Maximum duration of a download, repetitions and work on its bytes included.
     pub download_timeout: Duration,
-    /// Minimum number of bytes of a download that must arrive per second, on average over half a minute.
+    /// Minimum number of bytes of a download that must arrive per second, on average over half a
+    /// minute.
     pub minimum_rate: u64,
     /// The pause before the first repetition; it doubles with each.
     pub back_off: Duration,
@@ -44,8 +45,8 @@ pub struct NetSettings {
 }
 
 impl Default for NetSettings {
-    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which has none for
-    /// downloads.
+    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which
+    /// has none for downloads.
     fn default() -> Self {
         Self {
             retries: 2,
@@ -63,37 +64,52 @@ impl Default for NetSettings {
     }
 }
 
-/// Whether the HTTP client can read a file of certificates. It does not say which file is missing or has none, and a
-/// device may have no end.
+/// Whether the HTTP client can read a file of certificates. It does not say which file is missing
+/// or has none, and a device may have no end.
 fn is_certificate_file(file: &Path) -> bool {
     let text = files::read(file, LARGEST_CERTIFICATE_FILE);
     text.is_ok_and(|text| memchr::memmem::find(&text, b"-----BEGIN CERTIFICATE-----").is_some())
 }
 
 impl CliConfig {
-    /// The settings from `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT`
-    /// (in seconds), or else from the `registry_protocols` block. As in OpenTofu, a value that is not a number is
-    /// ignored (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT` (in
-    /// seconds) and `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads. `SSL_CERT_FILE` is used on
-    /// every system.
+    /// The settings from `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and
+    /// `TF_REGISTRY_CLIENT_TIMEOUT` (in seconds), or else from the `registry_protocols` block. As
+    /// in OpenTofu, a value that is not a number is ignored
+    /// (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT`
+    /// (in seconds) and `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads.
+    /// `SSL_CERT_FILE` is used on every system.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let number = |name| environment.number::<u32>(name);
         let timeout = environment.seconds("TF_REGISTRY_CLIENT_TIMEOUT");
         let default = NetSettings::default();
-        let urls = self.hosts.values().flat_map(BTreeMap::values).filter_map(|url| Url::parse(url).ok());
-        let plain = urls.filter(|url| url.scheme() == "http").filter_map(|url| Some(url.host_str()?.to_owned()));
-        let certificate_file =
-            environment.os_variable("SSL_CERT_FILE").map(|path| environment.current_directory.join(path));
+        let urls = self
+            .hosts
+            .values()
+            .flat_map(BTreeMap::values)
+            .filter_map(|url| Url::parse(url).ok());
+        let plain = urls
+            .filter(|url| url.scheme() == "http")
+            .filter_map(|url| Some(url.host_str()?.to_owned()));
+        let certificate_file = environment
+            .os_variable("SSL_CERT_FILE")
+            .map(|path| environment.current_directory.join(path));
         NetSettings {
-            retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
-            download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),
+            retries: number("TF_REGISTRY_DISCOVERY_RETRY")
+                .or(self.registry_retries)
+                .unwrap_or(default.retries),
+            download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY")
+                .unwrap_or(default.download_retries),
             timeout: timeout.or(self.registry_timeout).unwrap_or(default.timeout),
-            download_timeout: environment.seconds(variables::DOWNLOAD_TIMEOUT).unwrap_or(default.download_timeout),
+            download_timeout: environment
+                .seconds(variables::DOWNLOAD_TIMEOUT)
+                .unwrap_or(default.download_timeout),
             minimum_rate: number(variables::DOWNLOAD_MINIMUM_RATE)
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
-            back_off: number(variables::RETRY_PAUSE)
-                .map_or(default.back_off, |pause| Duration::from_millis(pause.into())),
-            certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
+            back_off: number(variables::RETRY_PAUSE).map_or(default.back_off, |pause| {
+                Duration::from_millis(pause.into())
+            }),
+            certificate_file: certificate_file
+                .filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
             plain_http_hosts: plain.collect(),
             secrets: environment.secrets.clone(),
             ..default
@@ -110,11 +126,17 @@ mod tests {
     fn settings_come_from_the_environment_and_the_configuration() {
         let mut environment = Environment::default();
         let mut config = CliConfig::default();
-        assert_eq!(format!("{:?}", config.net_settings(&environment)), format!("{:?}", NetSettings::default()));
+        assert_eq!(
+            format!("{:?}", config.net_settings(&environment)),
+            format!("{:?}", NetSettings::default())
+        );
         config.registry_retries = Some(7);
         config.registry_timeout = Some(Duration::from_secs(70));
         let settings = config.net_settings(&environment);
-        assert_eq!((settings.retries, settings.timeout), (7, Duration::from_secs(70)));
+        assert_eq!(
+            (settings.retries, settings.timeout),
+            (7, Duration::from_secs(70))
+        );
         for (name, value) in [
             ("TF_REGISTRY_DISCOVERY_RETRY", "0"),
             ("TF_PROVIDER_DOWNLOAD_RETRY", "5"),
@@ -122,23 +144,48 @@ mod tests {
             ("PROVLOCK_DOWNLOAD_TIMEOUT", "7200"),
             ("PROVLOCK_DOWNLOAD_MINIMUM_RATE", "0"),
         ] {
-            environment.variables.insert(name.to_owned(), value.to_owned());
+            environment
+                .variables
+                .insert(name.to_owned(), value.to_owned());
         }
         let settings = config.net_settings(&environment);
-        let numbers = (settings.retries, settings.download_retries, settings.timeout.as_secs());
+        let numbers = (
+            settings.retries,
+            settings.download_retries,
+            settings.timeout.as_secs(),
+        );
         assert_eq!(numbers, (0, 5, 30));
-        assert_eq!((settings.download_timeout, settings.minimum_rate), (Duration::from_hours(2), 0));
-        environment.variables.insert("TF_REGISTRY_CLIENT_TIMEOUT".to_owned(), "soon".to_owned());
+        assert_eq!(
+            (settings.download_timeout, settings.minimum_rate),
+            (Duration::from_hours(2), 0)
+        );
+        environment
+            .variables
+            .insert("TF_REGISTRY_CLIENT_TIMEOUT".to_owned(), "soon".to_owned());
         assert_eq!(config.net_settings(&environment).timeout.as_secs(), 70);
     }
 
     #[test]
     fn a_host_block_permits_hosts_without_encryption() {
-        let services = ["http://registry.test:8080/p/", "https://other.test/", "/p/", "ftp://files.test/"];
-        let services = services.iter().enumerate().map(|(i, url)| (format!("{i}.v1"), (*url).to_owned()));
+        let services = [
+            "http://registry.test:8080/p/",
+            "https://other.test/",
+            "/p/",
+            "ftp://files.test/",
+        ];
+        let services = services
+            .iter()
+            .enumerate()
+            .map(|(i, url)| (format!("{i}.v1"), (*url).to_owned()));
         let hosts = BTreeMap::from([(Hostname::known("h.test"), services.collect())]);
-        let config = CliConfig { hosts, ..CliConfig::default() };
+        let config = CliConfig {
+            hosts,
+            ..CliConfig::default()
+        };
         let settings = config.net_settings(&Environment::default());
-        assert_eq!(settings.plain_http_hosts.into_iter().collect::<Vec<_>>(), ["registry.test"]);
+        assert_eq!(
+            settings.plain_http_hosts.into_iter().collect::<Vec<_>>(),
+            ["registry.test"]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `oci_credentials` and `oci_default_credentials` blocks (OpenTofu 1.10): how to log in to OCI registries.
+//! `oci_credentials` and `oci_default_credentials` blocks (OpenTofu 1.10): how to log in to OCI
+//! registries.
 
 use std::path::{Path, PathBuf};
 
@@ -58,13 +59,21 @@ pub struct OciDefaultCredentials {
 
 impl Default for OciDefaultCredentials {
     fn default() -> Self {
-        Self { discover_ambient_credentials: true, docker_style_config_files: None, docker_credentials_helper: None }
+        Self {
+            discover_ambient_credentials: true,
+            docker_style_config_files: None,
+            docker_credentials_helper: None,
+        }
     }
 }
 
-/// Reads an `oci_credentials` block, which must contain exactly one way to log in. Adds its passwords and tokens to
-/// `secrets`.
-pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>, secrets: &Secrets) -> Result<OciCredentials> {
+/// Reads an `oci_credentials` block, which must contain exactly one way to log in. Adds its
+/// passwords and tokens to `secrets`.
+pub(super) fn read_credentials(
+    prefix: &str,
+    block: &Located<Body<'_>>,
+    secrets: &Secrets,
+) -> Result<OciCredentials> {
     let body = block.value;
     let refuse = |message: &str| invalid(message, block.location.clone());
     let secret = |name| -> Result<Option<Token>> {
@@ -72,16 +81,26 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>, secrets:
         Ok(token.inspect(|token| secrets.learn(token)))
     };
     let username = body.string("username")?.map(|text| text.value.to_owned());
-    let found = (username, secret("password")?, secret("access_token")?, secret("refresh_token")?);
+    let found = (
+        username,
+        secret("password")?,
+        secret("access_token")?,
+        secret("refresh_token")?,
+    );
     let login = match (found, helper(body)?) {
         ((Some(username), Some(password), None, None), None) => {
             OciLoginSource::Login(OciLogin::Basic { username, password })
         }
         ((None, None, access_token @ Some(_), Some(refresh_token)), None) => {
-            OciLoginSource::Login(OciLogin::OAuth { access_token, refresh_token })
+            OciLoginSource::Login(OciLogin::OAuth {
+                access_token,
+                refresh_token,
+            })
         }
         ((None, None, None, None), Some(_)) if prefix.contains('/') => {
-            return Err(refuse("\"docker_credentials_helper\" is for whole hosts, not for a path").into());
+            return Err(
+                refuse("\"docker_credentials_helper\" is for whole hosts, not for a path").into(),
+            );
         }
         ((None, None, None, None), Some(name)) => OciLoginSource::DockerHelper(name),
         _ => {
@@ -89,29 +108,39 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>, secrets:
             return Err(refuse(&format!("the block needs {login}")).into());
         }
     };
-    Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
+    Ok(OciCredentials {
+        repository_prefix: prefix.to_owned(),
+        login,
+        location: block.location.clone(),
+    })
 }
 
 /// Reads an `oci_default_credentials` block; its paths are relative to its file.
 pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCredentials> {
     let body = block.value;
-    let discover = body.boolean("discover_ambient_credentials")?.unwrap_or(true);
+    let discover = body
+        .boolean("discover_ambient_credentials")?
+        .unwrap_or(true);
     let base = block.location.path().parent().unwrap_or(Path::new(""));
     let files = body.strings("docker_style_config_files")?;
     if files.is_some() && !discover {
-        let message = "\"docker_style_config_files\" has no meaning without \"discover_ambient_credentials\"";
+        let message =
+            "\"docker_style_config_files\" has no meaning without \"discover_ambient_credentials\"";
         return Err(invalid(message, block.location.clone()).into());
     }
     Ok(OciDefaultCredentials {
         discover_ambient_credentials: discover,
-        docker_style_config_files: files.map(|files| files.iter().map(|file| base.join(file.value)).collect()),
+        docker_style_config_files: files
+            .map(|files| files.iter().map(|file| base.join(file.value)).collect()),
         docker_credentials_helper: helper(body)?,
     })
 }
 
 /// The name of a Docker credential helper, which is part of a file name.
 fn helper(body: Body<'_>) -> Result<Option<String>> {
-    let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
+    let Some(name) = body.string("docker_credentials_helper")? else {
+        return Ok(None);
+    };
     if name.value.is_empty() || name.value.contains(['/', '\\']) {
         let message = "the helper's name is part of a program's name and contains no slash";
         return Err(invalid(message, name.location).into());

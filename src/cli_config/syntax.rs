@@ -1,8 +1,10 @@
-//! The syntax of CLI configuration files: HCL 1 and its JSON form, read into the tree of the reader of JSON.
+//! The syntax of CLI configuration files: HCL 1 and its JSON form, read into the tree of the reader
+//! of JSON.
 //!
-//! HCL 1 differs from the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there
-//! are no expressions, and `name = {…}` and `name {…}` are the same. A label is the key of an object around the block's
-//! body. The reader follows OpenTofu's `github.com/hashicorp/hcl` v1, whose JSON form may have needless commas.
+//! HCL 1 differs from the HCL 2 of configurations: keys may be quoted (`dev_overrides {
+//! "acme/gamma" = "." }`), there are no expressions, and `name = {…}` and `name {…}` are the same.
+//! A label is the key of an object around the block's body. The reader follows OpenTofu's
+//! `github.com/hashicorp/hcl` v1, whose JSON form may have needless commas.
 
 use crate::hcl::Fault;
 use crate::hcl::json::{Kind, Member, Value};
@@ -15,17 +17,29 @@ const DEPTH: usize = 64;
 
 /// Reads a file; the result is an object.
 pub(super) fn parse(text: &str) -> Parsed<Value> {
-    let mut parser = Parser { text, position: 0, depth: 0, json: false };
+    let mut parser = Parser {
+        text,
+        position: 0,
+        depth: 0,
+        json: false,
+    };
     parser.accept("\u{feff}");
     parser.skip_space()?;
     if parser.peek() == Some('{') {
         parser.json = true;
         let root = parser.value()?;
         parser.skip_space()?;
-        return if parser.peek().is_none() { Ok(root) } else { parser.fail("nothing may follow the closing brace") };
+        return if parser.peek().is_none() {
+            Ok(root)
+        } else {
+            parser.fail("nothing may follow the closing brace")
+        };
     }
     let members = parser.members(None)?;
-    Ok(Value { kind: Kind::Object(members), span: 0..text.len() })
+    Ok(Value {
+        kind: Kind::Object(members),
+        span: 0..text.len(),
+    })
 }
 
 struct Parser<'a> {
@@ -121,12 +135,19 @@ impl<'a> Parser<'a> {
             Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
                 let label = self.member()?;
                 let span = label.name_span.start..label.value.span.end;
-                Value { kind: Kind::Object(vec![label]), span }
+                Value {
+                    kind: Kind::Object(vec![label]),
+                    span,
+                }
             }
             _ => return self.fail("\"=\" or \"{\" was expected after the name"),
         };
         self.depth -= 1;
-        Ok(Member { name, name_span, value })
+        Ok(Member {
+            name,
+            name_span,
+            value,
+        })
     }
 
     fn value(&mut self) -> Parsed<Value> {
@@ -148,7 +169,9 @@ impl<'a> Parser<'a> {
             }
             Some(c) if c.is_ascii_digit() || c == '-' || c == '+' || c == '.' => {
                 let rest = self.rest();
-                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)))
+                    .unwrap_or(rest.len());
                 let number = rest[..end].to_owned();
                 self.position += end;
                 Kind::Number(number)
@@ -159,13 +182,17 @@ impl<'a> Parser<'a> {
                 "null" => Kind::Null,
                 _ => {
                     self.position = start;
-                    return self.fail("a value was expected here; texts are written in double quotes");
+                    return self
+                        .fail("a value was expected here; texts are written in double quotes");
                 }
             },
             _ => return self.fail("a value was expected here"),
         };
         self.depth -= 1;
-        Ok(Value { kind, span: start..self.position })
+        Ok(Value {
+            kind,
+            span: start..self.position,
+        })
     }
 
     fn list(&mut self) -> Parsed<Vec<Value>> {
@@ -185,7 +212,9 @@ impl<'a> Parser<'a> {
 
     fn identifier(&mut self) -> String {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))
+            .unwrap_or(rest.len());
         let name = rest[..end].to_owned();
         self.position += end;
         name
@@ -204,7 +233,10 @@ impl<'a> Parser<'a> {
                 Some('"') => return Ok(text),
                 Some('\\') => text.push(self.escape()?),
                 Some('\n') | None => {
-                    return Err(Fault::new(start..start, "the closing quote is missing on this line"));
+                    return Err(Fault::new(
+                        start..start,
+                        "the closing quote is missing on this line",
+                    ));
                 }
                 Some(c) => text.push(c),
             }
@@ -239,19 +271,26 @@ impl<'a> Parser<'a> {
                 let unit = self.hexadecimal(4)?;
                 if (0xd800..0xdc00).contains(&unit) && self.accept("\\u") {
                     let low = self.hexadecimal(4)?;
-                    let code = 0x10000 + ((unit - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
+                    let code =
+                        0x10000 + ((unit - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
                     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
                 } else {
                     char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
                 }
             }
-            Some('U') => char::from_u32(self.hexadecimal(8)?).unwrap_or(char::REPLACEMENT_CHARACTER),
+            Some('U') => {
+                char::from_u32(self.hexadecimal(8)?).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
             _ => return self.fail("unknown escape sequence; a backslash is written \"\\\\\""),
         })
     }
 
     fn hexadecimal(&mut self, digits: usize) -> Parsed<u32> {
-        let Some(number) = self.rest().get(..digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit())) else {
+        let Some(number) = self
+            .rest()
+            .get(..digits)
+            .filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))
+        else {
             return self.fail("hexadecimal digits were expected here");
         };
         let number = u32::from_str_radix(number, 16).unwrap_or(u32::MAX);
@@ -276,7 +315,15 @@ impl<'a> Parser<'a> {
         for line in self.rest().split_inclusive('\n') {
             let content = line.trim_end_matches(['\r', '\n']);
             if content.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']) == marker {
-                let margin = if indented { lines.iter().map(|line| indentation(line)).min().unwrap_or(0) } else { 0 };
+                let margin = if indented {
+                    lines
+                        .iter()
+                        .map(|line| indentation(line))
+                        .min()
+                        .unwrap_or(0)
+                } else {
+                    0
+                };
                 let text = lines.iter().map(|line| &line[margin..]).collect();
                 // The line break after the marker ends the member and stays.
                 self.position += offset + content.len();
@@ -308,10 +355,14 @@ mod tests {
             Kind::Number(text) => text.clone(),
             Kind::Bool(value) => value.to_string(),
             Kind::Null => "null".to_owned(),
-            Kind::Array(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" ")),
+            Kind::Array(items) => {
+                format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" "))
+            }
             Kind::Object(members) => {
-                let members: Vec<_> =
-                    members.iter().map(|member| format!("{}={}", member.name, show(&member.value))).collect();
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|member| format!("{}={}", member.name, show(&member.value)))
+                    .collect();
                 format!("{{{}}}", members.join(" "))
             }
         }
@@ -336,9 +387,18 @@ t = true"#;
 
     #[test]
     fn strings_keep_templates_and_heredocs_their_lines() {
-        assert_eq!(show(&parse("a = \"x/${f(\"y\")}/z\"").unwrap()), r#"{a="x/${f(\"y\")}/z"}"#);
-        assert_eq!(show(&parse("a = <<-E\n    one\n      two\n    E\nb = 1").unwrap()), r#"{a="one\n  two\n" b=1}"#);
-        assert_eq!(show(&parse(r#"{"a": "\ud83d\ude00\u00e9"}"#).unwrap()), "{a=\"😀é\"}");
+        assert_eq!(
+            show(&parse("a = \"x/${f(\"y\")}/z\"").unwrap()),
+            r#"{a="x/${f(\"y\")}/z"}"#
+        );
+        assert_eq!(
+            show(&parse("a = <<-E\n    one\n      two\n    E\nb = 1").unwrap()),
+            r#"{a="one\n  two\n" b=1}"#
+        );
+        assert_eq!(
+            show(&parse(r#"{"a": "\ud83d\ude00\u00e9"}"#).unwrap()),
+            "{a=\"😀é\"}"
+        );
     }
 
     #[test]
@@ -356,7 +416,12 @@ t = true"#;
         ] {
             assert_eq!(parse(text).unwrap_err().span.start, offset, "{text}");
         }
-        for hostile in ["[".repeat(10_000), "a {".repeat(10_000), "a ".repeat(10_000), "{\"a\":".repeat(10_000)] {
+        for hostile in [
+            "[".repeat(10_000),
+            "a {".repeat(10_000),
+            "a ".repeat(10_000),
+            "{\"a\":".repeat(10_000),
+        ] {
             assert!(parse(&hostile).is_err());
         }
     }

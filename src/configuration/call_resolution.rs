@@ -1,4 +1,5 @@
-//! Resolves a call: evaluates its source and version, then takes an installed module or a fetched package.
+//! Resolves a call: evaluates its source and version, then takes an installed module or a fetched
+//! package.
 
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,13 @@ use crate::system::{canonicalize, links};
 type Package = (ModulePath, Option<InstallPath>);
 
 impl Walk<'_> {
-    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is withheld, the
-    /// module may request nothing.
-    pub(super) fn source(&mut self, calling: &Calling<'_>, origin: &mut Origin) -> Option<ModuleSource> {
+    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is
+    /// withheld, the module may request nothing.
+    pub(super) fn source(
+        &mut self,
+        calling: &Calling<'_>,
+        origin: &mut Origin,
+    ) -> Option<ModuleSource> {
         let Calling { caller, call, key } = calling;
         // A value of the environment, or a sensitive one, is part of the address.
         let mut is_secret = false;
@@ -40,14 +45,20 @@ impl Walk<'_> {
                 let (text, from) = text(caller.scope, written);
                 origin.add(from);
                 is_secret = origin.withheld.is_some();
-                let is_address = |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
-                if matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written) {
+                let is_address =
+                    |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
+                if matches!(&text, Ok(Some(text)) if is_address(text))
+                    && caller.scope.is_set_by_user(written)
+                {
                     origin.withheld = None;
                 }
                 text
             }
         };
-        origin.withheld = origin.withheld.take().or_else(|| caller.scope.chosen_by.clone());
+        origin.withheld = origin
+            .withheld
+            .take()
+            .or_else(|| caller.scope.chosen_by.clone());
         let written = match (written, &origin.withheld) {
             (Ok(Some(text)), Some(reason)) if !is_local(&text) => Err(reason.clone()),
             (written, _) => written,
@@ -56,7 +67,8 @@ impl Walk<'_> {
             Ok(Some(source)) => source,
             Ok(None) => {
                 let message = format!("module \"{key}\" has no source: it is null");
-                self.errors.push(calling.error(Code::InvalidConfiguration, message));
+                self.errors
+                    .push(calling.error(Code::InvalidConfiguration, message));
                 return None;
             }
             Err(unknown) => {
@@ -68,16 +80,23 @@ impl Walk<'_> {
             }
         };
         self.input.cache.secrets.learn_address(&text);
-        let is_directory = || caller.path.path().is_ok_and(|from| local::directory(&from, &text).is_dir());
+        let is_directory = || {
+            caller
+                .path
+                .path()
+                .is_ok_and(|from| local::directory(&from, &text).is_dir())
+        };
         if is_secret && !(is_local(&text) && is_directory()) {
             self.input.cache.secrets.learn_secret_address(&text);
         }
         match ModuleSource::parse(&text, self.input.options.dialect) {
             Ok(source) => Some(source),
             Err(error) => {
-                let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
+                let message =
+                    format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
                 let error = calling.error(Code::InvalidConfiguration, message);
-                let is_path = !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
+                let is_path =
+                    !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
                 self.errors.push(if is_path {
                     error.help(format!("write a directory as \"./{text}\""))
                 } else {
@@ -96,7 +115,9 @@ impl Walk<'_> {
         origin: &mut Origin,
     ) -> Option<ConstraintList> {
         let Calling { caller, call, key } = calling;
-        let Some(written) = &call.version else { return Some(ConstraintList::default()) };
+        let Some(written) = &call.version else {
+            return Some(ConstraintList::default());
+        };
         let (text, from) = text(caller.scope, written);
         // A registry could list a version for each value.
         let text = text.and_then(|text| from.withheld.clone().map_or(Ok(text), Err));
@@ -114,16 +135,26 @@ impl Walk<'_> {
                 format!("module \"{key}\" has a version, which only modules of a registry have")
             }
             Ok(constraints) if !text.trim().is_empty() => return Some(constraints),
-            Ok(_) => format!("the version of module \"{key}\" is empty; omit it to allow every version"),
-            Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
+            Ok(_) => {
+                format!("the version of module \"{key}\" is empty; omit it to allow every version")
+            }
+            Err(error) => {
+                format!("{text:?} is not a version constraint for module \"{key}\": {error}")
+            }
         };
-        let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
+        let error =
+            Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
         self.errors.push(calling.caller.entered(error));
         None
     }
 
-    /// Finds the module of a call in another package, and adds the call to the result. A missing module is reported.
-    pub(super) fn package(&mut self, calling: &Calling<'_>, mut call: ModuleCall) -> Option<Package> {
+    /// Finds the module of a call in another package, and adds the call to the result. A missing
+    /// module is reported.
+    pub(super) fn package(
+        &mut self,
+        calling: &Calling<'_>,
+        mut call: ModuleCall,
+    ) -> Option<Package> {
         let package = self.resolve(calling, &call);
         if let Some((ModulePath::Package(module), Some(installed))) = &package {
             call.module = Some(module.clone());
@@ -134,7 +165,10 @@ impl Walk<'_> {
     }
 
     fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
-        let resolution = self.input.resolver.map_or(Resolution::Unlocked, |resolve| resolve(call));
+        let resolution = self
+            .input
+            .resolver
+            .map_or(Resolution::Unlocked, |resolve| resolve(call));
         let is_never_fetched = || self.input.cache.refuses(&call.source, call.entry.is_some());
         let module = match resolution {
             Resolution::Unlocked => return self.unlocked(calling, call),
@@ -159,19 +193,36 @@ impl Walk<'_> {
             }
         };
         let Some(module) = module else {
-            self.missing.add(calling, MissingReason::NotInstalled(call.source.to_string()));
+            self.missing.add(
+                calling,
+                MissingReason::NotInstalled(call.source.to_string()),
+            );
             return None;
         };
-        let package = self.input.options.data_directory.join("modules").join(&call.key);
+        let package = self
+            .input
+            .options
+            .data_directory
+            .join("modules")
+            .join(&call.key);
         let directory = join(&package, module.directory());
-        Some((ModulePath::Package(module), Some(InstallPath { directory, package: Some(package) })))
+        Some((
+            ModulePath::Package(module),
+            Some(InstallPath {
+                directory,
+                package: Some(package),
+            }),
+        ))
     }
 
     /// The module of a call that no lock file records.
     fn unlocked(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
         let request = call.request()?;
         let dialect = self.input.options.dialect;
-        let source = calling.call.constant_source().map_or_else(|| call.source.to_string(), str::to_owned);
+        let source = calling
+            .call
+            .constant_source()
+            .map_or_else(|| call.source.to_string(), str::to_owned);
         let mut reason = MissingReason::NotInstalled(source);
         if let Some(installed) = self.installed(calling).cloned() {
             let directory = join(self.input.root, &installed.dir);
@@ -184,7 +235,10 @@ impl Walk<'_> {
         if self.is_refused(calling, &call.source) {
             return None;
         }
-        let is_unknown = self.input.cache.is_surely_unknown(&request, dialect, self.input.options.fetch_modules);
+        let is_unknown =
+            self.input
+                .cache
+                .is_surely_unknown(&request, dialect, self.input.options.fetch_modules);
         let fetched = self.fetched(call, request, false)?;
         if is_unknown && !matches!(fetched, Ok(Some(_))) {
             self.add_unknown(calling);
@@ -194,10 +248,16 @@ impl Walk<'_> {
                 if let ModuleSource::Remote(remote) = &call.source
                     && remote.is_unencrypted()
                 {
-                    let message = format!("module \"{}\" comes from {remote} without encryption", call.key);
+                    let message = format!(
+                        "module \"{}\" comes from {remote} without encryption",
+                        call.key
+                    );
                     let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
-                    let warning = warning.note("an attacker in the network can change what it requires");
-                    self.found.warnings.push(call.located(warning).help("use an https URL"));
+                    let warning =
+                        warning.note("an attacker in the network can change what it requires");
+                    self.found
+                        .warnings
+                        .push(call.located(warning).help("use an https URL"));
                 }
                 return Some((ModulePath::Package(module), None));
             }
@@ -207,9 +267,12 @@ impl Walk<'_> {
         None
     }
 
-    /// Reports a source on this machine that is out of the repository, or that a fetched module specifies.
+    /// Reports a source on this machine that is out of the repository, or that a fetched module
+    /// specifies.
     fn is_refused(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> bool {
-        let ModuleSource::Remote(remote) = source else { return false };
+        let ModuleSource::Remote(remote) = source else {
+            return false;
+        };
         if let Some(path) = self.input.cache.outside(remote) {
             let outside = calling.outside(&path);
             self.skip([outside]);
@@ -218,14 +281,16 @@ impl Walk<'_> {
         let is_refused = remote.is_on_this_machine() && calling.caller.entry.is_some();
         if is_refused {
             let key = calling.key;
-            let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
-            self.errors.push(calling.error(Code::InvalidConfiguration, message));
+            let message =
+                format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
+            self.errors
+                .push(calling.error(Code::InvalidConfiguration, message));
         }
         is_refused
     }
 
-    /// The module that was fetched for a request, or a directory of this machine. The outer `None` means that it has to
-    /// be fetched first. `always` overrides a setting against fetching.
+    /// The module that was fetched for a request, or a directory of this machine. The outer `None`
+    /// means that it has to be fetched first. `always` overrides a setting against fetching.
     fn fetched(
         &mut self,
         call: &ModuleCall,
@@ -233,7 +298,11 @@ impl Walk<'_> {
         always: bool,
     ) -> Option<diagnostic::Result<Option<FetchedModule>>> {
         let may_fetch = always || self.input.options.fetch_modules;
-        let fetcher = if may_fetch { self.input.cache.fetcher.as_ref() } else { None };
+        let fetcher = if may_fetch {
+            self.input.cache.fetcher.as_ref()
+        } else {
+            None
+        };
         match fetcher.map(|fetcher| fetcher.get(self.input.options.dialect, &request)) {
             None | Some(Some(Ok(None))) => Some(match &call.source {
                 ModuleSource::Remote(remote) => {
@@ -249,7 +318,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the directory in which a module with a local source is installed, which may not exist yet.
+    /// Returns the directory in which a module with a local source is installed, which may not
+    /// exist yet.
     pub(super) fn local_install_path(
         &self,
         calling: &Calling<'_>,
@@ -263,9 +333,16 @@ impl Walk<'_> {
             (ModulePath::Package(module), Some(package)) => {
                 let below = || -> Option<PathBuf> {
                     let path = canonicalize(module.path().ok()?).ok()?;
-                    Some(path.strip_prefix(canonicalize(module.top()).ok()?).ok()?.to_owned())
+                    Some(
+                        path.strip_prefix(canonicalize(module.top()).ok()?)
+                            .ok()?
+                            .to_owned(),
+                    )
                 };
-                join(package, below().unwrap_or_else(|| PathBuf::from(module.directory())))
+                join(
+                    package,
+                    below().unwrap_or_else(|| PathBuf::from(module.directory())),
+                )
             }
             _ => without_links(self.input.root, &join(&caller.directory, source)),
         };
@@ -273,20 +350,38 @@ impl Walk<'_> {
     }
 
     /// Adds a call by a local path to the result, which `modules.json` lists, too.
-    pub(super) fn add_local_call(&mut self, calling: &Calling<'_>, source: &str, installed: Option<&InstallPath>) {
-        let Some(InstallPath { directory, .. }) = installed else { return };
+    pub(super) fn add_local_call(
+        &mut self,
+        calling: &Calling<'_>,
+        source: &str,
+        installed: Option<&InstallPath>,
+    ) {
+        let Some(InstallPath { directory, .. }) = installed else {
+            return;
+        };
         let source = ModuleSource::Local(source.to_owned());
         let call = calling.module_call(source, ConstraintList::default(), Origin::default());
-        self.found.calls.push(ModuleCall { directory: Some(directory.clone()), ..call });
+        self.found.calls.push(ModuleCall {
+            directory: Some(directory.clone()),
+            ..call
+        });
     }
 
-    /// The module that OpenTofu or Terraform installed for a call. They install nothing for calls in fetched packages.
+    /// The module that OpenTofu or Terraform installed for a call. They install nothing for calls
+    /// in fetched packages.
     fn installed(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
         if matches!(calling.caller.path, ModulePath::Package(_)) {
             return None;
         }
         if self.manifest.is_none() {
-            let path = join(self.input.root, self.input.options.data_directory.join("modules").join("modules.json"));
+            let path = join(
+                self.input.root,
+                self.input
+                    .options
+                    .data_directory
+                    .join("modules")
+                    .join("modules.json"),
+            );
             let manifest = if self.input.cache.boundary.is_outside(&path) {
                 self.skip([refused(&path)]);
                 Manifest::default()
@@ -306,18 +401,31 @@ impl Walk<'_> {
         let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
         let shared = format!("the {what} of a called module is not known: {unknown}");
         self.add_unknown(calling);
-        let error = calling.error(Code::ModuleNotInstalled, message).shared(shared);
-        let cause = unknown.location.as_ref().filter(|location| **location != call.location);
+        let error = calling
+            .error(Code::ModuleNotInstalled, message)
+            .shared(shared);
+        let cause = unknown
+            .location
+            .as_ref()
+            .filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(RunOption::SetVariable);
-        self.report_unread(
-            error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))),
-        );
+        self.report_unread(error.help(help.and_text(format!(
+            " or terraform.tfvars, or write the {what} as plain text"
+        ))));
     }
 
     pub(super) fn add_unknown(&mut self, calling: &Calling<'_>) {
-        let location = calling.caller.entry.unwrap_or(&calling.call.location).clone();
-        self.found.unknown.push(UnknownCall { location, directory: None, origin: Origin::default() });
+        let location = calling
+            .caller
+            .entry
+            .unwrap_or(&calling.call.location)
+            .clone();
+        self.found.unknown.push(UnknownCall {
+            location,
+            directory: None,
+            origin: Origin::default(),
+        });
     }
 
     fn report_not_fetched(&mut self, call: &ModuleCall, errors: Diagnostics) {
@@ -355,6 +463,12 @@ fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unkno
 
 /// Returns a relative path without symbolic links, as Go's `filepath.EvalSymlinks` does.
 fn without_links(root: &Path, path: &Path) -> PathBuf {
-    let Ok(Some(followed)) = links::follow(root, path) else { return path.to_owned() };
-    if followed.path.as_os_str().is_empty() { PathBuf::from(".") } else { followed.path }
+    let Ok(Some(followed)) = links::follow(root, path) else {
+        return path.to_owned();
+    };
+    if followed.path.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        followed.path
+    }
 }

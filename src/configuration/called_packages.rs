@@ -33,18 +33,27 @@ pub(super) enum CalledPackage {
 }
 
 impl CalledPackages {
-    /// Forgets the answers of a pass over the configuration. Returns whether all of them are still right.
+    /// Forgets the answers of a pass over the configuration. Returns whether all of them are still
+    /// right.
     pub(super) fn settle(&mut self) -> bool {
-        std::mem::take(&mut self.answers).iter().all(|(key, answer)| self.packages.get(key) == answer.as_ref())
+        std::mem::take(&mut self.answers)
+            .iter()
+            .all(|(key, answer)| self.packages.get(key) == answer.as_ref())
     }
 
     /// Records the module of a call.
-    pub(super) fn add(&mut self, key: &str, found: Option<&(ModulePath, Option<InstallPath>)>, is_unknown: bool) {
+    pub(super) fn add(
+        &mut self,
+        key: &str,
+        found: Option<&(ModulePath, Option<InstallPath>)>,
+        is_unknown: bool,
+    ) {
         let package = match found {
             Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,
-            Some((ModulePath::Package(module), at)) => {
-                CalledPackage::Fetched(module.clone(), at.as_ref().and_then(|at| at.package.clone()))
-            }
+            Some((ModulePath::Package(module), at)) => CalledPackage::Fetched(
+                module.clone(),
+                at.as_ref().and_then(|at| at.package.clone()),
+            ),
             None => CalledPackage::Missing { is_unknown },
         };
         self.packages.insert(key.to_owned(), package);
@@ -58,11 +67,22 @@ impl CalledPackages {
     }
 }
 
-/// Splits the directory of an installed package, or one below it, into the path of its call and the rest with slashes,
-/// such as `network` and `modules/subnets`. `root` is the root module's directory.
-pub(super) fn split_installed(root: &Path, data_directory: &Path, directory: &Path) -> Option<(String, String)> {
-    let strip = |data: &Path| directory.strip_prefix(join(root, data.join("modules"))).ok();
+/// Splits the directory of an installed package, or one below it, into the path of its call and the
+/// rest with slashes, such as `network` and `modules/subnets`. `root` is the root module's
+/// directory.
+pub(super) fn split_installed(
+    root: &Path,
+    data_directory: &Path,
+    directory: &Path,
+) -> Option<(String, String)> {
+    let strip = |data: &Path| {
+        directory
+            .strip_prefix(join(root, data.join("modules")))
+            .ok()
+    };
     let below = strip(data_directory).or_else(|| strip(Path::new(DATA_DIRECTORY)))?;
-    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let mut parts = below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     Some((parts.next()?, parts.collect::<Vec<_>>().join("/")))
 }

@@ -25,7 +25,8 @@ pub(super) struct Caller<'a> {
     /// Index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
-    /// Directory of its installation, which may not exist yet; `None` below a module that no lock file records.
+    /// Directory of its installation, which may not exist yet; `None` below a module that no lock
+    /// file records.
     pub installed: Option<&'a InstallPath>,
 }
 
@@ -49,11 +50,18 @@ pub(super) struct InstallPath {
 
 impl Caller<'_> {
     pub(super) fn key_of(&self, call: &Call) -> String {
-        if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
+        if self.key.is_empty() {
+            call.name.clone()
+        } else {
+            format!("{}.{}", self.key, call.name)
+        }
     }
 
     pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
-        let own = self.node.and_then(|node| tree.get(node)).map_or(self.key, |called| &called.address);
+        let own = self
+            .node
+            .and_then(|node| tree.get(node))
+            .map_or(self.key, |called| &called.address);
         let separator = if own.is_empty() { "" } else { "." };
         format!("{own}{separator}module.{}", call.name)
     }
@@ -66,14 +74,22 @@ impl Caller<'_> {
 
 impl Calling<'_> {
     /// The call with its values.
-    pub(super) fn module_call(&self, source: ModuleSource, constraints: ConstraintList, origin: Origin) -> ModuleCall {
+    pub(super) fn module_call(
+        &self,
+        source: ModuleSource,
+        constraints: ConstraintList,
+        origin: Origin,
+    ) -> ModuleCall {
         let Self { caller, call, key } = self;
         ModuleCall {
             key: (*key).to_owned(),
             source,
             constraints,
             location: call.location.clone(),
-            version: call.version.as_ref().map(|version| version.location.clone()),
+            version: call
+                .version
+                .as_ref()
+                .map(|version| version.location.clone()),
             origin,
             entry: caller.entry.cloned(),
             module: None,
@@ -85,9 +101,15 @@ impl Calling<'_> {
     pub(super) fn variable_call(&self, origin: &Origin) -> Option<VariableCall> {
         let Self { caller, call, key } = self;
         let input = origin.input.clone()?;
-        let own = iter::once(&call.location).chain(call.version.as_ref().map(|version| &version.location));
+        let own = iter::once(&call.location)
+            .chain(call.version.as_ref().map(|version| &version.location));
         let locations = own.chain(caller.entry).cloned().collect();
-        Some(VariableCall { key: (*key).to_owned(), locations, input, origin: origin.clone() })
+        Some(VariableCall {
+            key: (*key).to_owned(),
+            locations,
+            input,
+            origin: origin.clone(),
+        })
     }
 
     /// An error about the call, with the location from which the user's own modules lead to it.
@@ -97,13 +119,19 @@ impl Calling<'_> {
 
     /// The error for a called module outside of the repository.
     pub(super) fn outside(&self, path: &Path) -> Diagnostic {
-        let message =
-            format!("module \"{}\" is in {}, out of the repository, so it was not read", self.key, path.display());
-        self.error(Code::OutsideRepository, message).help(boundary::help())
+        let message = format!(
+            "module \"{}\" is in {}, out of the repository, so it was not read",
+            self.key,
+            path.display()
+        );
+        self.error(Code::OutsideRepository, message)
+            .help(boundary::help())
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at(self.call.location.clone(), "called here").at_each(self.caller.entry, "from here")
+        diagnostic
+            .at(self.call.location.clone(), "called here")
+            .at_each(self.caller.entry, "from here")
     }
 }
 
@@ -123,7 +151,11 @@ pub(super) struct Visit<'a> {
 
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", self.calling.key, self.path.shown().display());
+        let message = format!(
+            "module \"{}\" is in {}, {what}",
+            self.calling.key,
+            self.path.shown().display()
+        );
         self.calling.error(Code::InvalidConfiguration, message)
     }
 }
@@ -133,7 +165,7 @@ impl Visit<'_> {
 pub(super) enum Targets {
     /// The same modules for every caller.
     Same,
-    /// Perhaps different modules for each caller: a module is installed once for each path of calls, and a source may
-    /// depend on the variables that the caller sets.
+    /// Perhaps different modules for each caller: a module is installed once for each path of
+    /// calls, and a source may depend on the variables that the caller sets.
     ByCaller,
 }

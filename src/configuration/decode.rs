@@ -10,7 +10,8 @@ use crate::hcl::evaluate::value::Value;
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
-    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource, StatePaths,
+    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider,
+    Resource, StatePaths,
 };
 use super::merge::MergedFiles;
 use super::requirement::{Declaration, DeclarationKind};
@@ -34,9 +35,10 @@ const MODULE_FILE: Schema = Schema::of_blocks(&[
     block("locals", &[]),
 ]);
 
-/// Mocked providers are skipped: a test that mocks a provider needs its schema, so the configuration under test
-/// requires the provider, too.
-const TEST_FILE: Schema = Schema::of_blocks(&[block("provider", &["name"]), block("run", &["name"])]);
+/// Mocked providers are skipped: a test that mocks a provider needs its schema, so the
+/// configuration under test requires the provider, too.
+const TEST_FILE: Schema =
+    Schema::of_blocks(&[block("provider", &["name"]), block("run", &["name"])]);
 
 const TERRAFORM: Schema = Schema {
     attributes: Some(&["required_version"]),
@@ -52,7 +54,11 @@ const TERRAFORM: Schema = Schema {
 ///
 /// # Errors
 /// The file is malformed. Errors in a block are in [`MergedFiles::diagnostics`].
-pub(super) fn module_file(file: &Arc<SourceFile>, dialect: Dialect, found: &mut MergedFiles) -> diagnostic::Result<()> {
+pub(super) fn module_file(
+    file: &Arc<SourceFile>,
+    dialect: Dialect,
+    found: &mut MergedFiles,
+) -> diagnostic::Result<()> {
     read(file, dialect, &MODULE_FILE, found)
 }
 
@@ -60,15 +66,30 @@ pub(super) fn module_file(file: &Arc<SourceFile>, dialect: Dialect, found: &mut 
 ///
 /// # Errors
 /// As for [`module_file`].
-pub(super) fn test_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<MergedFiles> {
+pub(super) fn test_file(
+    file: &Arc<SourceFile>,
+    dialect: Dialect,
+) -> diagnostic::Result<MergedFiles> {
     let mut found = MergedFiles::default();
     read(file, dialect, &TEST_FILE, &mut found)?;
     Ok(found)
 }
 
-fn read(file: &Arc<SourceFile>, dialect: Dialect, schema: &Schema, found: &mut MergedFiles) -> diagnostic::Result<()> {
-    let content = Block::of_file(file).content(schema).map_err(|fault| diagnose(file, fault))?;
-    Decoder { file, dialect, found }.each(content, Decoder::block);
+fn read(
+    file: &Arc<SourceFile>,
+    dialect: Dialect,
+    schema: &Schema,
+    found: &mut MergedFiles,
+) -> diagnostic::Result<()> {
+    let content = Block::of_file(file)
+        .content(schema)
+        .map_err(|fault| diagnose(file, fault))?;
+    Decoder {
+        file,
+        dialect,
+        found,
+    }
+    .each(content, Decoder::block);
     Ok(())
 }
 
@@ -79,8 +100,13 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Decodes blocks until there are too many. An error in one does not prevent the others from being read.
-    fn each(&mut self, content: Content, mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>) {
+    /// Decodes blocks until there are too many. An error in one does not prevent the others from
+    /// being read.
+    fn each(
+        &mut self,
+        content: Content,
+        mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>,
+    ) {
         for (kind, block) in content.blocks {
             if !self.found.has_room_for(1) {
                 return;
@@ -91,7 +117,8 @@ impl Decoder<'_> {
                 Err(_) if matches!(kind, "variable" | "locals") => {}
                 // OpenTofu or Terraform reports it, unless another file overrides the block.
                 Err(_) if kind == "backend" => {
-                    (self.found.backend, self.found.state_store) = (Some(Backend::Remote(kind.to_owned())), None);
+                    (self.found.backend, self.found.state_store) =
+                        (Some(Backend::Remote(kind.to_owned())), None);
                 }
                 Err(fault) => self.fault(fault),
             }
@@ -105,14 +132,18 @@ impl Decoder<'_> {
             "provider" => self.provider(&block),
             "check" => {
                 const CHECK: Schema = Schema::of_blocks(&[self::block("data", &["type", "name"])]);
-                self.each(block.content(&CHECK)?, |decoder, block| decoder.resource(&block));
+                self.each(block.content(&CHECK)?, |decoder, block| {
+                    decoder.resource(&block)
+                });
                 Ok(())
             }
             "import" => self.import(&block),
             "module" => self.call(&block.labels[0], &block),
             "run" => {
                 const RUN: Schema = Schema::of_blocks(&[self::block("module", &[])]);
-                self.each(block.content(&RUN)?, |decoder, module| decoder.call(&block.labels[0], &module));
+                self.each(block.content(&RUN)?, |decoder, module| {
+                    decoder.call(&block.labels[0], &module)
+                });
                 Ok(())
             }
             "variable" | "locals" => {
@@ -140,16 +171,29 @@ impl Decoder<'_> {
 
     fn terraform(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&TERRAFORM)?;
-        let required = content.attribute("required_version").and_then(|it| it.string(Strings::Literal).ok());
-        let required = required.and_then(|text| text.parse::<ConstraintList>().ok()).unwrap_or_default();
-        self.found.required_version = ConstraintList::merge([&self.found.required_version, &required]);
+        let required = content
+            .attribute("required_version")
+            .and_then(|it| it.string(Strings::Literal).ok());
+        let required = required
+            .and_then(|text| text.parse::<ConstraintList>().ok())
+            .unwrap_or_default();
+        self.found.required_version =
+            ConstraintList::merge([&self.found.required_version, &required]);
         self.each(content, |decoder, block| {
             let kind = block.kind;
             let (backend, state_store) = match kind {
                 "required_providers" => return decoder.required_providers(&block),
-                "backend" if block.labels[0].text == "local" => (Backend::Local(state_paths(&block)), None),
-                "backend" => (Backend::Remote(format!("backend {:?}", block.labels[0].text)), None),
-                "state_store" => (Backend::Remote(kind.to_owned()), decoder.state_store(&block)?),
+                "backend" if block.labels[0].text == "local" => {
+                    (Backend::Local(state_paths(&block)), None)
+                }
+                "backend" => (
+                    Backend::Remote(format!("backend {:?}", block.labels[0].text)),
+                    None,
+                ),
+                "state_store" => (
+                    Backend::Remote(kind.to_owned()),
+                    decoder.state_store(&block)?,
+                ),
                 _ => (Backend::Remote(kind.to_owned()), None),
             };
             (decoder.found.backend, decoder.found.state_store) = (Some(backend), state_store);
@@ -161,18 +205,30 @@ impl Decoder<'_> {
     /// The provider of a `state_store` block: the label of its `provider` block.
     fn state_store(&self, block: &Block) -> Result<Option<ProviderReference>, Fault> {
         const STATE_STORE: Schema = Schema::of_blocks(&[self::block("provider", &["name"])]);
-        let Some((_, provider)) = block.content(&STATE_STORE)?.blocks.pop() else { return Ok(None) };
+        let Some((_, provider)) = block.content(&STATE_STORE)?.blocks.pop() else {
+            return Ok(None);
+        };
         let name = provider?.labels.swap_remove(0);
         check_local_name(&name, self.dialect)?;
-        Ok(Some(ProviderReference { local_name: name.text, location: self.location(name.span) }))
+        Ok(Some(ProviderReference {
+            local_name: name.text,
+            location: self.location(name.span),
+        }))
     }
 
     fn required_providers(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::ALL_ATTRIBUTES)?;
         if let Some(span) = content.other_block {
-            return Err(Fault::new(span, "a required_providers block holds NAME = { … }, not blocks"));
+            return Err(Fault::new(
+                span,
+                "a required_providers block holds NAME = { … }, not blocks",
+            ));
         }
-        let entries = content.attributes.iter().filter_map(|entry| self.required_provider(entry)).collect();
+        let entries = content
+            .attributes
+            .iter()
+            .filter_map(|entry| self.required_provider(entry))
+            .collect();
         let location = self.location(block.header.clone());
         self.found.add_required(location, entries);
         Ok(())
@@ -208,12 +264,19 @@ impl Decoder<'_> {
                     }
                 }
                 "version" => {
-                    self.version(&name.text, value, value.string(Strings::Literal), &mut declaration);
+                    self.version(
+                        &name.text,
+                        value,
+                        value.string(Strings::Literal),
+                        &mut declaration,
+                    );
                 }
                 "configuration_aliases" => has_aliases = true,
                 other => {
-                    let message =
-                        format!("the required_providers entry of {} has an unknown argument {other:?}", name.text);
+                    let message = format!(
+                        "the required_providers entry of {} has an unknown argument {other:?}",
+                        name.text
+                    );
                     let label = "only source, version and configuration_aliases".to_owned();
                     self.error(self.location(value.name.span.clone()), message, label);
                 }
@@ -223,34 +286,58 @@ impl Decoder<'_> {
         if self.found.diagnostics.added() > errors {
             return None;
         }
-        Some(RequiredProvider { local_name: name.text.clone(), address, declaration, has_aliases })
+        Some(RequiredProvider {
+            local_name: name.text.clone(),
+            address,
+            declaration,
+            has_aliases,
+        })
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
     fn legacy_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
         let address = self.implied(&entry.name)?;
-        let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, entry.location.clone());
-        self.version(&entry.name.text, entry, entry.string_or_number(), &mut declaration)?;
-        Some(RequiredProvider { local_name: entry.name.text.clone(), address, declaration, has_aliases: false })
+        let mut declaration =
+            Declaration::new(DeclarationKind::RequiredProviders, entry.location.clone());
+        self.version(
+            &entry.name.text,
+            entry,
+            entry.string_or_number(),
+            &mut declaration,
+        )?;
+        Some(RequiredProvider {
+            local_name: entry.name.text.clone(),
+            address,
+            declaration,
+            has_aliases: false,
+        })
     }
 
     fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
         let address = implied(&name.text, self.dialect, &self.location(name.span.clone()));
-        address.map_err(|errors| self.found.diagnostics.extend(errors)).ok()
+        address
+            .map_err(|errors| self.found.diagnostics.extend(errors))
+            .ok()
     }
 
     fn source(&mut self, provider: &str, value: &Attribute) -> Option<ProviderAddress> {
-        let source = value.string(Strings::Literal).map_err(|fault| self.fault(fault)).ok()?;
+        let source = value
+            .string(Strings::Literal)
+            .map_err(|fault| self.fault(fault))
+            .ok()?;
         let address = ProviderAddress::parse(&source, self.dialect);
         address
             .map_err(|error| {
-                let message = format!("the source {source:?} of provider {provider} is not a provider address");
+                let message = format!(
+                    "the source {source:?} of provider {provider} is not a provider address"
+                );
                 self.error(value.location.clone(), message, error.to_string());
             })
             .ok()
     }
 
-    /// Adds a version constraint to a declaration. Returns `None` if it has errors, which are added to the others.
+    /// Adds a version constraint to a declaration. Returns `None` if it has errors, which are added
+    /// to the others.
     fn version(
         &mut self,
         provider: &str,
@@ -260,9 +347,14 @@ impl Decoder<'_> {
     ) -> Option<()> {
         let text = text.map_err(|fault| self.fault(fault)).ok()?;
         let reason = match text.parse() {
-            Ok(_) if text.trim().is_empty() => "it is empty; omit it to allow every version".to_owned(),
-            // Lock files may have a comma at the end, but OpenTofu and Terraform refuse it in a configuration.
-            Ok(_) if text.trim_end().ends_with(',') => "there is nothing after the last comma".to_owned(),
+            Ok(_) if text.trim().is_empty() => {
+                "it is empty; omit it to allow every version".to_owned()
+            }
+            // Lock files may have a comma at the end, but OpenTofu and Terraform refuse it in a
+            // configuration.
+            Ok(_) if text.trim_end().ends_with(',') => {
+                "there is nothing after the last comma".to_owned()
+            }
             Ok(constraints) => {
                 declaration.constraints = constraints;
                 declaration.location = value.location.clone();
@@ -281,18 +373,33 @@ impl Decoder<'_> {
         let label = &block.labels[0];
         check_local_name(label, self.dialect)?;
         let content = block.content(&PROVIDER)?;
-        let alias = content.attribute("alias").map(|alias| alias.string(Strings::Literal)).transpose()?;
+        let alias = content
+            .attribute("alias")
+            .map(|alias| alias.string(Strings::Literal))
+            .transpose()?;
         let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
         let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
         if let Some(version) = content.attribute("version") {
-            self.version(&local_name, version, version.string_or_number(), &mut declaration);
+            self.version(
+                &local_name,
+                version,
+                version.string_or_number(),
+                &mut declaration,
+            );
         }
-        self.found.add_provider(ProviderBlock { local_name, alias, label, declaration });
+        self.found.add_provider(ProviderBlock {
+            local_name,
+            alias,
+            label,
+            declaration,
+        });
         Ok(())
     }
 
     fn resource(&mut self, block: &Block) -> Result<(), Fault> {
-        let [type_name, name] = &block.labels[..] else { return Ok(()) };
+        let [type_name, name] = &block.labels[..] else {
+            return Ok(());
+        };
         let provider = if block.may_have("provider") {
             let content = block.content(&Schema::of_attributes(&["provider"]))?;
             self.provider_reference(&content)?
@@ -310,19 +417,34 @@ impl Decoder<'_> {
     }
 
     fn provider_reference(&self, content: &Content) -> Result<Option<ProviderReference>, Fault> {
-        let Some(value) = content.attribute("provider") else { return Ok(None) };
-        let name = Name { text: value.reference()?.swap_remove(0), span: value.location.span.clone() };
+        let Some(value) = content.attribute("provider") else {
+            return Ok(None);
+        };
+        let name = Name {
+            text: value.reference()?.swap_remove(0),
+            span: value.location.span.clone(),
+        };
         check_local_name(&name, self.dialect)?;
-        Ok(Some(ProviderReference { local_name: name.text, location: value.location.clone() }))
+        Ok(Some(ProviderReference {
+            local_name: name.text,
+            location: value.location.clone(),
+        }))
     }
 
     fn import(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::of_attributes(&["to", "provider"]))?;
         let Some(to) = content.attribute("to") else {
-            return Err(Fault::new(block.header.clone(), "an import block needs the argument \"to\""));
+            return Err(Fault::new(
+                block.header.clone(),
+                "an import block needs the argument \"to\"",
+            ));
         };
         let names = to.reference()?;
-        let modules = names.iter().step_by(2).take_while(|name| *name == "module").count();
+        let modules = names
+            .iter()
+            .step_by(2)
+            .take_while(|name| *name == "module")
+            .count();
         let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
             return Err(to.fault("the address of a resource is expected here"));
         };
@@ -344,10 +466,19 @@ impl Decoder<'_> {
             Some((_, Ok(source))) => CallSource::Constant(source),
             Some((value, Err(_))) => CallSource::Expression(value.clone()),
         };
-        let location = value.map_or_else(|| self.location(name.span.clone()), |value| value.location.clone());
+        let location = value.map_or_else(
+            || self.location(name.span.clone()),
+            |value| value.location.clone(),
+        );
         let version = content.attribute("version").cloned();
         let (name, arguments) = (name.text.clone(), content.attributes);
-        self.found.add_call(Call { name, source, version, location, arguments });
+        self.found.add_call(Call {
+            name,
+            source,
+            version,
+            location,
+            arguments,
+        });
         Ok(())
     }
 }
@@ -356,42 +487,66 @@ impl Decoder<'_> {
 ///
 /// # Errors
 /// No provider can have this name.
-pub(super) fn implied(name: &str, dialect: Dialect, location: &Location) -> diagnostic::Result<ProviderAddress> {
+pub(super) fn implied(
+    name: &str,
+    dialect: Dialect,
+    location: &Location,
+) -> diagnostic::Result<ProviderAddress> {
     ProviderAddress::implied(name, dialect).map_err(|error| {
         let message = format!("{name:?} cannot be the name of a provider: {error}");
-        Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
+        Diagnostic::error(Code::InvalidConfiguration, message)
+            .at(location.clone(), "")
+            .into()
     })
 }
 
 /// The paths of a local backend; `None` if one is not a constant.
 fn state_paths(block: &Block) -> Option<StatePaths> {
-    let content = block.content(&Schema::of_attributes(&["path", "workspace_dir"])).ok()?;
+    let content = block
+        .content(&Schema::of_attributes(&["path", "workspace_dir"]))
+        .ok()?;
     let path = |name: &str, default: PathBuf| match content.attribute(name) {
         None => Some(default),
         Some(value) => match value.constant(Strings::Template).ok()? {
             Value::Null => Some(default),
             // OpenTofu and Terraform convert numbers.
-            path => path.as_string().ok().map(|path| if path.is_empty() { default } else { (*path).into() }),
+            path => path.as_string().ok().map(|path| {
+                if path.is_empty() {
+                    default
+                } else {
+                    (*path).into()
+                }
+            }),
         },
     };
     let StatePaths { state, workspaces } = StatePaths::default();
-    Some(StatePaths { state: path("path", state)?, workspaces: path("workspace_dir", workspaces)? })
+    Some(StatePaths {
+        state: path("path", state)?,
+        workspaces: path("workspace_dir", workspaces)?,
+    })
 }
 
-/// Whether a module may call a provider by this name: it is like the last part of an address, in lower case.
+/// Whether a module may call a provider by this name: it is like the last part of an address, in
+/// lower case.
 fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
     let lower = name.text.to_lowercase();
     if lower != name.text {
         return Err(Fault::new(
             name.span.clone(),
-            format!("the local name {:?} of a provider must be in lower case: {lower}", name.text),
+            format!(
+                "the local name {:?} of a provider must be in lower case: {lower}",
+                name.text
+            ),
         ));
     }
     match ProviderAddress::implied(&name.text, dialect) {
         Ok(_) | Err(AddressError::Prefix(..)) => Ok(()),
         Err(error) => Err(Fault::new(
             name.span.clone(),
-            format!("{:?} cannot be the local name of a provider: {error}", name.text),
+            format!(
+                "{:?} cannot be the local name of a provider: {error}",
+                name.text
+            ),
         )),
     }
 }

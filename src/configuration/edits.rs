@@ -20,7 +20,10 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
     let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
     for edit in edits {
         let path = edit.location.path();
-        by_file.entry(canonical_or_given(path)).or_default().push(edit);
+        by_file
+            .entry(canonical_or_given(path))
+            .or_default()
+            .push(edit);
     }
     by_file.into_values().filter_map(file).collect()
 }
@@ -38,7 +41,11 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileChange> {
         copied = edit.location.span.end;
     }
     new.push_str(&text[copied..]);
-    Some(FileChange { path: path.clone(), old: Some(text.clone().into_bytes()), new: new.into_bytes() })
+    Some(FileChange {
+        path: path.clone(),
+        old: Some(text.clone().into_bytes()),
+        new: new.into_bytes(),
+    })
 }
 
 /// The text between the quotes of a string that may be edited, or why it may not be.
@@ -47,12 +54,19 @@ pub(crate) fn plain(written: &Location) -> Result<Location, &'static str> {
     if written.file.text.contains(char::REPLACEMENT_CHARACTER) {
         return Err("its file is not UTF-8");
     }
-    let value = written.file.text.get(written.span.clone()).unwrap_or_default();
-    let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let value = written
+        .file
+        .text
+        .get(written.span.clone())
+        .unwrap_or_default();
+    let text = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
     match text {
-        Some(text) if !text.contains(['"', '\\', '$', '%', '\n', '\r']) => {
-            Ok(Location::new(&written.file, written.span.start + 1..written.span.end - 1))
-        }
+        Some(text) if !text.contains(['"', '\\', '$', '%', '\n', '\r']) => Ok(Location::new(
+            &written.file,
+            written.span.start + 1..written.span.end - 1,
+        )),
         _ => Err("it is not a plain string"),
     }
 }

@@ -13,8 +13,8 @@ use super::syntax::Attribute;
 pub enum Backend {
     /// `backend "local"`: in files beside the configuration; `None` if a path is not a constant.
     Local(Option<StatePaths>),
-    /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an experiment of Terraform
-    /// 1.15. The text is the start of the block, such as `backend "s3"`.
+    /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an
+    /// experiment of Terraform 1.15. The text is the start of the block, such as `backend "s3"`.
     Remote(String),
 }
 
@@ -29,7 +29,10 @@ pub struct StatePaths {
 
 impl Default for StatePaths {
     fn default() -> Self {
-        Self { state: "terraform.tfstate".into(), workspaces: "terraform.tfstate.d".into() }
+        Self {
+            state: "terraform.tfstate".into(),
+            workspaces: "terraform.tfstate.d".into(),
+        }
     }
 }
 
@@ -86,7 +89,8 @@ pub(super) struct Call {
     pub version: Option<Attribute>,
     /// The value of `source`, or else the block's label.
     pub location: Location,
-    /// All arguments, including variables that the call sets. The last of two with the same name applies.
+    /// All arguments, including variables that the call sets. The last of two with the same name
+    /// applies.
     pub arguments: Vec<Attribute>,
 }
 

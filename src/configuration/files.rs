@@ -17,13 +17,15 @@ pub(crate) const DATA_DIRECTORY: &str = ".terraform";
 /// Maximum size of a file in bytes; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// Maximum number of bytes of configuration files in memory. A text stays there as long as a diagnostic may show lines
-/// of it.
+/// Maximum number of bytes of configuration files in memory. A text stays there as long as a
+/// diagnostic may show lines of it.
 const MOST_TEXT: usize = 128 << 20;
 
 /// Extensions of test files. OpenTofu's own hide the common ones of the same base name.
-pub(super) const TEST_EXTENSIONS: [(&str, &str); 2] =
-    [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
+pub(super) const TEST_EXTENSIONS: [(&str, &str); 2] = [
+    (".tofutest.hcl", ".tftest.hcl"),
+    (".tofutest.json", ".tftest.json"),
+];
 
 /// Reads texts, and limits how many of them are in memory.
 #[derive(Debug)]
@@ -41,7 +43,10 @@ struct KnownTexts {
 
 impl Default for Texts {
     fn default() -> Self {
-        Self { most: MOST_TEXT, known: Mutex::default() }
+        Self {
+            most: MOST_TEXT,
+            known: Mutex::default(),
+        }
     }
 }
 
@@ -59,19 +64,27 @@ impl KnownTexts {
 }
 
 impl Texts {
-    /// Reads a text file, which the user knows as `shown`. Bytes that are not UTF-8, as in old comments, become U+FFFD.
+    /// Reads a text file, which the user knows as `shown`. Bytes that are not UTF-8, as in old
+    /// comments, become U+FFFD.
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
-        let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
+        let bytes = files::read(path, MAX_FILE_SIZE)
+            .map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
             let start = Location::of_file(shown);
             let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
-            return Err(Diagnostic::error(Code::InvalidConfiguration, message).at(start, "").help(SAVE_AS_UTF8).into());
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message)
+                .at(start, "")
+                .help(SAVE_AS_UTF8)
+                .into());
         }
-        let text =
-            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         let file = SourceFile::new(shown, text);
         if !self.has_room_for(&file) {
-            let why = format!("with the other configuration files in memory it is larger than {} MiB", MOST_TEXT >> 20);
+            let why = format!(
+                "with the other configuration files in memory it is larger than {} MiB",
+                MOST_TEXT >> 20
+            );
             let error = Diagnostic::io("read", shown, &io::Error::other(why));
             return Err(error.help("name fewer root modules in one command").into());
         }
@@ -107,25 +120,41 @@ pub(super) struct ModuleFiles<'a> {
 }
 
 /// Finds the configuration files among the sorted names of a directory's files, as OpenTofu's
-/// `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
+/// `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides
+/// `x.tf.json`.
 pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_> {
     let mut files = ModuleFiles::default();
-    for name in visible(names, dialect, [(".tofu", ".tf"), (".tofu.json", ".tf.json")]) {
+    for name in visible(
+        names,
+        dialect,
+        [(".tofu", ".tf"), (".tofu.json", ".tf.json")],
+    ) {
         let is_override = [".tf", ".tf.json", ".tofu", ".tofu.json"]
             .iter()
             .filter_map(|extension| name.strip_suffix(extension))
             .any(|base| base == "override" || base.ends_with("_override"));
-        if is_override { files.overrides.push(name) } else { files.primary.push(name) }
+        if is_override {
+            files.overrides.push(name)
+        } else {
+            files.primary.push(name)
+        }
     }
-    let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
+    let tofu = |name: &String| {
+        [".tofu", ".tofu.json"]
+            .iter()
+            .any(|extension| name.strip_suffix(extension).is_some())
+    };
     files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
     files
 }
 
-/// Whether OpenTofu and Terraform both load a configuration file among the sorted names of its directory's files.
+/// Whether OpenTofu and Terraform both load a configuration file among the sorted names of its
+/// directory's files.
 pub(crate) fn is_loaded(name: &str, names: &[String]) -> bool {
     let loads = |dialect| {
-        let ModuleFiles { primary, overrides, .. } = module_files(names, dialect);
+        let ModuleFiles {
+            primary, overrides, ..
+        } = module_files(names, dialect);
         primary.contains(&name) || overrides.contains(&name)
     };
     is_read(name) && [Dialect::Tofu, Dialect::Terraform].into_iter().all(loads)
@@ -138,42 +167,56 @@ pub(super) fn test_names(names: &[String]) -> Vec<String> {
 
 /// Whether a file of this name may be a test file.
 pub(crate) fn is_test(name: &str) -> bool {
-    TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common))
+    TEST_EXTENSIONS
+        .iter()
+        .any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common))
 }
 
 /// Whether a file of this name is part of a stack of HCP Terraform.
 pub(crate) fn is_of_stack(name: &OsStr) -> bool {
     let kinds = [".tfcomponent", ".tfstack", ".tfdeploy"];
-    let stem = [".hcl", ".json"].iter().find_map(|end| name.as_encoded_bytes().strip_suffix(end.as_bytes()));
+    let stem = [".hcl", ".json"]
+        .iter()
+        .find_map(|end| name.as_encoded_bytes().strip_suffix(end.as_bytes()));
     stem.is_some_and(|stem| kinds.iter().any(|kind| stem.ends_with(kind.as_bytes())))
 }
 
 /// Whether a file of this name is read: hidden files and files that editors leave behind are not.
 pub(super) fn is_read(name: &str) -> bool {
-    !(name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')))
+    !(name.starts_with('.')
+        || name.ends_with('~')
+        || (name.starts_with('#') && name.ends_with('#')))
 }
 
 /// The error for a file whose name is not text, if OpenTofu or Terraform read files of this name.
 pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     let text = name.to_string_lossy();
     let is_wanted = is_read(&text) && (is_configuration(&text) || is_test(&text));
-    let error = || io::Error::new(io::ErrorKind::InvalidData, format!("the name of its file {text} is not UTF-8"));
+    let error = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("the name of its file {text} is not UTF-8"),
+        )
+    };
     (is_wanted && name.to_str().is_none()).then(error)
 }
 
-/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common extension,
-/// which it hides under the same base name.
+/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the
+/// common extension, which it hides under the same base name.
 pub(super) fn visible<'a>(
     names: &'a [String],
     dialect: Dialect,
     extensions: [(&'static str, &'static str); 2],
 ) -> impl Iterator<Item = &'a str> {
-    let hidden = move |base: &str, tofu: &str| names.binary_search(&format!("{base}{tofu}")).is_ok();
+    let hidden =
+        move |base: &str, tofu: &str| names.binary_search(&format!("{base}{tofu}")).is_ok();
     names.iter().map(String::as_str).filter(move |name| {
-        extensions.iter().any(|(tofu, common)| match name.strip_suffix(common) {
-            Some(base) => dialect == Dialect::Terraform || !hidden(base, tofu),
-            None => dialect == Dialect::Tofu && name.ends_with(tofu),
-        })
+        extensions
+            .iter()
+            .any(|(tofu, common)| match name.strip_suffix(common) {
+                Some(base) => dialect == Dialect::Terraform || !hidden(base, tofu),
+                None => dialect == Dialect::Tofu && name.ends_with(tofu),
+            })
     })
 }
 
@@ -183,7 +226,10 @@ pub(crate) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
         Dialect::Terraform => ".tf or .tf.json",
     };
-    let message = format!("{} has no configuration ({extensions} file)", directory.display());
+    let message = format!(
+        "{} has no configuration ({extensions} file)",
+        directory.display()
+    );
     let help = Help::text("name the root module's directory, or find all root modules below with ");
     Diagnostic::error(Code::NoConfiguration, message).help(help.and(RunOption::Recursive))
 }
@@ -199,7 +245,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("main.tf");
         fs::write(&path, "# 6789").unwrap();
-        let texts = Texts { most: 13, ..Texts::default() };
+        let texts = Texts {
+            most: 13,
+            ..Texts::default()
+        };
         let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
         let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
         let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 128 MiB";
@@ -209,6 +258,9 @@ mod tests {
             kept.push(texts.read(&path, &path).unwrap());
         }
         assert!(texts.read(&path, &path).is_err());
-        assert!(texts.known.lock().unwrap().files.len() < 10, "what is gone is forgotten");
+        assert!(
+            texts.known.lock().unwrap().files.len() < 10,
+            "what is gone is forgotten"
+        );
     }
 }

@@ -15,12 +15,16 @@ use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{lock, walk};
 
-/// Maximum number of configuration and test files in a directory; each takes time to open and to merge.
+/// Maximum number of configuration and test files in a directory; each takes time to open and to
+/// merge.
 const MOST_FILES: usize = 10_000;
 
 /// The names and kinds of files in a directory that matter for root modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is independent of the others"
+)]
 pub(crate) struct DirectoryListing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
@@ -33,27 +37,34 @@ pub(crate) struct DirectoryListing {
     pub(crate) has_links: bool,
 }
 
-/// Lists the directories from `top` downwards that contain configuration files, a lock file or a unit, except if
-/// `.gitignore` matches the directory or all of these files. In the other directories, ignored files are read, too, as
-/// OpenTofu and Terraform do.
+/// Lists the directories from `top` downwards that contain configuration files, a lock file or a
+/// unit, except if `.gitignore` matches the directory or all of these files. In the other
+/// directories, ignored files are read, too, as OpenTofu and Terraform do.
 ///
 /// # Errors
 /// Directories and files of patterns that cannot be read.
 pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
     let found = Mutex::new(BTreeMap::new());
     let unread = walk::below(top, |directory| {
-        if let Some(listing) = DirectoryListing::of_files(directory.files, |file| !directory.ignores(file)) {
+        if let Some(listing) =
+            DirectoryListing::of_files(directory.files, |file| !directory.ignores(file))
+        {
             lock(&found).insert(directory.path.to_owned(), listing);
         }
         true
     });
-    let errors: Diagnostics = unread.into_iter().map(|(path, error)| Diagnostic::io("read", &path, &error)).collect();
+    let errors: Diagnostics = unread
+        .into_iter()
+        .map(|(path, error)| Diagnostic::io("read", &path, &error))
+        .collect();
     errors.into_result(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
+/// Finds the test files of a root module: in its directory, and in `tests` if there is such a
+/// directory.
 ///
-/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
+/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`.
+/// `known` are the
 /// [names](files::test_names) of the test files in its directory, if it was read.
 pub(super) fn test_files(
     root: &Path,
@@ -61,7 +72,10 @@ pub(super) fn test_files(
     dialect: Dialect,
 ) -> io::Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
-    for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
+    for (directory, prefix, known) in [
+        (root.to_owned(), "", known),
+        (join(root, "tests"), "tests.", None),
+    ] {
         let list = || match prefix {
             "" => DirectoryListing::names_in(&directory),
             _ => tests_in(&directory, dialect),
@@ -71,21 +85,27 @@ pub(super) fn test_files(
             names => names?,
         };
         for name in files::visible(&names, dialect, files::TEST_EXTENSIONS) {
-            let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
+            let base = name
+                .strip_suffix(".tftest.hcl")
+                .or_else(|| name.strip_suffix(".tofutest.hcl"))
+                .unwrap_or(name);
             found.push((join(&directory, name), format!("{prefix}{base}")));
         }
     }
     Ok(found)
 }
 
-/// The sorted names of test files in the directory `tests`. There, Terraform reads hidden files, too.
+/// The sorted names of test files in the directory `tests`. There, Terraform reads hidden files,
+/// too.
 ///
 /// # Errors
 /// As for [`DirectoryListing::names_in`].
 fn tests_in(directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
     let mut names = DirectoryListing::names_in(directory)?;
     if dialect == Dialect::Terraform {
-        let hidden = DirectoryListing::files(directory)?.into_iter().map(|file| file.file_name());
+        let hidden = DirectoryListing::files(directory)?
+            .into_iter()
+            .map(|file| file.file_name());
         let hidden = hidden.map(|name| name.to_string_lossy().into_owned());
         names.extend(hidden.filter(|name| name.starts_with('.') && files::is_test(name)));
         names.sort_unstable();
@@ -105,7 +125,9 @@ impl DirectoryListing {
     /// The directory cannot be listed, or one of these files has a name that is not text.
     pub(super) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
         let mut listing = Self::default();
-        Self::files(directory)?.iter().for_each(|file| listing.add(file));
+        Self::files(directory)?
+            .iter()
+            .for_each(|file| listing.add(file));
         listing.names.sort_unstable();
         listing.into_names()
     }
@@ -117,10 +139,13 @@ impl DirectoryListing {
             let name = name.to_string_lossy();
             (is_sign(&name) || files::is_test(&name)) && kind.is_ok_and(|kind| !kind.is_dir())
         };
-        fs::read_dir(directory)?.filter(|entry| entry.as_ref().map_or(true, matters)).collect()
+        fs::read_dir(directory)?
+            .filter(|entry| entry.as_ref().map_or(true, matters))
+            .collect()
     }
 
-    /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a root module.
+    /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a
+    /// root module.
     fn of_files(files: &[DirEntry], counts: impl Fn(&DirEntry) -> bool) -> Option<Self> {
         let (mut listing, mut may_be_root) = (Self::default(), false);
         for file in files {
@@ -137,9 +162,13 @@ impl DirectoryListing {
     /// One of them has a name that is not text, or there are too many.
     pub(super) fn into_names(self) -> io::Result<Vec<String>> {
         if self.names.len() > MOST_FILES {
-            return Err(io::Error::other(format!("it contains more than {MOST_FILES} configuration files")));
+            return Err(io::Error::other(format!(
+                "it contains more than {MOST_FILES} configuration files"
+            )));
         }
-        self.unnameable.map_or(Ok(self.names), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
+        self.unnameable.map_or(Ok(self.names), |why| {
+            Err(io::Error::new(io::ErrorKind::InvalidData, why))
+        })
     }
 
     fn add(&mut self, file: &DirEntry) {
@@ -162,16 +191,25 @@ impl DirectoryListing {
     }
 }
 
-/// Whether a file of this name may affect what a root module requires: configurations, tests, values of variables,
-/// units.
+/// Whether a file of this name may affect what a root module requires: configurations, tests,
+/// values of variables, units.
 pub(crate) fn is_part_of_configuration(name: &str) -> bool {
-    let ends = [".hcl", ".hcl.json", ".tfvars", ".tfvars.json", ".tftest.json", ".tofutest.json"];
+    let ends = [
+        ".hcl",
+        ".hcl.json",
+        ".tfvars",
+        ".tfvars.json",
+        ".tftest.json",
+        ".tofutest.json",
+    ];
     is_configuration(name) || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a file of this name shows that its directory may be a root module.
 fn is_sign(name: &str) -> bool {
-    [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name) || FILE_NAMES.contains(&name) || is_configuration(name)
+    [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name)
+        || FILE_NAMES.contains(&name)
+        || is_configuration(name)
 }
 
 #[cfg(test)]
@@ -195,7 +233,10 @@ mod tests {
     #[test]
     fn a_directory_is_listed_with_the_files_that_are_read_in_it() {
         let directory = tree(&[
-            (".gitignore", "*_override.tf\n/build/\n!/kept/a_override.tf\n"),
+            (
+                ".gitignore",
+                "*_override.tf\n/build/\n!/kept/a_override.tf\n",
+            ),
             ("a/main.tf", ""),
             ("a/a_override.tf", ""),
             ("a/.hidden.tf", ""),
@@ -219,10 +260,28 @@ mod tests {
         let expected = [
             ("a", listing(&["a.tftest.hcl", "a_override.tf", "main.tf"])),
             ("kept", listing(&["a_override.tf"])),
-            ("locked", DirectoryListing { has_module_lock_file: true, ..DirectoryListing::default() }),
-            ("unit", DirectoryListing { has_lock_file: true, is_unit: true, ..DirectoryListing::default() }),
+            (
+                "locked",
+                DirectoryListing {
+                    has_module_lock_file: true,
+                    ..DirectoryListing::default()
+                },
+            ),
+            (
+                "unit",
+                DirectoryListing {
+                    has_lock_file: true,
+                    is_unit: true,
+                    ..DirectoryListing::default()
+                },
+            ),
         ];
-        assert_eq!(found, expected.map(|(name, listing)| (directory.path().join(name), listing)).into());
+        assert_eq!(
+            found,
+            expected
+                .map(|(name, listing)| (directory.path().join(name), listing))
+                .into()
+        );
     }
 
     #[test]
@@ -236,9 +295,16 @@ mod tests {
             ("tests/.d.tf", ""),
         ]);
         let keys = |dialect| -> Vec<String> {
-            test_files(tree.path(), None, dialect).unwrap().into_iter().map(|(_, key)| key).collect()
+            test_files(tree.path(), None, dialect)
+                .unwrap()
+                .into_iter()
+                .map(|(_, key)| key)
+                .collect()
         };
-        assert_eq!(keys(Dialect::Terraform), ["tests..b", "tests..tftest.json", "tests.c"]);
+        assert_eq!(
+            keys(Dialect::Terraform),
+            ["tests..b", "tests..tftest.json", "tests.c"]
+        );
         assert_eq!(keys(Dialect::Tofu), ["tests.c"]);
     }
 
@@ -248,8 +314,11 @@ mod tests {
         let top = crate::system::canonicalize(tree.path()).unwrap();
         let (directory, listing) = listings(&top).unwrap().pop_first().unwrap();
         fs::rename(directory.join("gone.tf"), directory.join("new.tf")).unwrap();
-        let module = ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
-        let [error] = &module.diagnostics[..] else { panic!("{:?}", module.diagnostics) };
+        let module =
+            ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
+        let [error] = &module.diagnostics[..] else {
+            panic!("{:?}", module.diagnostics)
+        };
         assert!(error.message.contains("gone.tf"), "{error}");
     }
 
@@ -258,18 +327,33 @@ mod tests {
     fn few_modules_with_many_errors_are_kept() {
         let name = |number: usize| format!("{number}/main.tf");
         let names: Vec<_> = (0..64).map(name).collect();
-        let errors: String = (0..1_000).map(|number| format!("data \"a\" \"b{number}\" {{}}\n").repeat(2)).collect();
-        let tree = tree(&names.iter().map(|name| (name.as_str(), errors.as_str())).collect::<Vec<_>>());
+        let errors: String = (0..1_000)
+            .map(|number| format!("data \"a\" \"b{number}\" {{}}\n").repeat(2))
+            .collect();
+        let tree = tree(
+            &names
+                .iter()
+                .map(|name| (name.as_str(), errors.as_str()))
+                .collect::<Vec<_>>(),
+        );
         let top = crate::system::canonicalize(tree.path()).unwrap();
         let cache = ModuleCache::default();
         let modules: Vec<_> = listings(&top)
             .unwrap()
             .into_iter()
             .map(|(directory, listing)| {
-                (cache.listed_module(&directory, &directory, listing, Dialect::Tofu), directory)
+                (
+                    cache.listed_module(&directory, &directory, listing, Dialect::Tofu),
+                    directory,
+                )
             })
             .collect();
-        let kept = || modules.iter().filter(|(module, _)| Arc::strong_count(module) > 1).count();
+        let kept = || {
+            modules
+                .iter()
+                .filter(|(module, _)| Arc::strong_count(module) > 1)
+                .count()
+        };
         assert!((32..56).contains(&kept()), "{} are kept", kept());
         for (_, directory) in &modules {
             cache.forget(directory);

@@ -6,14 +6,17 @@ use std::collections::{BTreeMap, HashMap};
 use crate::diagnostic::{Code, Collector, Diagnostic, Location};
 use crate::provider::ConstraintList;
 
-use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource};
+use super::file::{
+    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
+};
 use super::syntax::Block;
 
 /// Maximum number of blocks and entries of `required_providers` in a module.
 const MOST_BLOCKS: usize = 50_000;
 
-/// The blocks of all files of a module, by name and in the order of the files. They are merged as by OpenTofu's
-/// `internal/configs/module_merge.go`: `required_providers` entries as a whole, other blocks by argument.
+/// The blocks of all files of a module, by name and in the order of the files. They are merged as
+/// by OpenTofu's `internal/configs/module_merge.go`: `required_providers` entries as a whole, other
+/// blocks by argument.
 #[derive(Default)]
 pub(super) struct MergedFiles {
     /// Whether the current file is an override file.
@@ -42,12 +45,16 @@ pub(super) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), names: HashMap::new() }
+        Self {
+            blocks: Vec::new(),
+            names: HashMap::new(),
+        }
     }
 }
 
 impl<T> Table<T> {
-    /// Adds a block, or in an override file changes the block of that name by `merge`. Returns the error if it cannot.
+    /// Adds a block, or in an override file changes the block of that name by `merge`. Returns the
+    /// error if it cannot.
     fn add(
         &mut self,
         name: String,
@@ -58,7 +65,9 @@ impl<T> Table<T> {
     ) -> Option<Diagnostic> {
         let message = match (self.names.get(&name), overriding) {
             (Some(_), false) => format!("{name} is declared twice in this module"),
-            (None, true) => format!("{name} is in an override file, but there is nothing that it overrides"),
+            (None, true) => {
+                format!("{name} is in an override file, but there is nothing that it overrides")
+            }
             (Some(index), true) => {
                 merge(&mut self.blocks[*index], block);
                 return None;
@@ -78,8 +87,10 @@ impl MergedFiles {
     pub(super) fn has_room_for(&mut self, blocks: usize) -> bool {
         self.count += blocks;
         if self.count > MOST_BLOCKS {
-            let message = format!("a module has more than {MOST_BLOCKS} blocks and required providers");
-            self.diagnostics.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+            let message =
+                format!("a module has more than {MOST_BLOCKS} blocks and required providers");
+            self.diagnostics
+                .merge(Diagnostic::error(Code::InvalidConfiguration, message));
         }
         self.count <= MOST_BLOCKS
     }
@@ -93,11 +104,19 @@ impl MergedFiles {
             if let Some(first) = &self.required {
                 let error = "a module may have only one required_providers block";
                 let error = Diagnostic::error(Code::InvalidConfiguration, error);
-                return self.diagnostics.push(error.at(location, "the second").at(first.clone(), "the first"));
+                return self.diagnostics.push(
+                    error
+                        .at(location, "the second")
+                        .at(first.clone(), "the first"),
+                );
             }
             self.required = Some(location);
         }
-        self.required_providers.extend(entries.into_iter().map(|entry| (entry.local_name.clone(), entry)));
+        self.required_providers.extend(
+            entries
+                .into_iter()
+                .map(|entry| (entry.local_name.clone(), entry)),
+        );
     }
 
     pub(super) fn add_provider(&mut self, block: ProviderBlock) {
@@ -110,26 +129,49 @@ impl MergedFiles {
                 base.declaration = block.declaration;
             }
         };
-        self.diagnostics.extend(self.providers.add(name, &location, block, self.is_overriding && is_known, merge));
+        self.diagnostics.extend(self.providers.add(
+            name,
+            &location,
+            block,
+            self.is_overriding && is_known,
+            merge,
+        ));
     }
 
     pub(super) fn add_resource(&mut self, block: Resource) {
         let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
         let location = block.label.clone();
-        let merge = |base: &mut Resource, block: Resource| base.provider = block.provider.or(base.provider.take());
-        self.diagnostics.extend(self.resources.add(name, &location, block, self.is_overriding, merge));
+        let merge = |base: &mut Resource, block: Resource| {
+            base.provider = block.provider.or(base.provider.take())
+        };
+        self.diagnostics.extend(self.resources.add(
+            name,
+            &location,
+            block,
+            self.is_overriding,
+            merge,
+        ));
     }
 
     pub(super) fn add_call(&mut self, block: Call) {
         let name = module_name(&block.name);
         let location = block.location.clone();
-        self.diagnostics.extend(self.calls.add(name, &location, block, self.is_overriding, merge_call));
+        self.diagnostics.extend(self.calls.add(
+            name,
+            &location,
+            block,
+            self.is_overriding,
+            merge_call,
+        ));
     }
 }
 
 fn provider_name(block: &ProviderBlock) -> String {
     match &block.alias {
-        Some(alias) => format!("provider \"{}\" with the alias \"{alias}\"", block.local_name),
+        Some(alias) => format!(
+            "provider \"{}\" with the alias \"{alias}\"",
+            block.local_name
+        ),
         None => format!("provider \"{}\"", block.local_name),
     }
 }

@@ -41,38 +41,76 @@ impl MissingModules {
     }
 
     pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: MissingReason) {
-        let source = call.constant_source().map(|source| ModuleSource::parse(source, Dialect::default()));
-        let package = if let Some(Ok(ModuleSource::Remote(package))) = source { Some(package) } else { None };
-        self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone(), package });
+        let source = call
+            .constant_source()
+            .map(|source| ModuleSource::parse(source, Dialect::default()));
+        let package = if let Some(Ok(ModuleSource::Remote(package))) = source {
+            Some(package)
+        } else {
+            None
+        };
+        self.0.push(Missing {
+            key: (*key).to_owned(),
+            reason,
+            location: call.location.clone(),
+            package,
+        });
     }
 
-    /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in submodules, and one
-    /// for modules that git ignores. They are errors unless modules may be missing. With `is_online` this run could
-    /// have fetched them, so it is not suggested again.
-    pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool, is_online: bool) -> Vec<Diagnostic> {
-        let (submodules, others): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|missing| matches!(missing.reason, MissingReason::Submodule(_)));
-        let (ignored, others): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
+    /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in
+    /// submodules, and one for modules that git ignores. They are errors unless modules may be
+    /// missing. With `is_online` this run could have fetched them, so it is not suggested again.
+    pub(super) fn diagnostics(
+        &self,
+        dialect: Dialect,
+        allowed: bool,
+        is_online: bool,
+    ) -> Vec<Diagnostic> {
+        let (submodules, others): (Vec<_>, Vec<_>) = self
+            .0
+            .iter()
+            .partition(|missing| matches!(missing.reason, MissingReason::Submodule(_)));
+        let (ignored, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
         let program = dialect.name();
         let them = pronoun(&others);
-        let install = Help::text(format!("install {them} with {program} get or {program} init"));
-        let can_be_fetched =
-            |missing: &&Missing| missing.package.as_ref().is_none_or(|package| package.can_be_fetched(dialect));
+        let install = Help::text(format!(
+            "install {them} with {program} get or {program} init"
+        ));
+        let can_be_fetched = |missing: &&Missing| {
+            missing
+                .package
+                .as_ref()
+                .is_none_or(|package| package.can_be_fetched(dialect))
+        };
         let install = if allowed && !is_online && others.iter().any(can_be_fetched) {
-            let online = Remedy::Verify { online: true, platforms: None };
-            install.and_text(format!("; to fetch {them} for the check only: ")).and(online)
+            let online = Remedy::Verify {
+                online: true,
+                platforms: None,
+            };
+            install
+                .and_text(format!("; to fetch {them} for the check only: "))
+                .and(online)
         } else {
             install
         };
         let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
         let groups = [
             (others, "are not installed", install),
-            (submodules, "are in git submodules that are not checked out", "git submodule update --init".into()),
+            (
+                submodules,
+                "are in git submodules that are not checked out",
+                "git submodule update --init".into(),
+            ),
             (ignored, "are not there, and git ignores them", run),
         ];
-        let groups = groups.into_iter().filter(|(missing, ..)| !missing.is_empty());
-        groups.map(|(missing, what, help)| diagnostic(&missing, what, help, allowed)).collect()
+        let groups = groups
+            .into_iter()
+            .filter(|(missing, ..)| !missing.is_empty());
+        groups
+            .map(|(missing, what, help)| diagnostic(&missing, what, help, allowed))
+            .collect()
     }
 }
 
@@ -84,18 +122,32 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
     let is_one = missing.len() == 1;
     let message = match missing {
         [one] => one.message(),
-        _ => format!("{} modules {what}, so what they require is not known", missing.len()),
+        _ => format!(
+            "{} modules {what}, so what they require is not known",
+            missing.len()
+        ),
     };
     let diagnostic = if allowed {
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
         let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
-        Diagnostic::error(Code::ModuleNotInstalled, message).help(help.and(RunOption::AllowMissingModules))
+        Diagnostic::error(Code::ModuleNotInstalled, message)
+            .help(help.and(RunOption::AllowMissingModules))
     };
-    let shared = diagnostic.shared(format!("called modules {what}, so what they require is not known"));
-    let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };
+    let shared = diagnostic.shared(format!(
+        "called modules {what}, so what they require is not known"
+    ));
+    let label = |one: &Missing| {
+        if is_one {
+            "called here".to_owned()
+        } else {
+            format!("module \"{}\"", one.key)
+        }
+    };
     let shown = missing.iter().take(LOCATIONS);
-    let located = shown.fold(shared, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
+    let located = shown.fold(shared, |diagnostic, one| {
+        diagnostic.at(one.location.clone(), label(one))
+    });
     match missing.len().saturating_sub(LOCATIONS) {
         0 => located,
         more => located.note(format!("and {more} more")),
@@ -106,15 +158,23 @@ impl Missing {
     fn message(&self) -> String {
         let key = &self.key;
         match &self.reason {
-            MissingReason::NotInstalled(source) => format!("module \"{key}\" from {source:?} is not installed"),
+            MissingReason::NotInstalled(source) => {
+                format!("module \"{key}\" from {source:?} is not installed")
+            }
             MissingReason::Changed(installed) => {
                 format!("module \"{key}\" has changed since {installed} was installed")
             }
             MissingReason::Submodule(path) => {
-                format!("module \"{key}\" is in the git submodule {}, which is not checked out", path.display())
+                format!(
+                    "module \"{key}\" is in the git submodule {}, which is not checked out",
+                    path.display()
+                )
             }
             MissingReason::Ignored(path) => {
-                format!("module \"{key}\" is in {}, which does not exist and is ignored by git", path.display())
+                format!(
+                    "module \"{key}\" is in {}, which does not exist and is ignored by git",
+                    path.display()
+                )
             }
         }
     }

@@ -1,13 +1,14 @@
-//! The providers that a module directory and all modules that it calls require, with their constraints
-//! (<https://opentofu.org/docs/language/providers/requirements/>).
+//! The providers that a module directory and all modules that it calls require, with their
+//! constraints (<https://opentofu.org/docs/language/providers/requirements/>).
 //!
-//! Text → arguments and blocks that a schema lists, in either syntax (`syntax`) → the declarations of one file (`file`,
-//! read by `decode`) → the files of a directory, or of a `RootModule` from several places, merged (`merge`) → one
-//! `Module` with its local names resolved → [`Requirements`] over all modules that are called (`walk`).
+//! Text → arguments and blocks that a schema lists, in either syntax (`syntax`) → the declarations
+//! of one file (`file`, read by `decode`) → the files of a directory, or of a `RootModule` from
+//! several places, merged (`merge`) → one `Module` with its local names resolved → [`Requirements`]
+//! over all modules that are called (`walk`).
 //!
-//! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments, and hcl-edit parses only the values that
-//! are needed. Any other block is skipped in one pass over its bytes, so that only an unclosed string or bracket in it
-//! is an error.
+//! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments, and hcl-edit parses
+//! only the values that are needed. Any other block is skipped in one pass over its bytes, so that
+//! only an unclosed string or bracket in it is an error.
 
 mod call_resolution;
 mod called_packages;
@@ -50,7 +51,9 @@ pub(crate) use options::{Required, Resolution, Resolver};
 pub(crate) use origin::{Cause, Origin};
 pub use reading::read;
 pub(crate) use reading::read_resolved;
-pub use requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
+pub use requirement::{
+    CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements,
+};
 pub(crate) use requirement::{ModuleCall, StateKnowledge, UnknownCall, VariableCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
-use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Label, Location, Result, SourceFile};
+use crate::diagnostic::{
+    Code, Collector, Diagnostic, Diagnostics, Label, Location, Result, SourceFile,
+};
 use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::local::{self, is_local};
@@ -27,19 +29,24 @@ use super::syntax::Block;
 
 /// A module directory that was read. It depends only on the files of the directory and the dialect.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is independent of the others"
+)]
 pub(crate) struct Module {
     pub(crate) directory: PathBuf,
     /// Whether no file was read, and whether others belong to the other dialect.
     empty: bool,
     foreign: bool,
-    /// Storage of the state according to a `backend`, `cloud` or `state_store` block, which only root modules have.
+    /// Storage of the state according to a `backend`, `cloud` or `state_store` block, which only
+    /// root modules have.
     pub(crate) backend: Option<Backend>,
     /// Constraints on the version of OpenTofu or Terraform.
     pub(crate) required_version: ConstraintList,
-    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
-    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill. A stack
-    /// that CDK for Terraform has written needs no `provider` block.
+    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider`
+    /// block together with a resource, a data source or a module call, and no
+    /// `configuration_aliases`, which a caller has to fill. A stack that CDK for Terraform has
+    /// written needs no `provider` block.
     pub(crate) configures_providers: bool,
     /// Whether an unreadable file may belong to a root module, according to its lines.
     pub(crate) may_be_root: bool,
@@ -66,15 +73,14 @@ impl Module {
         !self.found.is_empty() || !self.calls.is_empty()
     }
 
-    /// Whether it is a root module, according to its files, if no other module calls it. An unreadable file may belong
-    /// to one, and must not be skipped silently.
+    /// Whether it is a root module, according to its files, if no other module calls it. An
+    /// unreadable file may belong to one, and must not be skipped silently.
     pub(crate) fn is_likely_root(&self, with_modules: bool) -> bool {
         self.configures_providers || self.may_be_root || (with_modules && self.calls_packages())
     }
 
-    /// Reads the files with these names in a directory, which the user knows as `shown`, except files that lead out of
-    /// the boundary.
-    /// Errors in the files become [`Module::diagnostics`].
+    /// Reads the files with these names in a directory, which the user knows as `shown`, except
+    /// files that lead out of the boundary. Errors in the files become [`Module::diagnostics`].
     pub(super) fn read(
         names: io::Result<Vec<String>>,
         directory: &Path,
@@ -85,44 +91,82 @@ impl Module {
     ) -> Self {
         let mut merged = MergedFiles::default();
         let names = names.unwrap_or_else(|error| {
-            merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
+            merged
+                .diagnostics
+                .push(Diagnostic::io("read the directory", shown, &error));
             Vec::new()
         });
         let test_names = Some(files::test_names(&names));
-        let shown_file = |name: &str| if shown == directory { join(shown, name) } else { shown.join(name) };
-        let (outside, inside): (Vec<_>, Vec<_>) =
-            names.into_iter().partition(|name| boundary.is_link_out(&directory.join(name)));
+        let shown_file = |name: &str| {
+            if shown == directory {
+                join(shown, name)
+            } else {
+                shown.join(name)
+            }
+        };
+        let (outside, inside): (Vec<_>, Vec<_>) = names
+            .into_iter()
+            .partition(|name| boundary.is_link_out(&directory.join(name)));
         let outside = files::module_files(&outside, dialect);
-        let refused = outside.primary.iter().chain(&outside.overrides).map(|name| refused(&shown_file(name)));
+        let refused = outside
+            .primary
+            .iter()
+            .chain(&outside.overrides)
+            .map(|name| refused(&shown_file(name)));
         let refused: Vec<_> = refused.collect();
         let read = |name: &str| texts.read(&directory.join(name), &shown_file(name));
         let module = Self::merge(shown, &inside, merged, dialect, read);
-        Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, test_names, ..module }
+        Self {
+            may_be_root: module.may_be_root || !refused.is_empty(),
+            refused,
+            test_names,
+            ..module
+        }
     }
 
     /// A directory that was not read, because it resolves to one outside of the repository.
     pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
         let module = Self::new(directory, MergedFiles::default(), &[], dialect);
-        Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
+        Self {
+            empty: true,
+            may_be_root: true,
+            refused: vec![refused(directory)],
+            ..module
+        }
     }
 
-    /// Reads the files of a root module that come from several directories. A location in a generated file becomes the
-    /// location of the block that generates the file; errors in the file have both.
+    /// Reads the files of a root module that come from several directories. A location in a
+    /// generated file becomes the location of the block that generates the file; errors in the file
+    /// have both.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
-        let mut module = Self::merge(&root.module().shown(), &names, MergedFiles::default(), dialect, read);
+        let mut module = Self::merge(
+            &root.module().shown(),
+            &names,
+            MergedFiles::default(),
+            dialect,
+            read,
+        );
         module.diagnostics = module.diagnostics.map(|mut diagnostic| {
             let labels = &mut diagnostic.labels;
-            let mut origins: Vec<_> = labels.iter().filter_map(|label| root.origin(&label.location)).collect();
+            let mut origins: Vec<_> = labels
+                .iter()
+                .filter_map(|label| root.origin(&label.location))
+                .collect();
             origins.dedup();
-            let label = |origin: &Location| Label { location: origin.clone(), text: "generated here".to_owned() };
+            let label = |origin: &Location| Label {
+                location: origin.clone(),
+                text: "generated here".to_owned(),
+            };
             let origins: Vec<_> = origins.into_iter().map(label).collect();
             labels.splice(0..0, origins);
             diagnostic
         });
-        let locations =
-            module.found.iter_mut().flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
+        let locations = module
+            .found
+            .iter_mut()
+            .flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
         for location in locations.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
             if let Some(origin) = root.origin(location) {
                 location.clone_from(origin);
@@ -131,19 +175,26 @@ impl Module {
         module
     }
 
-    /// Reads the files of a directory as they are elsewhere, such as in a commit, by their sorted paths.
+    /// Reads the files of a directory as they are elsewhere, such as in a commit, by their sorted
+    /// paths.
     pub(crate) fn of_texts<'a>(
         directory: &Path,
         files: impl Iterator<Item = (&'a Path, &'a [u8])>,
         dialect: Dialect,
     ) -> Self {
         let file = |(path, bytes): (&Path, &[u8])| {
-            let name = path.file_name()?.to_str().filter(|name| files::is_read(name))?.to_owned();
+            let name = path
+                .file_name()?
+                .to_str()
+                .filter(|name| files::is_read(name))?
+                .to_owned();
             Some((name, SourceFile::new(path, String::from_utf8_lossy(bytes))))
         };
         let files: BTreeMap<String, Arc<SourceFile>> = files.filter_map(file).collect();
         let names: Vec<_> = files.keys().cloned().collect();
-        Self::merge(directory, &names, MergedFiles::default(), dialect, |name| Ok(Arc::clone(&files[name])))
+        Self::merge(directory, &names, MergedFiles::default(), dialect, |name| {
+            Ok(Arc::clone(&files[name]))
+        })
     }
 
     /// Merges the files with these names, which are sorted.
@@ -174,10 +225,20 @@ impl Module {
             }
         }
         let empty = files.primary.is_empty() && files.overrides.is_empty();
-        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, &sources, dialect) }
+        Self {
+            empty,
+            foreign: files.foreign,
+            may_be_root,
+            ..Self::new(directory, merged, &sources, dialect)
+        }
     }
 
-    fn new(directory: &Path, files: MergedFiles, sources: &[Arc<SourceFile>], dialect: Dialect) -> Self {
+    fn new(
+        directory: &Path,
+        files: MergedFiles,
+        sources: &[Arc<SourceFile>],
+        dialect: Dialect,
+    ) -> Self {
         let configures_providers = configures_providers(&files, sources);
         let mut errors = files.diagnostics;
         let mut module = Self {
@@ -188,7 +249,11 @@ impl Module {
             required_version: files.required_version.clone(),
             configures_providers,
             may_be_root: false,
-            local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
+            local_names: files
+                .required_providers
+                .iter()
+                .map(|(name, p)| (name.clone(), p.address.clone()))
+                .collect(),
             found: Vec::new(),
             calls: Vec::new(),
             length: sources.iter().map(|file| file.text.len()).sum(),
@@ -201,17 +266,34 @@ impl Module {
         for call in files.calls.blocks {
             match call.source {
                 CallSource::Missing => errors.push(
-                    Diagnostic::error(Code::InvalidConfiguration, format!("{} has no source", module_name(&call.name)))
-                        .at(call.location, ""),
+                    Diagnostic::error(
+                        Code::InvalidConfiguration,
+                        format!("{} has no source", module_name(&call.name)),
+                    )
+                    .at(call.location, ""),
                 ),
                 _ => module.calls.push(call),
             }
         }
-        module.found.extend(files.required_providers.into_values().map(|entry| (entry.address, entry.declaration)));
+        module.found.extend(
+            files
+                .required_providers
+                .into_values()
+                .map(|entry| (entry.address, entry.declaration)),
+        );
         let found = module.resolve_providers(files.providers.blocks, dialect, &mut errors);
         module.found.extend(found);
-        module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect, &mut errors);
-        Self { diagnostics: errors.into_diagnostics(), ..module }
+        module.add_implied(
+            files.state_store.as_ref(),
+            &files.resources,
+            &files.imports,
+            dialect,
+            &mut errors,
+        );
+        Self {
+            diagnostics: errors.into_diagnostics(),
+            ..module
+        }
     }
 
     /// Whether the directory contains no file that either dialect reads.
@@ -226,12 +308,13 @@ impl Module {
 
     /// Whether it calls a module that may be in a different package.
     pub(crate) fn calls_packages(&self) -> bool {
-        let is_local = |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
+        let is_local =
+            |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
         self.calls.iter().any(|call| !is_local(call))
     }
 
-    /// Whether the modules that it calls may depend on more than its own files: on values of variables or, by a local
-    /// path, on the directory that it is copied to.
+    /// Whether the modules that it calls may depend on more than its own files: on values of
+    /// variables or, by a local path, on the directory that it is copied to.
     pub(crate) fn calls_depend_on_context(&self, is_copied: bool) -> bool {
         self.calls.iter().any(|call| match &call.source {
             CallSource::Constant(source) => is_copied && is_local(source),
@@ -241,13 +324,15 @@ impl Module {
 
     /// Whether it calls a module whose source is not plain text.
     pub(crate) fn computes_sources(&self) -> bool {
-        self.calls.iter().any(|call| matches!(call.source, CallSource::Expression(_)))
+        self.calls
+            .iter()
+            .any(|call| matches!(call.source, CallSource::Expression(_)))
     }
 
     /// Whether everything in its directory was read, and the directory has no test files.
     pub(crate) fn is_read_in_full(&self) -> bool {
-        let has_tests =
-            self.directory.join("tests").exists() || self.test_names.as_ref().is_none_or(|it| !it.is_empty());
+        let has_tests = self.directory.join("tests").exists()
+            || self.test_names.as_ref().is_none_or(|it| !it.is_empty());
         self.refused.is_empty() && self.diagnostics.is_empty() && !has_tests
     }
 
@@ -261,12 +346,15 @@ impl Module {
     /// The directories of the modules that are called from this one by a local path.
     pub(crate) fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
         self.calls.iter().filter_map(|call| match &call.source {
-            CallSource::Constant(source) if is_local(source) => Some(local::directory(&self.directory, source)),
+            CallSource::Constant(source) if is_local(source) => {
+                Some(local::directory(&self.directory, source))
+            }
             _ => None,
         })
     }
 
-    /// Estimated memory in bytes: the files, and several hundred bytes for each required provider, block and error.
+    /// Estimated memory in bytes: the files, and several hundred bytes for each required provider,
+    /// block and error.
     pub(super) fn size(&self) -> usize {
         let blocks = self.found.len() + self.calls.len() + self.name_blocks.len();
         self.length + 512 * blocks + 1024 * self.diagnostics.len()
@@ -298,12 +386,16 @@ impl Module {
         errors: &mut Collector,
     ) -> Vec<(ProviderAddress, Declaration)> {
         let resolve = |block: ProviderBlock| {
-            Some((self.address(&block.local_name, dialect, &block.label, errors)?, block.declaration))
+            Some((
+                self.address(&block.local_name, dialect, &block.label, errors)?,
+                block.declaration,
+            ))
         };
         blocks.into_iter().filter_map(resolve).collect()
     }
 
-    /// Adds the providers that only the state store, resources and imports require, each with its first location.
+    /// Adds the providers that only the state store, resources and imports require, each with its
+    /// first location.
     fn add_implied(
         &mut self,
         state_store: Option<&ProviderReference>,
@@ -312,19 +404,34 @@ impl Module {
         dialect: Dialect,
         errors: &mut Collector,
     ) {
-        let mut known: BTreeSet<_> = self.found.iter().map(|(address, _)| address.clone()).collect();
-        let mut names: BTreeMap<_, _> =
-            state_store.into_iter().map(|store| (store.local_name.clone(), store.location.clone())).collect();
+        let mut known: BTreeSet<_> = self
+            .found
+            .iter()
+            .map(|(address, _)| address.clone())
+            .collect();
+        let mut names: BTreeMap<_, _> = state_store
+            .into_iter()
+            .map(|store| (store.local_name.clone(), store.location.clone()))
+            .collect();
         for resource in &resources.blocks {
-            let (name, location) = implied_name(resource.provider.as_ref(), &resource.type_name, &resource.label);
+            let (name, location) = implied_name(
+                resource.provider.as_ref(),
+                &resource.type_name,
+                &resource.label,
+            );
             names.entry(name).or_insert(location);
         }
         for import in imports {
             let resource = format!("resource \"{}\" \"{}\"", import.type_name, import.name);
-            // Terraform takes the provider from the target or its module, if there is one; OpenTofu from the import.
+            // Terraform takes the provider from the target or its module, if there is one; OpenTofu
+            // from the import.
             let elsewhere = import.in_module || resources.names.contains_key(&resource);
             if dialect == Dialect::Tofu || !elsewhere {
-                let (name, location) = implied_name(import.provider.as_ref(), &import.type_name, &import.location);
+                let (name, location) = implied_name(
+                    import.provider.as_ref(),
+                    &import.type_name,
+                    &import.location,
+                );
                 names.entry(name).or_insert(location);
             }
         }
@@ -332,7 +439,10 @@ impl Module {
             if let Some(address) = self.address(&name, dialect, &location, errors)
                 && known.insert(address.clone())
             {
-                self.found.push((address, Declaration::new(DeclarationKind::Implied, location)));
+                self.found.push((
+                    address,
+                    Declaration::new(DeclarationKind::Implied, location),
+                ));
             }
         }
     }
@@ -340,13 +450,18 @@ impl Module {
 
 fn configures_providers(files: &MergedFiles, sources: &[Arc<SourceFile>]) -> bool {
     let uses_any = !files.resources.blocks.is_empty() || !files.calls.blocks.is_empty();
-    let takes_any = files.required_providers.values().any(|entry| entry.has_aliases);
-    let configures_any = || !files.providers.blocks.is_empty() || sources.iter().any(|source| is_cdktf_stack(source));
+    let takes_any = files
+        .required_providers
+        .values()
+        .any(|entry| entry.has_aliases);
+    let configures_any = || {
+        !files.providers.blocks.is_empty() || sources.iter().any(|source| is_cdktf_stack(source))
+    };
     uses_any && !takes_any && configures_any()
 }
 
-/// Whether a file is what CDK for Terraform writes for a stack, which is a root module: `cdk.tf.json` with a top-level
-/// `"//"` that has `metadata`.
+/// Whether a file is what CDK for Terraform writes for a stack, which is a root module:
+/// `cdk.tf.json` with a top-level `"//"` that has `metadata`.
 fn is_cdktf_stack(source: &SourceFile) -> bool {
     #[derive(Deserialize)]
     struct Stack {
@@ -357,8 +472,13 @@ fn is_cdktf_stack(source: &SourceFile) -> bool {
     struct Comment {
         metadata: BTreeMap<String, serde_json::Value>,
     }
-    let is_named_so = source.path.file_name().is_some_and(|name| name == "cdk.tf.json");
-    is_named_so && serde_json::from_str(&source.text).is_ok_and(|stack: Stack| !stack.comment.metadata.is_empty())
+    let is_named_so = source
+        .path
+        .file_name()
+        .is_some_and(|name| name == "cdk.tf.json");
+    is_named_so
+        && serde_json::from_str(&source.text)
+            .is_ok_and(|stack: Stack| !stack.comment.metadata.is_empty())
 }
 
 /// Whether a line of a file that cannot be read begins as a block does that makes a root module.
@@ -371,10 +491,22 @@ fn has_line_of_root(text: &str) -> bool {
     text.lines().any(|line| begins(line.trim_start()))
 }
 
-/// The local name of a resource's provider: its `provider` argument, or else the first word of its type.
-fn implied_name(provider: Option<&ProviderReference>, type_name: &str, label: &Location) -> (String, Location) {
+/// The local name of a resource's provider: its `provider` argument, or else the first word of its
+/// type.
+fn implied_name(
+    provider: Option<&ProviderReference>,
+    type_name: &str,
+    label: &Location,
+) -> (String, Location) {
     match provider {
         Some(reference) => (reference.local_name.clone(), reference.location.clone()),
-        None => (type_name.split('_').next().unwrap_or_default().to_lowercase(), label.clone()),
+        None => (
+            type_name
+                .split('_')
+                .next()
+                .unwrap_or_default()
+                .to_lowercase(),
+            label.clone(),
+        ),
     }
 }

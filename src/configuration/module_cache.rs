@@ -18,14 +18,15 @@ use super::listing::DirectoryListing;
 use super::module::Module;
 use super::variables::InputVariables;
 
-/// Approximate number of bytes of listed modules that are kept for the next reader; later modules are read again.
+/// Approximate number of bytes of listed modules that are kept for the next reader; later modules
+/// are read again.
 const LISTED_KEPT: usize = 32 << 20;
 
 /// Number of root modules read at the same time if their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
 
-/// Modules that were read already, by their directory and dialect, and packages that were fetched. The root modules of
-/// a run and its threads share it.
+/// Modules that were read already, by their directory and dialect, and packages that were fetched.
+/// The root modules of a run and its threads share it.
 #[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
@@ -33,7 +34,8 @@ pub struct ModuleCache {
     listed: AtomicUsize,
     /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
-    /// Limits how many modules are read at the same time, because reading takes many times the memory of the files.
+    /// Limits how many modules are read at the same time, because reading takes many times the
+    /// memory of the files.
     reading: Permits,
     /// Fetches missing modules; `None` if nothing may be fetched.
     pub(crate) fetcher: Option<ModuleFetcher>,
@@ -46,25 +48,40 @@ pub struct ModuleCache {
 }
 
 impl ModuleCache {
-    /// A cache for root modules whose variables have these values. It reads nothing outside of a boundary except what
-    /// `fetcher` fetches, and adds the passwords in the addresses of modules to `secrets`.
+    /// A cache for root modules whose variables have these values. It reads nothing outside of a
+    /// boundary except what `fetcher` fetches, and adds the passwords in the addresses of modules
+    /// to `secrets`.
     pub(crate) fn new(
         variables: InputVariables,
         boundary: Boundary,
         secrets: Secrets,
         fetcher: Option<ModuleFetcher>,
     ) -> Self {
-        Self { variables: variables.within(boundary.clone()), boundary, secrets, fetcher, ..Self::default() }
+        Self {
+            variables: variables.within(boundary.clone()),
+            boundary,
+            secrets,
+            fetcher,
+            ..Self::default()
+        }
     }
 
-    /// Number of root modules to read at the same time: one for each core, or more if they wait for the network.
+    /// Number of root modules to read at the same time: one for each core, or more if they wait for
+    /// the network.
     pub(crate) fn threads(&self) -> usize {
-        let waits = self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
-        if waits { cores().max(ROOTS_FETCHING) } else { cores() }
+        let waits = self
+            .fetcher
+            .as_ref()
+            .is_some_and(|fetcher| !fetcher.is_offline());
+        if waits {
+            cores().max(ROOTS_FETCHING)
+        } else {
+            cores()
+        }
     }
 
-    /// The module in a directory that was listed, given by its path without symbolic links. The module is kept for the
-    /// next reader unless more than [`LISTED_KEPT`] bytes are kept.
+    /// The module in a directory that was listed, given by its path without symbolic links. The
+    /// module is kept for the next reader unless more than [`LISTED_KEPT`] bytes are kept.
     pub(crate) fn listed_module(
         &self,
         canonical: &Path,
@@ -73,7 +90,11 @@ impl ModuleCache {
         dialect: Dialect,
     ) -> Arc<Module> {
         let anywhere = Boundary::default();
-        let boundary = if listing.has_links { &self.boundary } else { &anywhere };
+        let boundary = if listing.has_links {
+            &self.boundary
+        } else {
+            &anywhere
+        };
         let module = self.kept(canonical, shown, dialect, boundary, || listing.into_names());
         if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
             self.modules.remove(&(canonical.to_owned(), dialect));
@@ -92,8 +113,14 @@ impl ModuleCache {
     ///
     /// # Errors
     /// When it cannot be fetched.
-    pub(crate) fn fetched(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
-        let Some(fetcher) = &self.fetcher else { return Ok(None) };
+    pub(crate) fn fetched(
+        &self,
+        dialect: Dialect,
+        request: &ModuleRequest,
+    ) -> Result<Option<FetchedModule>> {
+        let Some(fetcher) = &self.fetcher else {
+            return Ok(None);
+        };
         if let Some(path) = request.remote().and_then(|source| self.outside(source)) {
             return Err(refused(&path).into());
         }
@@ -101,30 +128,48 @@ impl ModuleCache {
         fetcher.get(dialect, request).unwrap_or(Ok(None))
     }
 
-    /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of source is not fetched.
-    /// Without the network it is only not known yet.
-    pub(crate) fn is_surely_unknown(&self, request: &ModuleRequest, dialect: Dialect, fetches: bool) -> bool {
+    /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of
+    /// source is not fetched. Without the network it is only not known yet.
+    pub(crate) fn is_surely_unknown(
+        &self,
+        request: &ModuleRequest,
+        dialect: Dialect,
+        fetches: bool,
+    ) -> bool {
         let is_locked = matches!(request, ModuleRequest::Locked { .. });
-        let can_be_asked = is_locked || request.remote().is_none_or(|source| source.can_be_fetched(dialect));
-        let asks = fetches && self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
+        let can_be_asked = is_locked
+            || request
+                .remote()
+                .is_none_or(|source| source.can_be_fetched(dialect));
+        let asks = fetches
+            && self
+                .fetcher
+                .as_ref()
+                .is_some_and(|fetcher| !fetcher.is_offline());
         asks || !can_be_asked
     }
 
-    /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or called by a
-    /// module that is not the user's own.
+    /// Whether nothing is fetched from a source: it is on this machine, and either out of the
+    /// repository or called by a module that is not the user's own.
     pub(crate) fn refuses(&self, source: &ModuleSource, is_called_by_others: bool) -> bool {
-        let ModuleSource::Remote(source) = source else { return false };
+        let ModuleSource::Remote(source) = source else {
+            return false;
+        };
         self.outside(source).is_some() || (source.is_on_this_machine() && is_called_by_others)
     }
 
-    /// The path of a package on this machine that is not in the repository. It need not exist. No git repository is
-    /// inside: git tries its path with other endings, and a file in it may contain the path of another repository.
+    /// The path of a package on this machine that is not in the repository. It need not exist. No
+    /// git repository is inside: git tries its path with other endings, and a file in it may
+    /// contain the path of another repository.
     pub(super) fn outside(&self, source: &RemoteSource) -> Option<PathBuf> {
         let Some(path) = source.path_on_this_machine() else {
             // git ignores the host in a file URL, and the target of a relative path is unknown.
-            return (source.is_on_this_machine() && !self.boundary.is_unlimited()).then(|| source.to_string().into());
+            return (source.is_on_this_machine() && !self.boundary.is_unlimited())
+                .then(|| source.to_string().into());
         };
-        let existing = path.ancestors().find_map(|ancestor| canonicalize(ancestor).ok())?;
+        let existing = path
+            .ancestors()
+            .find_map(|ancestor| canonicalize(ancestor).ok())?;
         let is_git = source.getter() == Getter::Git && !self.boundary.is_unlimited();
         (is_git || self.boundary.excludes(&existing)).then_some(path)
     }
@@ -133,16 +178,30 @@ impl ModuleCache {
     pub(crate) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         match canonicalize(directory) {
             Ok(canonical) => self.canonical_module(&canonical, directory, dialect),
-            Err(_) => self.read(DirectoryListing::names_in(directory), directory, directory, dialect, &self.boundary),
+            Err(_) => self.read(
+                DirectoryListing::names_in(directory),
+                directory,
+                directory,
+                dialect,
+                &self.boundary,
+            ),
         }
     }
 
     /// [`ModuleCache::module`] for a directory whose canonical path is known.
-    pub(crate) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
-        self.kept(canonical, shown, dialect, &self.boundary, || DirectoryListing::names_in(shown))
+    pub(crate) fn canonical_module(
+        &self,
+        canonical: &Path,
+        shown: &Path,
+        dialect: Dialect,
+    ) -> Arc<Module> {
+        self.kept(canonical, shown, dialect, &self.boundary, || {
+            DirectoryListing::names_in(shown)
+        })
     }
 
-    /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
+    /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no
+    /// link leads out.
     pub(super) fn fetched_module(
         &self,
         canonical: &Path,
@@ -150,12 +209,21 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let read = || self.read(DirectoryListing::names_in(directory), directory, shown, dialect, &Boundary::default());
-        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
+        let read = || {
+            self.read(
+                DirectoryListing::names_in(directory),
+                directory,
+                shown,
+                dialect,
+                &Boundary::default(),
+            )
+        };
+        self.modules
+            .get_or_compute(&(canonical.to_owned(), dialect), read)
     }
 
-    /// The module with this canonical path, whose files have these names and may lead anywhere in the boundary, if it
-    /// must be read.
+    /// The module with this canonical path, whose files have these names and may lead anywhere in
+    /// the boundary, if it must be read.
     fn kept(
         &self,
         canonical: &Path,
@@ -164,12 +232,13 @@ impl ModuleCache {
         boundary: &Boundary,
         names: impl FnOnce() -> io::Result<Vec<String>>,
     ) -> Arc<Module> {
-        self.modules.get_or_compute(&(canonical.to_owned(), dialect), || {
-            if self.boundary.excludes(canonical) {
-                return Arc::new(Module::refused(shown, dialect));
-            }
-            self.read(names(), shown, shown, dialect, boundary)
-        })
+        self.modules
+            .get_or_compute(&(canonical.to_owned(), dialect), || {
+                if self.boundary.excludes(canonical) {
+                    return Arc::new(Module::refused(shown, dialect));
+                }
+                self.read(names(), shown, shown, dialect, boundary)
+            })
     }
 
     fn read(
@@ -181,6 +250,13 @@ impl ModuleCache {
         boundary: &Boundary,
     ) -> Arc<Module> {
         let _permit = self.reading.take(1);
-        Arc::new(Module::read(names, directory, shown, dialect, &self.texts, boundary))
+        Arc::new(Module::read(
+            names,
+            directory,
+            shown,
+            dialect,
+            &self.texts,
+            boundary,
+        ))
     }
 }

@@ -17,7 +17,8 @@ pub(super) struct Names {
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub default: Option<Attribute>,
-    /// `const = true`, which Terraform 1.15 requires of a variable whose value must be known before a plan.
+    /// `const = true`, which Terraform 1.15 requires of a variable whose value must be known before
+    /// a plan.
     pub is_const: bool,
     /// The declared type.
     pub kind: Option<Attribute>,
@@ -29,23 +30,40 @@ pub(super) struct Variable {
 }
 
 /// Arguments of a `variable` block.
-const VARIABLE: Schema = Schema::of_attributes(&["default", "const", "sensitive", "ephemeral", "type", "nullable"]);
+const VARIABLE: Schema = Schema::of_attributes(&[
+    "default",
+    "const",
+    "sensitive",
+    "ephemeral",
+    "type",
+    "nullable",
+]);
 
 impl Names {
-    /// Reads the `variable` and `locals` blocks of a module, override files last. Malformed blocks are skipped.
+    /// Reads the `variable` and `locals` blocks of a module, override files last. Malformed blocks
+    /// are skipped.
     pub(super) fn read(blocks: &[Block]) -> Self {
         let mut names = Self::default();
         for block in blocks {
             match block.labels.as_slice() {
                 [] => {
                     let content = block.content(&Schema::ALL_ATTRIBUTES).unwrap_or_default();
-                    names.locals.extend(content.attributes.into_iter().map(|it| (it.name.text.clone(), it)));
+                    names.locals.extend(
+                        content
+                            .attributes
+                            .into_iter()
+                            .map(|it| (it.name.text.clone(), it)),
+                    );
                 }
                 [name, ..] => {
-                    let Ok(content) = block.content(&VARIABLE) else { continue };
+                    let Ok(content) = block.content(&VARIABLE) else {
+                        continue;
+                    };
                     let known = names.variables.remove(&name.text);
                     let variable = Variable::new(&content, block.location(&name.span));
-                    names.variables.insert(name.text.clone(), variable.over(known));
+                    names
+                        .variables
+                        .insert(name.text.clone(), variable.over(known));
                 }
             }
         }
@@ -56,7 +74,14 @@ impl Names {
 impl Variable {
     fn new(content: &Content, location: Location) -> Self {
         let attribute = |name: &str| content.attribute(name).cloned();
-        let flag = |name: &str| content.attribute(name)?.constant(Strings::Literal).ok()?.as_bool().ok();
+        let flag = |name: &str| {
+            content
+                .attribute(name)?
+                .constant(Strings::Literal)
+                .ok()?
+                .as_bool()
+                .ok()
+        };
         Self {
             default: attribute("default"),
             is_const: flag("const") == Some(true),

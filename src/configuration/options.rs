@@ -35,7 +35,8 @@ pub(crate) type Resolver<'a> = dyn Fn(&ModuleCall) -> Resolution + Sync + 'a;
 pub(crate) enum Resolution {
     /// As without a lock file: an installed module, or else the package of its source.
     Unlocked,
-    /// By this request, or as [`Resolution::Unlocked`] if its package is not here and may not be fetched.
+    /// By this request, or as [`Resolution::Unlocked`] if its package is not here and may not be
+    /// fetched.
     Preferred(ModuleRequest),
     /// By this request only, which is also sent if the settings forbid fetching modules.
     Only(ModuleRequest),

@@ -13,9 +13,9 @@ const MOST_CAUSES: usize = 32;
 /// Everything besides its own expression that decides on a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// First reason why the value must not be part of a request: an unapproved pull request could put it into the
-    /// address of a module, and so send secrets of CI, from its environment or beside the configuration, to another
-    /// host.
+    /// First reason why the value must not be part of a request: an unapproved pull request could
+    /// put it into the address of a module, and so send secrets of CI, from its environment or
+    /// beside the configuration, to another host.
     pub(crate) withheld: Option<Unknown>,
     /// First input of the run. An input without a flag comes before one with a flag.
     pub(crate) input: Option<RunInput>,
@@ -35,7 +35,8 @@ pub(crate) struct Cause {
     pub(crate) lacking: Option<String>,
 }
 
-/// A value that another run of the same files may have otherwise: of a variable of the root module, or the workspace.
+/// A value that another run of the same files may have otherwise: of a variable of the root module,
+/// or the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunInput {
     /// A noun phrase, such as `the variable "region"`.
@@ -47,7 +48,10 @@ pub(crate) struct RunInput {
 impl Origin {
     pub(crate) fn add(&mut self, other: Self) {
         self.withheld = self.withheld.take().or(other.withheld);
-        let is_certain = self.input.as_ref().is_some_and(|input| !input.is_flag || other.input.is_none());
+        let is_certain = self
+            .input
+            .as_ref()
+            .is_some_and(|input| !input.is_flag || other.input.is_none());
         if !is_certain {
             self.input = other.input.or(self.input.take());
         }
@@ -80,20 +84,32 @@ impl OriginTracker {
     }
 
     pub(super) fn withhold(&self, reason: Unknown) {
-        self.add(Origin { withheld: Some(reason), ..Origin::default() });
+        self.add(Origin {
+            withheld: Some(reason),
+            ..Origin::default()
+        });
     }
 
     pub(super) fn add_input(&self, name: String, is_flag: bool) {
-        self.add(Origin { input: Some(RunInput { name, is_flag }), ..Origin::default() });
+        self.add(Origin {
+            input: Some(RunInput { name, is_flag }),
+            ..Origin::default()
+        });
     }
 
     pub(super) fn add_location(&self, location: &Location) {
-        self.0.borrow_mut().add_cause(Cause { location: location.clone(), lacking: None });
+        self.0.borrow_mut().add_cause(Cause {
+            location: location.clone(),
+            lacking: None,
+        });
     }
 
     /// Notes that a call lacks an argument.
     pub(super) fn add_lacking(&self, call: &Location, argument: &str) {
-        self.0.borrow_mut().add_cause(Cause { location: call.clone(), lacking: Some(argument.to_owned()) });
+        self.0.borrow_mut().add_cause(Cause {
+            location: call.clone(),
+            lacking: Some(argument.to_owned()),
+        });
     }
 
     /// Evaluates something, and returns the origin of its value.

@@ -1,4 +1,5 @@
-//! Reads the configuration of a root module with all modules that it calls, in as many passes as fetching takes.
+//! Reads the configuration of a root module with all modules that it calls, in as many passes as
+//! fetching takes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,21 +18,27 @@ use crate::system::{canonicalize, parallel};
 
 /// Maximum number of providers of one module for which `required` waits at the same time.
 const ASKING_AT_ONCE: usize = 16;
-/// Maximum number of passes over a configuration only because calls by the directories of installed packages come
-/// before the calls of these packages.
+/// Maximum number of passes over a configuration only because calls by the directories of installed
+/// packages come before the calls of these packages.
 const MOST_PASSES: usize = 8;
 
-/// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
-/// paths in the result start with it.
+/// Reads the configuration whose root module is the directory `root`, given as the user knows it,
+/// for example `.`; all paths in the result start with it.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_resolved(RootSource::Directory(root, None), options, &ModuleCache::default(), None, &|_| ())
+    read_resolved(
+        RootSource::Directory(root, None),
+        options,
+        &ModuleCache::default(),
+        None,
+        &|_| (),
+    )
 }
 
-/// [`read`] for any root module, with a cache of modules that several root modules call, and with modules that
-/// `resolver` finds.
+/// [`read`] for any root module, with a cache of modules that several root modules call, and with
+/// modules that `resolver` finds.
 ///
 /// # Errors
 /// The errors of [`read`].
@@ -45,7 +52,9 @@ pub(crate) fn read_resolved(
     let arrived = |module: FetchedModule| {
         // Errors are reported when its call is followed.
         let Ok(directory) = module.path() else { return };
-        let Ok(canonical) = canonicalize(&directory) else { return };
+        let Ok(canonical) = canonicalize(&directory) else {
+            return;
+        };
         let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
         let providers: BTreeSet<_> = module.found.iter().map(|(address, _)| address).collect();
         parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
@@ -54,7 +63,14 @@ pub(crate) fn read_resolved(
     loop {
         let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
         let allowance = Allowance::default();
-        let input = Input { root: root.directory(), options, cache, resolver, values: &values, allowance: &allowance };
+        let input = Input {
+            root: root.directory(),
+            options,
+            cache,
+            resolver,
+            values: &values,
+            allowance: &allowance,
+        };
         let mut walk = Walk::new(input, packages);
         let requirements = walk.read(root);
         let is_settled = walk.packages.settle();

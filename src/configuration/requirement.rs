@@ -22,7 +22,8 @@ pub struct Requirements {
     pub warnings: Vec<Diagnostic>,
     /// The module directories that were read, the root module first, each once.
     pub modules: Vec<ModuleDirectory>,
-    /// The calls of modules, each followed by the calls in the module that it calls, up to the limit of calls.
+    /// The calls of modules, each followed by the calls in the module that it calls, up to the
+    /// limit of calls.
     pub tree: Vec<CalledModule>,
     /// The calls of modules of other packages and, if a lock file is followed, of local modules.
     pub(crate) calls: Vec<ModuleCall>,
@@ -70,24 +71,28 @@ pub(crate) struct VariableCall {
 /// A call of a module, by the root module or by a called module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledModule {
-    /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where a test calls it.
+    /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where
+    /// a test calls it.
     pub address: String,
     /// The names of the calls that lead to it, as in `modules.json` and the lock file of modules.
     pub key: String,
-    /// The index in the tree of the call that leads to this one; `None` for a call in the root module.
+    /// The index in the tree of the call that leads to this one; `None` for a call in the root
+    /// module.
     pub parent: Option<usize>,
     /// The module's directory, absolute and without symlinks.
     pub directory: PathBuf,
     /// Location of the call.
     pub location: Location,
-    /// Whether the calls in the module are omitted, because an earlier call of the module lists the same.
+    /// Whether the calls in the module are omitted, because an earlier call of the module lists the
+    /// same.
     pub is_repeated: bool,
 }
 
 /// A call of a module with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleCall {
-    /// Path of the calls that lead to the module, as in `modules.json` and the lock file of modules.
+    /// Path of the calls that lead to the module, as in `modules.json` and the lock file of
+    /// modules.
     pub(crate) key: String,
     /// Source, with credentials.
     pub(crate) source: ModuleSource,
@@ -98,7 +103,8 @@ pub(crate) struct ModuleCall {
     pub(crate) version: Option<Location>,
     /// Origin of the source and the version.
     pub(crate) origin: Origin,
-    /// The call with which the path to this one leaves the user's own modules; `None` for a call in these.
+    /// The call with which the path to this one leaves the user's own modules; `None` for a call in
+    /// these.
     pub(crate) entry: Option<Location>,
     /// The module, if it was found by a lock file or is to be locked.
     pub(crate) module: Option<FetchedModule>,
@@ -124,9 +130,9 @@ pub struct Requirement {
     pub constraints: ConstraintList,
     /// The declarations, in the order of the modules, at least one.
     pub declarations: Vec<Declaration>,
-    /// Whether the address is certain. If parts of the configuration are unknown, a local name of the root module is
-    /// certain only if a `required_providers` block contains it, because an unknown file may map it to a different
-    /// provider.
+    /// Whether the address is certain. If parts of the configuration are unknown, a local name of
+    /// the root module is certain only if a `required_providers` block contains it, because an
+    /// unknown file may map it to a different provider.
     pub is_certain: bool,
 }
 
@@ -157,15 +163,23 @@ impl Requirements {
 
     /// Calls of modules of other packages.
     pub(crate) fn package_calls(&self) -> impl Iterator<Item = &ModuleCall> {
-        self.calls.iter().filter(|call| !matches!(call.source, ModuleSource::Local(_)))
+        self.calls
+            .iter()
+            .filter(|call| !matches!(call.source, ModuleSource::Local(_)))
     }
 
-    /// The user's own calls of modules of other packages, each once, even if its module is called several times.
+    /// The user's own calls of modules of other packages, each once, even if its module is called
+    /// several times.
     pub(crate) fn own_package_calls(&self) -> Vec<&ModuleCall> {
         let mut seen = HashSet::new();
         let mut calls = Vec::new();
         for call in self.package_calls().filter(|call| call.entry.is_none()) {
-            if seen.insert((call.location.path(), call.location.span.start, &call.source, &call.constraints)) {
+            if seen.insert((
+                call.location.path(),
+                call.location.span.start,
+                &call.source,
+                &call.constraints,
+            )) {
                 calls.push(call);
             }
         }
@@ -176,17 +190,26 @@ impl Requirements {
     pub(crate) fn and(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
             let known = self.providers.entry(address).or_default();
-            known.constraints = ConstraintList::merge([&known.constraints, &requirement.constraints]);
+            known.constraints =
+                ConstraintList::merge([&known.constraints, &requirement.constraints]);
             known.declarations.extend(requirement.declarations);
             known.is_certain |= requirement.is_certain;
         }
         self.is_incomplete |= other.is_incomplete;
         self.warnings.extend(other.warnings);
-        let is_new = |module: &ModuleDirectory| !self.modules.iter().any(|known| known.canonical == module.canonical);
+        let is_new = |module: &ModuleDirectory| {
+            !self
+                .modules
+                .iter()
+                .any(|known| known.canonical == module.canonical)
+        };
         let new: Vec<_> = other.modules.into_iter().filter(is_new).collect();
         self.modules.extend(new);
         let before = self.tree.len();
-        let moved = |call: CalledModule| CalledModule { parent: call.parent.map(|parent| parent + before), ..call };
+        let moved = |call: CalledModule| CalledModule {
+            parent: call.parent.map(|parent| parent + before),
+            ..call
+        };
         self.tree.extend(other.tree.into_iter().map(moved));
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
@@ -195,21 +218,50 @@ impl Requirements {
         self
     }
 
-    /// Adds requirements that only the tool of the other dialect reads in the same files, to be checked and not to be
-    /// locked. Providers of its default registry are looked for in the one of `dialect`.
+    /// Adds requirements that only the tool of the other dialect reads in the same files, to be
+    /// checked and not to be locked. Providers of its default registry are looked for in the one of
+    /// `dialect`.
     pub(crate) fn with_reading_of_other(mut self, other: Self, dialect: Dialect) -> Self {
         let is_new = |(address, _): &(ProviderAddress, _)| !self.providers.contains_key(address);
-        for (address, requirement) in other.providers.into_iter().filter(is_new).collect::<Vec<_>>() {
-            let AddressParts { hostname, namespace, name } = (*address).clone();
+        for (address, requirement) in other
+            .providers
+            .into_iter()
+            .filter(is_new)
+            .collect::<Vec<_>>()
+        {
+            let AddressParts {
+                hostname,
+                namespace,
+                name,
+            } = (*address).clone();
             let is_default = hostname.is_default_of(dialect.other());
-            let hostname = if is_default { Hostname::default_of(dialect) } else { hostname };
-            self.providers.entry(AddressParts { hostname, namespace, name }.into()).or_insert(requirement);
+            let hostname = if is_default {
+                Hostname::default_of(dialect)
+            } else {
+                hostname
+            };
+            self.providers
+                .entry(
+                    AddressParts {
+                        hostname,
+                        namespace,
+                        name,
+                    }
+                    .into(),
+                )
+                .or_insert(requirement);
         }
         self.is_incomplete |= other.is_incomplete;
         self.calls.extend(other.calls);
-        let unknown = other.unknown.into_iter().filter(|unknown| !self.unknown.contains(unknown));
+        let unknown = other
+            .unknown
+            .into_iter()
+            .filter(|unknown| !self.unknown.contains(unknown));
         self.unknown.extend(unknown.collect::<Vec<_>>());
-        let variable = other.variable.into_iter().filter(|call| !self.variable.contains(call));
+        let variable = other
+            .variable
+            .into_iter()
+            .filter(|call| !self.variable.contains(call));
         self.variable.extend(variable.collect::<Vec<_>>());
         self
     }
@@ -227,18 +279,25 @@ impl ModuleCall {
 
     /// Whether the call specifies one state of its module.
     pub(crate) fn is_pinned(&self) -> bool {
-        self.request().is_none_or(|request| request.unpinned().is_none())
+        self.request()
+            .is_none_or(|request| request.unpinned().is_none())
     }
 
     /// Adds the locations of the call to a diagnostic.
     pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at(self.location.clone(), "called here").at_each(&self.entry, "from here")
+        diagnostic
+            .at(self.location.clone(), "called here")
+            .at_each(&self.entry, "from here")
     }
 
     /// Adds the locations of the call to errors of the host or repository of its module.
     pub(crate) fn not_fetched(&self, errors: Diagnostics) -> Diagnostics {
         let name = self.name();
-        errors.map(|error| error.at(self.location.clone(), &*name).at_each(&self.entry, "called from here"))
+        errors.map(|error| {
+            error
+                .at(self.location.clone(), &*name)
+                .at_each(&self.entry, "called from here")
+        })
     }
 }
 
@@ -255,12 +314,19 @@ impl StateKnowledge {
 impl Requirement {
     /// Whether only the state needs the provider.
     pub(crate) fn is_of_state(&self) -> bool {
-        self.declarations.iter().all(|declaration| declaration.kind == DeclarationKind::State)
+        self.declarations
+            .iter()
+            .all(|declaration| declaration.kind == DeclarationKind::State)
     }
 
     /// Adds the locations of the declarations to a diagnostic.
     pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_each(self.declarations.iter().map(|declaration| &declaration.location), "required here")
+        diagnostic.at_each(
+            self.declarations
+                .iter()
+                .map(|declaration| &declaration.location),
+            "required here",
+        )
     }
 }
 
@@ -268,7 +334,15 @@ impl Declaration {
     /// A declaration without a constraint. Its module is set when declarations are collected.
     pub(super) fn new(kind: DeclarationKind, location: Location) -> Self {
         let (module, constraints) = (PathBuf::new(), ConstraintList::default());
-        Self { location, source: None, version: None, constraints, kind, module, local: false }
+        Self {
+            location,
+            source: None,
+            version: None,
+            constraints,
+            kind,
+            module,
+            local: false,
+        }
     }
 
     /// Location of its version, or else its own.

@@ -16,24 +16,37 @@ pub struct Requirer<'a> {
     pub depth: usize,
     /// Its declaration; `None` if only modules that it calls require the provider.
     pub declaration: Option<&'a Declaration>,
-    /// Whether modules that this one calls require the provider, and are listed at an earlier call of this one.
+    /// Whether modules that this one calls require the provider, and are listed at an earlier call
+    /// of this one.
     pub is_repeated: bool,
 }
 
 impl Requirements {
-    /// The modules that require a provider, the root module first and each other one below the nearest of its callers
-    /// that is in the list. A module is listed once for each call of it, the first time with all declarations that
-    /// have constraints.
+    /// The modules that require a provider, the root module first and each other one below the
+    /// nearest of its callers that is in the list. A module is listed once for each call of it, the
+    /// first time with all declarations that have constraints.
     pub fn requirers(&self, address: &ProviderAddress) -> Vec<Requirer<'_>> {
         let declarations = self.declarations_by_directory(address);
-        let called: HashSet<&Path> = self.tree.iter().map(|call| call.directory.as_path()).collect();
+        let called: HashSet<&Path> = self
+            .tree
+            .iter()
+            .map(|call| call.directory.as_path())
+            .collect();
         let (mut found, mut taken) = (Vec::new(), HashSet::new());
-        let root = Requirer { call: None, depth: 0, declaration: None, is_repeated: false };
+        let root = Requirer {
+            call: None,
+            depth: 0,
+            declaration: None,
+            is_repeated: false,
+        };
         for (number, module) in self.modules.iter().enumerate() {
             let directory = module.canonical.as_path();
             if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
                 let own = declarations.get(directory).into_iter().flatten();
-                found.extend(own.map(|declaration| Requirer { declaration: Some(declaration), ..root }));
+                found.extend(own.map(|declaration| Requirer {
+                    declaration: Some(declaration),
+                    ..root
+                }));
             }
         }
         // For each call, how many of the calls that lead to it and of itself are listed.
@@ -42,11 +55,26 @@ impl Requirements {
         for call in &self.tree {
             let directory = call.directory.as_path();
             let depth = call.parent.map_or(0, |parent| listed[parent]);
-            let all = declarations.get(directory).map(Vec::as_slice).unwrap_or_default();
-            let own = if seen.insert(directory) { all } else { all.get(..1).unwrap_or_default() };
+            let all = declarations
+                .get(directory)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            let own = if seen.insert(directory) {
+                all
+            } else {
+                all.get(..1).unwrap_or_default()
+            };
             let is_repeated = call.is_repeated && with_requirers_below.contains(directory);
-            let requirer = Requirer { call: Some(call), depth, declaration: None, is_repeated };
-            found.extend(own.iter().map(|declaration| Requirer { declaration: Some(declaration), ..requirer }));
+            let requirer = Requirer {
+                call: Some(call),
+                depth,
+                declaration: None,
+                is_repeated,
+            };
+            found.extend(own.iter().map(|declaration| Requirer {
+                declaration: Some(declaration),
+                ..requirer
+            }));
             if own.is_empty() && is_repeated {
                 found.push(requirer);
             }
@@ -61,13 +89,24 @@ impl Requirements {
         found
     }
 
-    /// The declarations of a provider, by the canonical directory of their module: all with constraints, or else the
-    /// first.
-    fn declarations_by_directory(&self, address: &ProviderAddress) -> HashMap<&Path, Vec<&Declaration>> {
-        let canonical: HashMap<&Path, &Path> =
-            self.modules.iter().map(|module| (module.path.as_path(), module.canonical.as_path())).collect();
+    /// The declarations of a provider, by the canonical directory of their module: all with
+    /// constraints, or else the first.
+    fn declarations_by_directory(
+        &self,
+        address: &ProviderAddress,
+    ) -> HashMap<&Path, Vec<&Declaration>> {
+        let canonical: HashMap<&Path, &Path> = self
+            .modules
+            .iter()
+            .map(|module| (module.path.as_path(), module.canonical.as_path()))
+            .collect();
         let mut found: HashMap<&Path, Vec<&Declaration>> = HashMap::new();
-        for declaration in self.providers.get(address).into_iter().flat_map(|requirement| &requirement.declarations) {
+        for declaration in self
+            .providers
+            .get(address)
+            .into_iter()
+            .flat_map(|requirement| &requirement.declarations)
+        {
             if let Some(directory) = canonical.get(declaration.module.as_path()) {
                 found.entry(directory).or_default().push(declaration);
             }

@@ -1,4 +1,5 @@
-//! Version constraints rewritten, so that they allow a version: only the version inside the string changes.
+//! Version constraints rewritten, so that they allow a version: only the version inside the string
+//! changes.
 
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
@@ -19,38 +20,71 @@ pub struct Rewrite {
 /// Rewrites the constraints of a requirement that do not allow `version`.
 ///
 /// # Errors
-/// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own,
-/// because it is not a plain string, or because no version with as many numbers allows this one.
+/// A warning that names the first constraint that cannot be rewritten: because its module is not
+/// the user's own, because it is not a plain string, or because no version with as many numbers
+/// allows this one.
 pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Box<Diagnostic>> {
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
-        let Some(written) = declaration.version.clone() else { continue };
-        if declaration.constraints.terms().iter().all(|term| term.compares(version)) {
+        let Some(written) = declaration.version.clone() else {
+            continue;
+        };
+        if declaration
+            .constraints
+            .terms()
+            .iter()
+            .all(|term| term.compares(version))
+        {
             continue;
         }
         let refused = |why: &str| {
-            let message =
-                format!("the constraint {} cannot be made to allow {version}: {why}", declaration.constraints);
-            Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message).at(written.clone(), ""))
+            let message = format!(
+                "the constraint {} cannot be made to allow {version}: {why}",
+                declaration.constraints
+            );
+            Box::new(
+                Diagnostic::warning(Code::VersionOutsideConstraints, message)
+                    .at(written.clone(), ""),
+            )
         };
         let location = editable(declaration, &written).map_err(refused)?;
         let text = &location.file.text[location.span.clone()];
-        let new = allowing(text, version).ok_or_else(|| refused("only its version may change, not its form"))?;
+        let new = allowing(text, version)
+            .ok_or_else(|| refused("only its version may change, not its form"))?;
         declaration.constraints = new.parse().map_err(|_| refused("it cannot be read"))?;
         edits.push(ConstraintEdit { location, new });
     }
-    let constraints = ConstraintList::merge(declarations.iter().map(|declaration| &declaration.constraints));
+    let constraints = ConstraintList::merge(
+        declarations
+            .iter()
+            .map(|declaration| &declaration.constraints),
+    );
     if !constraints.allows(version) {
-        let message = format!("no constraint can be rewritten to allow {version}, which must be named exactly");
-        return Err(Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message)));
+        let message = format!(
+            "no constraint can be rewritten to allow {version}, which must be named exactly"
+        );
+        return Err(Box::new(Diagnostic::warning(
+            Code::VersionOutsideConstraints,
+            message,
+        )));
     }
-    Ok(Rewrite { requirement: Requirement { constraints, declarations, is_certain: requirement.is_certain }, edits })
+    Ok(Rewrite {
+        requirement: Requirement {
+            constraints,
+            declarations,
+            is_certain: requirement.is_certain,
+        },
+        edits,
+    })
 }
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
 fn editable(declaration: &Declaration, written: &Location) -> Result<Location, &'static str> {
-    if matches!(declaration.kind, DeclarationKind::Recorded | DeclarationKind::State) {
+    if matches!(
+        declaration.kind,
+        DeclarationKind::Recorded | DeclarationKind::State
+    ) {
         return Err("it is recorded in the lock file, and the module that requires it is unknown");
     }
     if !declaration.local {
@@ -59,16 +93,25 @@ fn editable(declaration: &Declaration, written: &Location) -> Result<Location, &
     plain(written)
 }
 
-/// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
-/// and white space stay. `None` if that is impossible.
+/// The same constraint list, with other versions where a term does not allow `version`. Operators,
+/// the number of parts and white space stay. `None` if that is impossible.
 pub(crate) fn allowing(text: &str, version: &Version) -> Option<String> {
-    let terms: Option<Vec<String>> = text.split(',').map(|term| allowing_term(term, version)).collect();
+    let terms: Option<Vec<String>> = text
+        .split(',')
+        .map(|term| allowing_term(term, version))
+        .collect();
     terms.map(|terms| terms.join(","))
 }
 
 fn allowing_term(term: &str, version: &Version) -> Option<String> {
-    let parse = |text: &str| text.parse::<ConstraintList>().ok().map(|list| list.terms().first().cloned());
-    let Some(constraint) = parse(term)? else { return Some(term.to_owned()) };
+    let parse = |text: &str| {
+        text.parse::<ConstraintList>()
+            .ok()
+            .map(|list| list.terms().first().cloned())
+    };
+    let Some(constraint) = parse(term)? else {
+        return Some(term.to_owned());
+    };
     if constraint.compares(version) {
         return Some(term.to_owned());
     }
@@ -77,16 +120,25 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let numbers = term[start..end].split(['-', '+']).next()?;
     let replacement = boundary(&constraint, numbers.split('.').count(), version)?;
     let new = format!("{}{replacement}{}", &term[..start], &term[end..]);
-    parse(&new)?.filter(|constraint| constraint.compares(version)).map(|_| new)
+    parse(&new)?
+        .filter(|constraint| constraint.compares(version))
+        .map(|_| new)
 }
 
 /// The version for a term that does not allow `version` yet, in so many parts.
 ///
-/// An upper limit that is not included keeps its last number that is not zero the last one: `< 6.0.0` becomes `<
-/// 7.0.0`. Lower limits and exclusions are never changed: there, the user does not want the version.
+/// An upper limit that is not included keeps its last number that is not zero the last one: `<
+/// 6.0.0` becomes `< 7.0.0`. Lower limits and exclusions are never changed: there, the user does
+/// not want the version.
 fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
     let numbers = [version.major, version.minor, version.patch];
-    let written = |numbers: [u64; 3]| numbers[..parts.min(3)].iter().map(u64::to_string).collect::<Vec<_>>().join(".");
+    let written = |numbers: [u64; 3]| {
+        numbers[..parts.min(3)]
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(".")
+    };
     let above = |index: usize| {
         let mut next = [0; 3];
         next[..=index].copy_from_slice(&numbers[..=index]);
@@ -95,13 +147,26 @@ fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<
     };
     match constraint.operator {
         Operator::Exact if parts == 3 => Some(version.to_string()),
-        Operator::Exact | Operator::PessimisticPatch | Operator::PessimisticMinor => Some(written(numbers)),
-        Operator::LessOrEqual if numbers[parts.min(3)..].iter().all(|number| *number == 0) => Some(written(numbers)),
+        Operator::Exact | Operator::PessimisticPatch | Operator::PessimisticMinor => {
+            Some(written(numbers))
+        }
+        Operator::LessOrEqual if numbers[parts.min(3)..].iter().all(|number| *number == 0) => {
+            Some(written(numbers))
+        }
         Operator::LessOrEqual => Some(above(parts.checked_sub(1)?)),
         Operator::Less => {
-            let old = [constraint.boundary.major, constraint.boundary.minor, constraint.boundary.patch];
-            Some(above(old.iter().rposition(|number| *number != 0).unwrap_or(0)))
+            let old = [
+                constraint.boundary.major,
+                constraint.boundary.minor,
+                constraint.boundary.patch,
+            ];
+            Some(above(
+                old.iter().rposition(|number| *number != 0).unwrap_or(0),
+            ))
         }
-        Operator::Greater | Operator::GreaterOrEqual | Operator::PessimisticMajor | Operator::NotEqual => None,
+        Operator::Greater
+        | Operator::GreaterOrEqual
+        | Operator::PessimisticMajor
+        | Operator::NotEqual => None,
     }
 }

@@ -12,10 +12,11 @@ use crate::system::links;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootSource<'a> {
-    /// The files of a directory, which is given as the user knows it, for example `.`, and without symbolic links if
-    /// that path is known.
+    /// The files of a directory, which is given as the user knows it, for example `.`, and without
+    /// symbolic links if that path is known.
     Directory(&'a Path, Option<&'a Path>),
-    /// Files that another program brings together in a directory before it runs OpenTofu or Terraform there.
+    /// Files that another program brings together in a directory before it runs OpenTofu or
+    /// Terraform there.
     Files(&'a RootFiles),
 }
 
@@ -24,8 +25,8 @@ pub(crate) enum RootSource<'a> {
 pub(crate) struct RootFiles {
     /// The directory of the lock file, as the user knows it.
     pub directory: PathBuf,
-    /// The module that the paths of called modules start from. If it is unknown, only modules in the lock file's
-    /// directory are found.
+    /// The module that the paths of called modules start from. If it is unknown, only modules in
+    /// the lock file's directory are found.
     pub module: Option<ModulePath>,
     /// Location of the source, if the module is a fetched one.
     pub source: Option<Location>,
@@ -71,7 +72,9 @@ impl RootSource<'_> {
 impl RootFiles {
     /// Directory to which the paths of called modules are relative.
     pub(super) fn module(&self) -> ModulePath {
-        self.module.clone().unwrap_or_else(|| ModulePath::Directory(self.directory.clone()))
+        self.module
+            .clone()
+            .unwrap_or_else(|| ModulePath::Directory(self.directory.clone()))
     }
 
     /// Whether a location is in a file of the user's own, and not in a fetched one.
@@ -84,8 +87,14 @@ impl RootFiles {
 
     /// The block that generates the file of a location.
     pub(super) fn origin(&self, location: &Location) -> Option<&Location> {
-        let is_in = |name: &String| self.files.get(name).is_some_and(|file| Arc::ptr_eq(file, &location.file));
-        self.generated.iter().find_map(|(name, origin)| is_in(name).then_some(origin))
+        let is_in = |name: &String| {
+            self.files
+                .get(name)
+                .is_some_and(|file| Arc::ptr_eq(file, &location.file))
+        };
+        self.generated
+            .iter()
+            .find_map(|(name, origin)| is_in(name).then_some(origin))
     }
 }
 
@@ -117,14 +126,20 @@ impl ModulePath {
         }
     }
 
-    /// The path that a local source leads to; `None` if it leads out of the package. As in OpenTofu and Terraform it
-    /// has no symbolic links, so that the paths in that module are relative to where it is.
+    /// The path that a local source leads to; `None` if it leads out of the package. As in OpenTofu
+    /// and Terraform it has no symbolic links, so that the paths in that module are relative to
+    /// where it is.
     pub(super) fn local(&self, source: &str) -> Option<Self> {
         match self {
             Self::Directory(path) => {
                 let directory = local::directory(path, source);
-                let followed = links::follow(Path::new(""), &directory).ok().flatten().map(|followed| followed.path);
-                Some(Self::Directory(followed.map_or(directory, |path| join(&path, ""))))
+                let followed = links::follow(Path::new(""), &directory)
+                    .ok()
+                    .flatten()
+                    .map(|followed| followed.path);
+                Some(Self::Directory(
+                    followed.map_or(directory, |path| join(&path, "")),
+                ))
             }
             Self::Package(module) => module.local(source).map(Self::Package),
         }

@@ -34,7 +34,8 @@ pub(super) struct Scope<'a> {
     allowance: &'a Allowance,
     /// Values evaluated so far by `var` or `local` and the name, with their origins.
     known: RefCell<BTreeMap<(&'static str, String), Known>>,
-    /// Reason why nothing that the module calls may be requested: a withheld value has chosen the module.
+    /// Reason why nothing that the module calls may be requested: a withheld value has chosen the
+    /// module.
     pub(super) chosen_by: Option<Unknown>,
 }
 
@@ -60,8 +61,18 @@ pub(super) struct UserValues<'a> {
 
 impl<'a> UserValues<'a> {
     /// The values for the root module in a directory, to which another program may give some.
-    pub(super) fn new(root: &'a Path, inputs: Option<&'a Inputs>, variables: &'a InputVariables) -> Self {
-        Self { root, inputs, variables, read: OnceCell::new(), origin: OriginTracker::default() }
+    pub(super) fn new(
+        root: &'a Path,
+        inputs: Option<&'a Inputs>,
+        variables: &'a InputVariables,
+    ) -> Self {
+        Self {
+            root,
+            inputs,
+            variables,
+            read: OnceCell::new(),
+            origin: OriginTracker::default(),
+        }
     }
 
     fn get(&self, name: &str) -> Outcome<Option<VariableValue>> {
@@ -70,7 +81,13 @@ impl<'a> UserValues<'a> {
             Err(errors) => return failure(errors.to_string()),
         };
         match (given, self.inputs) {
-            (_, Some(Inputs { uncertain: Some(reason), .. })) => unknown(*reason),
+            (
+                _,
+                Some(Inputs {
+                    uncertain: Some(reason),
+                    ..
+                }),
+            ) => unknown(*reason),
             (None, Some(inputs)) => match inputs.texts.get(name) {
                 Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
                 None if !inputs.is_partial => Ok(None),
@@ -82,8 +99,20 @@ impl<'a> UserValues<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(super) fn new(module: &'a Module, values: Values<'a>, dialect: Dialect, allowance: &'a Allowance) -> Self {
-        Self { module, values, dialect, allowance, known: RefCell::default(), chosen_by: None }
+    pub(super) fn new(
+        module: &'a Module,
+        values: Values<'a>,
+        dialect: Dialect,
+        allowance: &'a Allowance,
+    ) -> Self {
+        Self {
+            module,
+            values,
+            dialect,
+            allowance,
+            known: RefCell::default(),
+            chosen_by: None,
+        }
     }
 
     /// The same where a withheld value has chosen the module.
@@ -96,14 +125,23 @@ impl<'a> Scope<'a> {
         self.origin().during(|| self.evaluate(written))
     }
 
-    /// Whether a value is a variable that is not secret, as the user set it: only the user decides where such an
-    /// address leads.
+    /// Whether a value is a variable that is not secret, as the user set it: only the user decides
+    /// where such an address leads.
     pub(super) fn is_set_by_user(&self, written: &Attribute) -> bool {
-        let Values::User(_) = self.values else { return false };
-        let Ok(Expression::Traversal(traversal)) = written.expression(Strings::Template) else { return false };
-        let is_var = matches!(&traversal.expr, Expression::Variable(root) if root.as_str() == "var");
-        let [operator] = &traversal.operators[..] else { return false };
-        let TraversalOperator::GetAttr(name) = operator.value() else { return false };
+        let Values::User(_) = self.values else {
+            return false;
+        };
+        let Ok(Expression::Traversal(traversal)) = written.expression(Strings::Template) else {
+            return false;
+        };
+        let is_var =
+            matches!(&traversal.expr, Expression::Variable(root) if root.as_str() == "var");
+        let [operator] = &traversal.operators[..] else {
+            return false;
+        };
+        let TraversalOperator::GetAttr(name) = operator.value() else {
+            return false;
+        };
         let variable = self.module.names().variables.get(name.as_str());
         is_var && variable.is_some_and(|variable| !variable.is_sensitive)
     }
@@ -118,7 +156,9 @@ impl<'a> Scope<'a> {
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
     pub(super) fn evaluate(&self, written: &Attribute) -> Value {
         let location = || Some(written.location.clone());
-        let outcome = self.allowance.nested(|| self.parsed(&parse(written, Strings::Template)?, written));
+        let outcome = self
+            .allowance
+            .nested(|| self.parsed(&parse(written, Strings::Template)?, written));
         outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
     }
 
@@ -132,7 +172,10 @@ impl<'a> Scope<'a> {
                 "path" => self.path(&name),
                 "terraform" | "tofu" if name == "workspace" => self.workspace(),
                 _ => {
-                    others.insert(root.clone(), not_known(format!("{root} is not known before a plan"), None));
+                    others.insert(
+                        root.clone(),
+                        not_known(format!("{root} is not known before a plan"), None),
+                    );
                     continue;
                 }
             };
@@ -143,18 +186,30 @@ impl<'a> Scope<'a> {
             roots.insert(root, Value::object(members)?);
         }
         let place = |part| Some(written.location_of(part));
-        Ok(Evaluator { place: &place, ..Evaluator::new(self.allowance, &roots) }.evaluate(expression))
+        Ok(Evaluator {
+            place: &place,
+            ..Evaluator::new(self.allowance, &roots)
+        }
+        .evaluate(expression))
     }
 
     /// A value that is evaluated once, and unknown while that is done.
-    fn remembered(&self, root: &'static str, name: &str, evaluate: impl FnOnce() -> Value) -> Value {
+    fn remembered(
+        &self,
+        root: &'static str,
+        name: &str,
+        evaluate: impl FnOnce() -> Value,
+    ) -> Value {
         let key = (root, name.to_owned());
         if let Some((value, origin)) = self.known.borrow().get(&key) {
             self.origin().add(origin.clone());
             return value.clone();
         }
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
-        self.known.borrow_mut().insert(key.clone(), (Value::Unknown(Arc::new(itself)), Origin::default()));
+        self.known.borrow_mut().insert(
+            key.clone(),
+            (Value::Unknown(Arc::new(itself)), Origin::default()),
+        );
         let (value, origin) = self.origin().during(|| unless_it_fails(evaluate()));
         self.known.borrow_mut().insert(key, (value.clone(), origin));
         value
@@ -176,7 +231,9 @@ impl<'a> Scope<'a> {
         };
         self.origin().add_location(&variable.location);
         if self.dialect == Dialect::Terraform && !variable.is_const {
-            let reason = format!("the variable \"{name}\" lacks `const = true`, which Terraform requires here");
+            let reason = format!(
+                "the variable \"{name}\" lacks `const = true`, which Terraform requires here"
+            );
             return not_known(reason, Some(&variable.location));
         }
         let value = self.typed(name, variable);
@@ -185,23 +242,39 @@ impl<'a> Scope<'a> {
 
     /// The value of a variable, as the type that it declares (`prepareFinalInputVariableValue`).
     fn typed(&self, name: &str, variable: &Variable) -> Outcome {
-        let kind = variable.kind.as_ref().map(|kind| parse(kind, Strings::Expression)).transpose()?;
+        let kind = variable
+            .kind
+            .as_ref()
+            .map(|kind| parse(kind, Strings::Expression))
+            .transpose()?;
         let is_text = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
             Values::User(values) => {
                 let given = values.get(name);
-                let is_flag = matches!(given, Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_))));
-                values.origin.add_input(format!("the variable \"{name}\""), is_flag);
+                let is_flag = matches!(
+                    given,
+                    Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_)))
+                );
+                values
+                    .origin
+                    .add_input(format!("the variable \"{name}\""), is_flag);
                 let given = given?;
                 if let Some(VariableValue::FromEnvironment(_)) = given {
-                    let reason =
-                        format!("the variable \"{name}\" is set by the environment, which is not sent to other hosts");
-                    values.origin.withhold(Unknown::new(reason, Some(variable.location.clone())));
+                    let reason = format!(
+                        "the variable \"{name}\" is set by the environment, which is not sent to other hosts"
+                    );
+                    values
+                        .origin
+                        .withhold(Unknown::new(reason, Some(variable.location.clone())));
                 }
                 given.map(|given| Self::given(variable, &given, is_text))
             }
             Values::Call(call, scope, _) => {
-                let argument = call.arguments.iter().rev().find(|argument| argument.name.text == name);
+                let argument = call
+                    .arguments
+                    .iter()
+                    .rev()
+                    .find(|argument| argument.name.text == name);
                 if argument.is_none() {
                     self.origin().add_lacking(&call.location, name);
                 }
@@ -212,8 +285,10 @@ impl<'a> Scope<'a> {
             }
         };
         if variable.is_sensitive {
-            let reason = format!("the variable \"{name}\" is sensitive, and not sent to other hosts");
-            self.origin().withhold(Unknown::new(reason, Some(variable.location.clone())));
+            let reason =
+                format!("the variable \"{name}\" is sensitive, and not sent to other hosts");
+            self.origin()
+                .withhold(Unknown::new(reason, Some(variable.location.clone())));
         }
         let is_nullable = variable.is_nullable != Some(false);
         let convert = |value: Value| {
@@ -224,10 +299,17 @@ impl<'a> Scope<'a> {
             }
         };
         // A default that does not fit fails, whether it is needed or not.
-        let default = variable.default.as_ref().map(|default| convert(self.evaluate(default))).transpose()?;
+        let default = variable
+            .default
+            .as_ref()
+            .map(|default| convert(self.evaluate(default)))
+            .transpose()?;
         let value = match given.filter(|given| is_nullable || !given.is_null()) {
             Some(given) => convert(given)?,
-            None => default.map_or_else(|| unknown(format!("the variable \"{name}\" has no value")), Ok)?,
+            None => default.map_or_else(
+                || unknown(format!("the variable \"{name}\" has no value")),
+                Ok,
+            )?,
         };
         if value.is_null() && !is_nullable {
             return failure(format!("the variable \"{name}\" must not be null"));
@@ -238,7 +320,9 @@ impl<'a> Scope<'a> {
     /// The value that the user gives to a variable.
     fn given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
         let text = match given {
-            VariableValue::InFile(value) | VariableValue::InNamedFile(value) => return value.clone(),
+            VariableValue::InFile(value) | VariableValue::InNamedFile(value) => {
+                return value.clone();
+            }
             VariableValue::Text(text) | VariableValue::FromEnvironment(text) if is_text => {
                 return Value::string(text.as_str());
             }
@@ -268,7 +352,11 @@ impl<'a> Scope<'a> {
             _ => None,
         };
         match path.as_deref().and_then(Path::to_str) {
-            Some(path) => Value::string(if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() }),
+            Some(path) => Value::string(if cfg!(windows) {
+                path.replace('\\', "/")
+            } else {
+                path.to_owned()
+            }),
             None => not_known(format!("path.{name} is not known before a plan"), None),
         }
     }
@@ -285,17 +373,22 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The value of a variable or a local, which is unknown if a part of it fails: OpenTofu and Terraform then evaluate
-/// nothing that refers to it, not even `try`.
+/// The value of a variable or a local, which is unknown if a part of it fails: OpenTofu and
+/// Terraform then evaluate nothing that refers to it, not even `try`.
 fn unless_it_fails(value: Value) -> Value {
     match value.failed() {
-        Err(stop) => Value::Unknown(Arc::new(Unknown { is_failure: false, ..Unknown::clone(&stop.at(|| None)) })),
+        Err(stop) => Value::Unknown(Arc::new(Unknown {
+            is_failure: false,
+            ..Unknown::clone(&stop.at(|| None))
+        })),
         Ok(()) => value,
     }
 }
 
 fn parse(written: &Attribute, strings: Strings) -> Outcome<Expression> {
-    written.expression(strings).map_err(|fault| Stop::Unknown(fault.message))
+    written
+        .expression(strings)
+        .map_err(|fault| Stop::Unknown(fault.message))
 }
 
 fn not_known(reason: String, location: Option<&Location>) -> Value {

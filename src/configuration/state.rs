@@ -1,8 +1,9 @@
-//! Providers that the state of a root module requires. `init` installs them in addition to the configuration's.
+//! Providers that the state of a root module requires. `init` installs them in addition to the
+//! configuration's.
 //!
-//! A state may contain secrets: only the addresses of its providers leave this module, and errors name a line and a
-//! column, never a text. It may also be hostile: its size, its depth (by `serde_json`) and the number of files have
-//! limits.
+//! A state may contain secrets: only the addresses of its providers leave this module, and errors
+//! name a line and a column, never a text. It may also be hostile: its size, its depth (by
+//! `serde_json`) and the number of files have limits.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,11 +48,14 @@ pub(crate) struct State {
 impl State {
     /// A state that is unknown for a reason.
     pub(crate) fn unknown(reason: impl Into<String>) -> Self {
-        Self { knowledge: StateKnowledge::Unknown(reason.into()), ..Self::default() }
+        Self {
+            knowledge: StateKnowledge::Unknown(reason.into()),
+            ..Self::default()
+        }
     }
 
-    /// Reads the state files of a root module, given as the user knows it: of all workspaces, because any of them may
-    /// be selected.
+    /// Reads the state files of a root module, given as the user knows it: of all workspaces,
+    /// because any of them may be selected.
     pub(crate) fn read(root: &Path, backend: Option<&Backend>, boundary: &Boundary) -> Self {
         let default = StatePaths::default();
         let paths = match backend {
@@ -59,12 +63,21 @@ impl State {
             Some(Backend::Local(Some(paths))) => paths,
             Some(Backend::Local(None)) => {
                 let reason = "the path of the local backend is an expression";
-                let warning = Diagnostic::warning(Code::StateNotRead, format!("the state was not read: {reason}"));
-                let warning =
-                    warning.help("init installs the providers that it needs; check that the lock file has them");
-                return Self { warnings: vec![warning], ..Self::unknown(reason) };
+                let warning = Diagnostic::warning(
+                    Code::StateNotRead,
+                    format!("the state was not read: {reason}"),
+                );
+                let warning = warning.help(
+                    "init installs the providers that it needs; check that the lock file has them",
+                );
+                return Self {
+                    warnings: vec![warning],
+                    ..Self::unknown(reason)
+                };
             }
-            Some(Backend::Remote(name)) => return Self::unknown(format!("{name} keeps the state elsewhere")),
+            Some(Backend::Remote(name)) => {
+                return Self::unknown(format!("{name} keeps the state elsewhere"));
+            }
         };
         let (own, workspaces) = (join(root, &paths.state), join(root, &paths.workspaces));
         let mut state = Self::default();
@@ -73,7 +86,10 @@ impl State {
             Vec::new()
         });
         if others.len() > MAX_WORKSPACES {
-            state.add_error(&workspaces, &format!("there are more than {MAX_WORKSPACES}"));
+            state.add_error(
+                &workspaces,
+                &format!("there are more than {MAX_WORKSPACES}"),
+            );
         }
         let mut left = MAX_STATE_SIZE;
         for path in iter::once(&own).chain(others.iter().take(MAX_WORKSPACES)) {
@@ -96,17 +112,27 @@ impl State {
         };
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
             let limit = MAX_STATE_SIZE >> 20;
-            return self.add_error(path, &format!("the state files together are larger than {limit} MiB"));
+            return self.add_error(
+                path,
+                &format!("the state files together are larger than {limit} MiB"),
+            );
         };
         *left = rest;
         // OpenTofu and Terraform leave an empty file where a command was interrupted.
-        let read = if bytes.is_empty() { Ok(Contents::default()) } else { read(&bytes) };
+        let read = if bytes.is_empty() {
+            Ok(Contents::default())
+        } else {
+            read(&bytes)
+        };
         let contents = match read {
             Ok(contents) => contents,
             // The message of serde_json may quote a value.
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
-                return self.add_error(path, &format!("it is not a state, at line {line}, column {column}"));
+                return self.add_error(
+                    path,
+                    &format!("it is not a state, at line {line}, column {column}"),
+                );
             }
         };
         self.knowledge = std::mem::take(&mut self.knowledge).and(StateKnowledge::Read);
@@ -122,15 +148,24 @@ impl State {
             }
         }
         match contents {
-            Contents { version: Some(VERSION), .. } => {}
+            Contents {
+                version: Some(VERSION),
+                ..
+            } => {}
             _ if is_empty => {}
-            Contents { version: Some(version), .. } => {
+            Contents {
+                version: Some(version),
+                ..
+            } => {
                 let reason = format!("{} has version {version} of the format", path.display());
                 return self.note_unknown(reason);
             }
             Contents { version: None, .. } => return self.add_error(path, "it is not a state"),
         }
-        let resources = contents.resources.into_iter().flat_map(|resources| resources.0);
+        let resources = contents
+            .resources
+            .into_iter()
+            .flat_map(|resources| resources.0);
         let providers: BTreeSet<_> = resources.map(|resource| resource.provider).collect();
         if providers.len() > MAX_PROVIDERS {
             return self.add_error(path, "it has too many providers");
@@ -138,10 +173,15 @@ impl State {
         for text in providers {
             match provider_of(&text) {
                 Some(address) => {
-                    self.providers.entry(address).or_insert_with(|| path.to_owned());
+                    self.providers
+                        .entry(address)
+                        .or_insert_with(|| path.to_owned());
                 }
                 None if is_older_form(&text) => {
-                    self.note_unknown(format!("{} refers to providers in an older form", path.display()));
+                    self.note_unknown(format!(
+                        "{} refers to providers in an older form",
+                        path.display()
+                    ));
                 }
                 None => return self.add_error(path, "it has a provider in an unusual form"),
             }
@@ -155,7 +195,9 @@ impl State {
     fn add_error(&mut self, path: &Path, why: &str) {
         self.note_unknown(format!("{} was not read", path.display()));
         let warning = Diagnostic::warning(Code::StateNotRead, "")
-            .naming(path, |path| format!("the state in {path} was not read: {why}"))
+            .naming(path, |path| {
+                format!("the state in {path} was not read: {why}")
+            })
             .at(Location::of_file(path), "")
             .help("init installs the providers that it needs; check that the lock file has them");
         self.warnings.push(warning);
@@ -173,7 +215,10 @@ impl Requirements {
             }
             let requirement = self.providers.entry(address).or_default();
             let declaration = Declaration::new(DeclarationKind::State, Location::of_file(path));
-            requirement.declarations.push(Declaration { module: root.to_owned(), ..declaration });
+            requirement.declarations.push(Declaration {
+                module: root.to_owned(),
+                ..declaration
+            });
             requirement.is_certain = true;
         }
         self.warnings.extend(state.warnings);
@@ -182,8 +227,8 @@ impl Requirements {
     }
 }
 
-/// Returns the provider that `init` installs for a state's provider. OpenTofu replaces Terraform's registry by its own,
-/// unless the configuration requires them (`internal/tofumigrate`).
+/// Returns the provider that `init` installs for a state's provider. OpenTofu replaces Terraform's
+/// registry by its own, unless the configuration requires them (`internal/tofumigrate`).
 fn at_registry_of(
     dialect: Dialect,
     address: ProviderAddress,
@@ -196,42 +241,53 @@ fn at_registry_of(
     address
 }
 
-/// Whether there is surely nothing at a path. Most root modules have no state, and following links takes ten times as
-/// long.
+/// Whether there is surely nothing at a path. Most root modules have no state, and following links
+/// takes ten times as long.
 fn is_missing(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    path.symlink_metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns the paths of the state files of workspaces, one more than are read if there are too many.
+/// Returns the paths of the state files of workspaces, one more than are read if there are too
+/// many.
 fn workspace_files(directory: &Path, boundary: &Boundary) -> io::Result<Vec<PathBuf>> {
     if is_missing(directory) || boundary.is_outside(directory) {
         return Ok(Vec::new());
     }
     let entries = match fs::read_dir(directory) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         entries => entries?.take(MAX_WORKSPACES + 1),
     };
-    let mut files = entries.map(|entry| Ok(entry?.path().join(STATE_FILE))).collect::<io::Result<Vec<_>>>()?;
+    let mut files = entries
+        .map(|entry| Ok(entry?.path().join(STATE_FILE)))
+        .collect::<io::Result<Vec<_>>>()?;
     files.sort();
     Ok(files)
 }
 
-/// The provider in `module.network.provider["registry.opentofu.org/hashicorp/aws"].east`; `None` for the forms before
-/// Terraform 0.13, such as `provider.aws`.
+/// The provider in `module.network.provider["registry.opentofu.org/hashicorp/aws"].east`; `None`
+/// for the forms before Terraform 0.13, such as `provider.aws`.
 fn provider_of(text: &str) -> Option<ProviderAddress> {
     const START: &str = "provider[\"";
-    let start = text.rfind(START).filter(|start| *start == 0 || text[..*start].ends_with('.'))?;
+    let start = text
+        .rfind(START)
+        .filter(|start| *start == 0 || text[..*start].ends_with('.'))?;
     let (address, alias) = text[start + START.len()..].split_once("\"]")?;
     if !(alias.is_empty() || alias.starts_with('.')) {
         return None;
     }
-    ProviderAddress::parse(address, Dialect::Terraform).ok().filter(|address| address.namespace != "-")
+    ProviderAddress::parse(address, Dialect::Terraform)
+        .ok()
+        .filter(|address| address.namespace != "-")
 }
 
 /// Whether a provider is in a form of Terraform before 0.13, which has no namespace.
 fn is_older_form(text: &str) -> bool {
     let is_legacy = text.contains("/-/");
-    is_legacy || (text.split('.').any(|part| part == "provider") && !text.contains(['[', '"', ' ', '\\']))
+    is_legacy
+        || (text.split('.').any(|part| part == "provider") && !text.contains(['[', '"', ' ', '\\']))
 }
 
 /// The members of a state that matter.
@@ -248,7 +304,8 @@ struct Resource {
     provider: String,
 }
 
-/// Reads a state. Go reads the names of members in any case, so a relevant name in another case is an error.
+/// Reads a state. Go reads the names of members in any case, so a relevant name in another case is
+/// an error.
 fn read(bytes: &[u8]) -> serde_json::Result<Contents> {
     let contents = serde_json::from_slice(bytes)?;
     let mut names = serde_json::Deserializer::from_slice(bytes);
@@ -309,36 +366,73 @@ mod tests {
     #[test]
     fn providers_are_read_from_configurations_with_modules_and_aliases() {
         for (text, provider) in [
-            (r#"provider["registry.terraform.io/hashicorp/aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
-            (r#"provider["example.com/acme/two"].east"#, Some("example.com/acme/two")),
-            (r#"module.a.module.b.provider["example.com/acme/two"]"#, Some("example.com/acme/two")),
-            (r#"provider["terraform.io/builtin/terraform"]"#, Some("terraform.io/builtin/terraform")),
+            (
+                r#"provider["registry.terraform.io/hashicorp/aws"]"#,
+                Some("registry.terraform.io/hashicorp/aws"),
+            ),
+            (
+                r#"provider["example.com/acme/two"].east"#,
+                Some("example.com/acme/two"),
+            ),
+            (
+                r#"module.a.module.b.provider["example.com/acme/two"]"#,
+                Some("example.com/acme/two"),
+            ),
+            (
+                r#"provider["terraform.io/builtin/terraform"]"#,
+                Some("terraform.io/builtin/terraform"),
+            ),
             (r#"provider["registry.terraform.io/-/aws"]"#, None),
-            (r#"provider["hashicorp/aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
-            (r#"provider["aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
+            (
+                r#"provider["hashicorp/aws"]"#,
+                Some("registry.terraform.io/hashicorp/aws"),
+            ),
+            (
+                r#"provider["aws"]"#,
+                Some("registry.terraform.io/hashicorp/aws"),
+            ),
             (r#"provider["a/b/c"]x"#, None),
             (r#"xprovider["example.com/acme/two"]"#, None),
             ("provider.aws", None),
             ("", None),
         ] {
-            assert_eq!(provider_of(text).map(|address| address.to_string()).as_deref(), provider, "{text}");
+            assert_eq!(
+                provider_of(text)
+                    .map(|address| address.to_string())
+                    .as_deref(),
+                provider,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn members_in_another_case_are_not_overlooked() {
         let resource = r#"{"provider": "provider[\"acme/two\"]"}"#;
-        let read =
-            |text: &str| read(text.as_bytes()).map(|contents| contents.resources.map_or(0, |found| found.0.len()));
+        let read = |text: &str| {
+            read(text.as_bytes())
+                .map(|contents| contents.resources.map_or(0, |found| found.0.len()))
+        };
         assert_eq!(
-            read(&format!(r#"{{"version": 4, "resources": [{resource}], "outputs": {{"Version": 1}}}}"#)).unwrap(),
+            read(&format!(
+                r#"{{"version": 4, "resources": [{resource}], "outputs": {{"Version": 1}}}}"#
+            ))
+            .unwrap(),
             1
         );
         assert_eq!(read(r#"{"version": 4, "resources": null}"#).unwrap(), 0);
         for name in ["Resources", "re\u{17f}ources"] {
-            assert!(read(&format!(r#"{{"version": 4, "{name}": [{resource}]}}"#)).is_err(), "{name}");
+            assert!(
+                read(&format!(r#"{{"version": 4, "{name}": [{resource}]}}"#)).is_err(),
+                "{name}"
+            );
         }
-        assert!(read(&format!(r#"{{"version": 3, "Version": 4, "resources": [{resource}]}}"#)).is_err());
+        assert!(
+            read(&format!(
+                r#"{{"version": 3, "Version": 4, "resources": [{resource}]}}"#
+            ))
+            .is_err()
+        );
         assert!(read(r#"{"version": 4, "resources": [{"provider": "provider[\"a/b\"]", "Provider": ""}]}"#).is_err());
     }
 
@@ -346,13 +440,29 @@ mod tests {
     fn a_hostile_state_is_not_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(STATE_FILE);
-        let deep = format!(r#"{{"version": 4, "resources": [], "outputs": {}"#, "[".repeat(100_000));
-        let many = (0..2000).map(|number| format!(r#"{{"provider": "provider.a{number}"}}"#)).collect::<Vec<_>>();
+        let deep = format!(
+            r#"{{"version": 4, "resources": [], "outputs": {}"#,
+            "[".repeat(100_000)
+        );
+        let many = (0..2000)
+            .map(|number| format!(r#"{{"provider": "provider.a{number}"}}"#))
+            .collect::<Vec<_>>();
         let many = format!(r#"{{"version": 4, "resources": [{}]}}"#, many.join(","));
-        for text in [&deep, &many, "4", "[]", r#"{"version": "hunter2"}"#, r#"{"version": 4, "version": 4}"#, "{}"] {
+        for text in [
+            &deep,
+            &many,
+            "4",
+            "[]",
+            r#"{"version": "hunter2"}"#,
+            r#"{"version": 4, "version": 4}"#,
+            "{}",
+        ] {
             fs::write(&path, text).unwrap();
             let state = State::read(directory.path(), None, &Boundary::default());
-            assert!(matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.is_empty(), "{text:.80}");
+            assert!(
+                matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.is_empty(),
+                "{text:.80}"
+            );
             assert_eq!(state.warnings.len(), 1, "{text:.80}");
             assert!(!format!("{:?}", state.warnings).contains("hunter2"));
         }
@@ -363,14 +473,26 @@ mod tests {
         let root = directory.path();
         let workspace = |number: usize| root.join(format!("terraform.tfstate.d/w{number}"));
         (0..=MAX_WORKSPACES).for_each(|number| fs::create_dir_all(workspace(number)).unwrap());
-        let text = r#"{"version": 4, "resources": [{"provider": "provider[\"example.com/acme/two\"]"}]}"#;
+        let text =
+            r#"{"version": 4, "resources": [{"provider": "provider[\"example.com/acme/two\"]"}]}"#;
         fs::write(root.join(STATE_FILE), text).unwrap();
         let state = State::read(root, None, &Boundary::default());
-        assert!(matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.len() == 1);
-        assert!(state.warnings[0].message.ends_with("there are more than 1000"), "{:?}", state.warnings);
+        assert!(
+            matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.len() == 1
+        );
+        assert!(
+            state.warnings[0]
+                .message
+                .ends_with("there are more than 1000"),
+            "{:?}",
+            state.warnings
+        );
 
         fs::remove_dir(workspace(0)).unwrap();
         let state = State::read(root, None, &Boundary::default());
-        assert_eq!((state.knowledge, state.warnings.len()), (StateKnowledge::Read, 0));
+        assert_eq!(
+            (state.knowledge, state.warnings.len()),
+            (StateKnowledge::Read, 0)
+        );
     }
 }

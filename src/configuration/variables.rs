@@ -19,14 +19,15 @@ use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
 /// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
 
-/// Maximum size of a file of values in bytes. Parsed values take up to a hundred times as much memory.
+/// Maximum size of a file of values in bytes. Parsed values take up to a hundred times as much
+/// memory.
 const MAX_VALUES_SIZE: usize = 1 << 20;
 
 /// Maximum length of the name of a workspace in bytes.
 const MAX_NAME: u64 = 1024;
 
-/// Values that users give to the variables of root modules, in addition to files that OpenTofu and Terraform load
-/// automatically.
+/// Values that users give to the variables of root modules, in addition to files that OpenTofu and
+/// Terraform load automatically.
 #[derive(Clone, Debug, Default)]
 pub struct InputVariables {
     /// Values of environment variables by the rest of the name after `TF_VAR_`.
@@ -72,8 +73,14 @@ impl InputVariables {
     }
 
     /// Values from the environment and from flags. Later ones win.
-    pub fn new<'a>(environment: impl IntoIterator<Item = (&'a String, &'a String)>, flags: Vec<VariableFlag>) -> Self {
-        let mut values = Self { flags, ..Self::default() };
+    pub fn new<'a>(
+        environment: impl IntoIterator<Item = (&'a String, &'a String)>,
+        flags: Vec<VariableFlag>,
+    ) -> Self {
+        let mut values = Self {
+            flags,
+            ..Self::default()
+        };
         for (name, value) in environment {
             match name.as_str() {
                 "TF_WORKSPACE" if !value.is_empty() => values.workspace = Some(value.clone()),
@@ -96,21 +103,38 @@ impl InputVariables {
         let named = self.named_files();
         let texts = Texts::default();
         let read = |file: &Path| values(file, &texts, VariableValue::InNamedFile).err();
-        named.filter_map(read).flatten().collect::<Diagnostics>().into_result(())
+        named
+            .filter_map(read)
+            .flatten()
+            .collect::<Diagnostics>()
+            .into_result(())
     }
 
     /// The workspace of a root module: `TF_WORKSPACE`, or the selected one, or `default`.
     pub(super) fn workspace(&self, root: &Path) -> String {
         let selected = || {
-            let path = root.join(self.data_directory.as_deref().unwrap_or(".terraform")).join("environment");
-            let bytes = if self.boundary.is_link_out(&path) { None } else { files::read(&path, MAX_NAME).ok() };
-            bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(|text| text.trim().to_owned())
+            let path = root
+                .join(self.data_directory.as_deref().unwrap_or(".terraform"))
+                .join("environment");
+            let bytes = if self.boundary.is_link_out(&path) {
+                None
+            } else {
+                files::read(&path, MAX_NAME).ok()
+            };
+            bytes
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .map(|text| text.trim().to_owned())
         };
-        let named = self.workspace.clone().or_else(selected).filter(|name| !name.is_empty());
+        let named = self
+            .workspace
+            .clone()
+            .or_else(selected)
+            .filter(|name| !name.is_empty());
         named.unwrap_or_else(|| "default".to_owned())
     }
 
-    /// The same values, without files that lead out of a boundary. Files that the user names are read anyway.
+    /// The same values, without files that lead out of a boundary. Files that the user names are
+    /// read anyway.
     pub(super) fn within(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }
@@ -133,7 +157,9 @@ impl InputVariables {
             values(&path, &texts, VariableValue::InFile)
         });
         let flags = self.flags.iter().map(|flag| match flag {
-            VariableFlag::Value(name, value) => Ok(vec![(name.clone(), VariableValue::Text(value.clone()))]),
+            VariableFlag::Value(name, value) => {
+                Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
+            }
             VariableFlag::File(file) => values(file, &texts, VariableValue::InNamedFile),
         });
         let found: Vec<_> = collect_all(automatic.chain(flags))?;
@@ -150,35 +176,60 @@ pub(super) fn is_automatic(name: &str) -> bool {
     name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") || FIXED.contains(&name)
 }
 
-/// Returns the files of values that OpenTofu and Terraform load automatically, in the order of precedence, lowest
-/// first.
+/// Returns the files of values that OpenTofu and Terraform load automatically, in the order of
+/// precedence, lowest first.
 pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
-    let names = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = fs::read_dir(root)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);
-    let mut automatic: Vec<_> = names.filter(|name| is_other(&name.to_string_lossy())).collect();
+    let mut automatic: Vec<_> = names
+        .filter(|name| is_other(&name.to_string_lossy()))
+        .collect();
     automatic.sort();
-    let paths = FIXED.map(Into::into).into_iter().chain(automatic).map(|name| join(root, name));
+    let paths = FIXED
+        .map(Into::into)
+        .into_iter()
+        .chain(automatic)
+        .map(|name| join(root, name));
     paths.filter(|path| path.is_file()).collect()
 }
 
 /// Reads the values of a file as values of a kind. Only literals have values (OpenTofu's
 /// `internal/command/meta_vars.go`).
-fn values(path: &Path, texts: &Texts, kind: fn(Value) -> VariableValue) -> Result<Vec<(String, VariableValue)>> {
+fn values(
+    path: &Path,
+    texts: &Texts,
+    kind: fn(Value) -> VariableValue,
+) -> Result<Vec<(String, VariableValue)>> {
     let file = texts.read(path, path)?;
     let refused = |fault: Fault| {
-        let message = format!("the values in {} cannot be read: {}", path.display(), fault.message);
+        let message = format!(
+            "the values in {} cannot be read: {}",
+            path.display(),
+            fault.message
+        );
         diagnose(&file, Fault { message, ..fault })
     };
     if file.text.len() > MAX_VALUES_SIZE {
-        return Err(refused(Fault::new(0..0, format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20))).into());
+        return Err(refused(Fault::new(
+            0..0,
+            format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20),
+        ))
+        .into());
     }
-    let content = Block::of_file(&file).content(&Schema::ALL_ATTRIBUTES).map_err(refused)?;
+    let content = Block::of_file(&file)
+        .content(&Schema::ALL_ATTRIBUTES)
+        .map_err(refused)?;
     let value = |attribute: Attribute| {
         let value = match attribute.expression(Strings::Literal) {
             Ok(expression) => literal::literal(expression),
             Err(fault) => unknown(fault.message),
         };
-        let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
+        let value =
+            value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
         (attribute.name.text, kind(value))
     };
     Ok(content.attributes.into_iter().map(value).collect())

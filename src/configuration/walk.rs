@@ -14,7 +14,9 @@ use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
 use super::origin::Origin;
-use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
+use super::requirement::{
+    CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements,
+};
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
 use super::terragrunt::is_generated;
@@ -42,7 +44,9 @@ const MOST_PROVIDERS: usize = 1_000;
 /// Whether OpenTofu and Terraform accept a name of a module or a test run.
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_alphabetic() || first == '_')
-        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+        && name
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
 }
 
 /// Everything that decides the result of a walk.
@@ -69,12 +73,14 @@ pub(super) struct Walk<'a> {
     chain: Vec<PathBuf>,
     /// Directories whose declarations and errors were collected.
     collected: HashSet<PathBuf>,
-    /// Directories whose calls have the same targets for every caller, so that they are followed once.
+    /// Directories whose calls have the same targets for every caller, so that they are followed
+    /// once.
     followed: HashSet<PathBuf>,
     declarations: Vec<(ProviderAddress, Declaration)>,
     /// Number of declarations in the root module's own files, which come first.
     own: usize,
-    /// Whether the root module may have files that are not known, which may map names to other providers.
+    /// Whether the root module may have files that are not known, which may map names to other
+    /// providers.
     has_unknown_files: bool,
     /// The result, without the providers.
     pub(super) found: Requirements,
@@ -110,9 +116,20 @@ impl<'a> Walk<'a> {
             RootSource::Directory(_, canonical) => self.read_directory(canonical),
             RootSource::Files(files) => self.read_files(files),
         }
-        let Options { dialect, allow_missing_modules, .. } = *self.input.options;
-        let is_online = self.input.cache.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
-        let missing = self.missing.diagnostics(dialect, allow_missing_modules, is_online);
+        let Options {
+            dialect,
+            allow_missing_modules,
+            ..
+        } = *self.input.options;
+        let is_online = self
+            .input
+            .cache
+            .fetcher
+            .as_ref()
+            .is_some_and(|fetcher| !fetcher.is_offline());
+        let missing = self
+            .missing
+            .diagnostics(dialect, allow_missing_modules, is_online);
         if allow_missing_modules {
             self.found.warnings.extend(missing);
         } else {
@@ -126,24 +143,40 @@ impl<'a> Walk<'a> {
         let Input { root, cache, .. } = self.input;
         let dialect = self.input.options.dialect;
         let shown = join(root, "");
-        let canonical = match canonical.map_or_else(|| canonicalize(&shown), |known| Ok(known.to_owned())) {
-            Ok(canonical) => canonical,
-            Err(error) => return self.errors.push(Diagnostic::io("read the directory", root, &error)),
-        };
+        let canonical =
+            match canonical.map_or_else(|| canonicalize(&shown), |known| Ok(known.to_owned())) {
+                Ok(canonical) => canonical,
+                Err(error) => {
+                    return self
+                        .errors
+                        .push(Diagnostic::io("read the directory", root, &error));
+                }
+            };
         let module = cache.canonical_module(&canonical, &shown, dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
             return self.errors.push(files::no_configuration(root, dialect));
         }
         if module.is_foreign() {
-            let message = format!("the files in {} are for OpenTofu; Terraform reads none of them", root.display());
+            let message = format!(
+                "the files in {} are for OpenTofu; Terraform reads none of them",
+                root.display()
+            );
             let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
-            self.found.warnings.push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
+            self.found
+                .warnings
+                .push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
         }
         self.chain.push(canonical.clone());
         self.base = Some(shown.clone());
         self.collect(&canonical, &module, None);
         self.own = self.declarations.len();
-        self.follow_root(&module, &module.calls, &ModulePath::Directory(shown.clone()), None, "");
+        self.follow_root(
+            &module,
+            &module.calls,
+            &ModulePath::Directory(shown.clone()),
+            None,
+            "",
+        );
         if self.input.options.tests {
             self.read_tests(&module, &shown, &canonical);
         }
@@ -153,11 +186,17 @@ impl<'a> Walk<'a> {
     fn read_files(&mut self, root: &RootFiles) {
         let module = Module::of_files(root, self.input.options.dialect);
         if module.is_empty() && !root.is_partial {
-            return self.errors.push(files::no_configuration(&root.directory, self.input.options.dialect));
+            return self.errors.push(files::no_configuration(
+                &root.directory,
+                self.input.options.dialect,
+            ));
         }
         self.errors.extend(module.diagnostics.iter().cloned());
-        let (own, fetched): (Vec<_>, Vec<_>) =
-            module.found.iter().cloned().partition(|(_, found)| root.is_own(&found.location));
+        let (own, fetched): (Vec<_>, Vec<_>) = module
+            .found
+            .iter()
+            .cloned()
+            .partition(|(_, found)| root.is_own(&found.location));
         self.declare(&own, &root.directory, true);
         self.declare(&fetched, &module.directory, false);
         self.own = self.declarations.len();
@@ -167,23 +206,41 @@ impl<'a> Walk<'a> {
             ModulePath::Package(_) => None,
         };
         self.base = own_module.cloned();
-        for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
+        for path in [&root.directory]
+            .into_iter()
+            .chain(own_module)
+            .chain(&root.others)
+        {
             let canonical = canonical_or_given(path);
-            self.found.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
+            self.found.modules.push(ModuleDirectory {
+                path: path.clone(),
+                canonical,
+                local: true,
+            });
         }
-        self.chain.extend(path.path().ok().and_then(|directory| canonicalize(directory).ok()));
+        self.chain.extend(
+            path.path()
+                .ok()
+                .and_then(|directory| canonicalize(directory).ok()),
+        );
         let is_here = |call: &Call| {
             let source = call.constant_source().filter(|source| is_local(source));
             source.is_none_or(|source| local::directory(&root.directory, source).is_dir())
         };
-        let (calls, unread): (Vec<_>, Vec<_>) =
-            module.calls.iter().cloned().partition(|call| root.module.is_some() || is_here(call));
+        let (calls, unread): (Vec<_>, Vec<_>) = module
+            .calls
+            .iter()
+            .cloned()
+            .partition(|call| root.module.is_some() || is_here(call));
         self.has_unknown_files |= root.is_partial;
         self.found.is_incomplete |= root.is_partial || !unread.is_empty();
         self.follow_root(&module, &calls, path, root.source.as_ref(), "");
         if self.input.options.tests {
             let canonical = |path: &PathBuf| Some((canonicalize(path).ok()?, path.clone()));
-            let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
+            let directories = [&root.directory]
+                .into_iter()
+                .chain(own_module)
+                .filter_map(canonical);
             for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
                 self.read_tests(&module, &path, &canonical);
             }
@@ -196,12 +253,17 @@ impl<'a> Walk<'a> {
             return;
         }
         let located = |error: Diagnostic| error.at_each(entry, "called from here");
-        self.errors.extend(module.diagnostics.iter().cloned().map(&located));
+        self.errors
+            .extend(module.diagnostics.iter().cloned().map(&located));
         self.skip(module.refused.iter().cloned().map(located));
         let local = entry.is_none();
         self.declare(&module.found, &module.directory, local);
         let (path, canonical) = (module.directory.clone(), canonical.to_owned());
-        self.found.modules.push(ModuleDirectory { path, canonical, local });
+        self.found.modules.push(ModuleDirectory {
+            path,
+            canonical,
+            local,
+        });
     }
 
     /// Reports files that lead out of the repository. Their requirements are unknown.
@@ -215,24 +277,44 @@ impl<'a> Walk<'a> {
 
     fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
         if self.declarations.len() + found.len() > MOST_DECLARATIONS {
-            let message = format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
-            return self.errors.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+            let message =
+                format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
+            return self
+                .errors
+                .merge(Diagnostic::error(Code::InvalidConfiguration, message));
         }
-        let found = found.iter().filter(|(address, _)| !address.is_never_locked()).cloned();
-        self.declarations.extend(
-            found.map(|(address, declaration)| {
-                (address, Declaration { module: module.to_owned(), local, ..declaration })
-            }),
-        );
+        let found = found
+            .iter()
+            .filter(|(address, _)| !address.is_never_locked())
+            .cloned();
+        self.declarations
+            .extend(found.map(|(address, declaration)| {
+                (
+                    address,
+                    Declaration {
+                        module: module.to_owned(),
+                        local,
+                        ..declaration
+                    },
+                )
+            }));
     }
 
-    /// Reads the root module's test files: the modules that their runs test and, for OpenTofu, their `provider` blocks.
-    /// Terraform has ignored these since 1.9.
+    /// Reads the root module's test files: the modules that their runs test and, for OpenTofu,
+    /// their `provider` blocks. Terraform has ignored these since 1.9.
     fn read_tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
-        let Input { cache, options: Options { dialect, .. }, .. } = self.input;
+        let Input {
+            cache,
+            options: Options { dialect, .. },
+            ..
+        } = self.input;
         let files = match listing::test_files(shown, root.test_names.as_deref(), *dialect) {
             Ok(files) => files,
-            Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
+            Err(error) => {
+                return self
+                    .errors
+                    .push(Diagnostic::io("read the test files of", shown, &error));
+            }
         };
         for (path, name) in files {
             if cache.boundary.is_outside(&path) {
@@ -243,14 +325,24 @@ impl<'a> Walk<'a> {
             match source.and_then(|source| decode::test_file(&source, *dialect)) {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics.into_diagnostics());
-                    let found = root.resolve_providers(contents.providers.blocks, *dialect, &mut self.errors);
+                    let found = root.resolve_providers(
+                        contents.providers.blocks,
+                        *dialect,
+                        &mut self.errors,
+                    );
                     if *dialect == Dialect::Tofu {
                         self.declare(&found, shown, true);
                     }
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
                     let path = &ModulePath::Directory(shown.to_owned());
-                    self.follow_root(root, &contents.calls.blocks, path, None, &format!("test.{name}"));
+                    self.follow_root(
+                        root,
+                        &contents.calls.blocks,
+                        path,
+                        None,
+                        &format!("test.{name}"),
+                    );
                     self.chain.push(canonical.to_owned());
                 }
                 Err(errors) => self.errors.extend(errors),
@@ -259,11 +351,36 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows calls of the root module or of its tests.
-    fn follow_root(&mut self, module: &Module, calls: &[Call], path: &ModulePath, entry: Option<&Location>, key: &str) {
-        let Input { options, values, allowance, .. } = self.input;
+    fn follow_root(
+        &mut self,
+        module: &Module,
+        calls: &[Call],
+        path: &ModulePath,
+        entry: Option<&Location>,
+        key: &str,
+    ) {
+        let Input {
+            options,
+            values,
+            allowance,
+            ..
+        } = self.input;
         let scope = Scope::new(module, Values::User(values), options.dialect, allowance);
-        let installed = &InstallPath { directory: PathBuf::from("."), package: None };
-        self.follow(&Caller { path, key, entry, node: None, scope: &scope, installed: Some(installed) }, calls);
+        let installed = &InstallPath {
+            directory: PathBuf::from("."),
+            package: None,
+        };
+        self.follow(
+            &Caller {
+                path,
+                key,
+                entry,
+                node: None,
+                scope: &scope,
+                installed: Some(installed),
+            },
+            calls,
+        );
     }
 
     fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Targets {
@@ -277,10 +394,20 @@ impl<'a> Walk<'a> {
     }
 
     fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
-        let calling = Calling { caller, call, key: &caller.key_of(call) };
+        let calling = Calling {
+            caller,
+            call,
+            key: &caller.key_of(call),
+        };
         let known = self.found.unknown.len();
-        let is_generated = call.arguments.iter().any(|argument| is_generated(&argument.location));
-        let mut origin = Origin { is_generated, ..Origin::default() };
+        let is_generated = call
+            .arguments
+            .iter()
+            .any(|argument| is_generated(&argument.location));
+        let mut origin = Origin {
+            is_generated,
+            ..Origin::default()
+        };
         let targets = self.resolve_and_follow(calling, &mut origin);
         for unknown in &mut self.found.unknown[known..] {
             unknown.origin.add(origin.clone());
@@ -300,7 +427,11 @@ impl<'a> Walk<'a> {
             return Targets::Same;
         }
         let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
-        let targets = if is_constant { Targets::Same } else { Targets::ByCaller };
+        let targets = if is_constant {
+            Targets::Same
+        } else {
+            Targets::ByCaller
+        };
         let source = self.source(&calling, origin);
         let Some((source, constraints)) = source.and_then(|source| {
             let constraints = self.constraints(&calling, &source, origin)?;
@@ -313,11 +444,25 @@ impl<'a> Walk<'a> {
         let withheld = origin.withheld.clone();
         let ModuleSource::Local(source) = source else {
             let unknown = self.found.unknown.len();
-            let package = self.package(&calling, calling.module_call(source, constraints, origin.clone()));
-            self.packages.add(calling.key, package.as_ref(), self.found.unknown.len() > unknown);
+            let package = self.package(
+                &calling,
+                calling.module_call(source, constraints, origin.clone()),
+            );
+            self.packages.add(
+                calling.key,
+                package.as_ref(),
+                self.found.unknown.len() > unknown,
+            );
             if let Some((path, installed)) = package {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit { path, calling, entry, source: None, withheld, installed });
+                self.visit(&Visit {
+                    path,
+                    calling,
+                    entry,
+                    source: None,
+                    withheld,
+                    installed,
+                });
             }
             return Targets::ByCaller;
         };
@@ -328,10 +473,12 @@ impl<'a> Walk<'a> {
                 caller.key,
                 directory.display()
             );
-            self.errors.push(calling.error(Code::InvalidConfiguration, message));
+            self.errors
+                .push(calling.error(Code::InvalidConfiguration, message));
             return targets;
         };
-        // Behind a link, `path.module` is a different path. Errors name the link if it leads out of the repository.
+        // Behind a link, `path.module` is a different path. Errors name the link if it leads out of
+        // the repository.
         let plain = ModulePath::Directory(local::directory(&caller.path.shown(), &source));
         let is_plain = matches!(path, ModulePath::Package(_)) || path.shown() == plain.shown();
         let is_outside = !is_plain && self.input.cache.boundary.is_outside(&path.shown());
@@ -345,20 +492,38 @@ impl<'a> Walk<'a> {
         let installed = self.local_install_path(&calling, &path, &source);
         self.add_local_call(&calling, &source, installed.as_ref());
         let source = is_plain.then_some(&*source);
-        let visit = Visit { path, calling, entry: caller.entry, source, withheld, installed };
+        let visit = Visit {
+            path,
+            calling,
+            entry: caller.entry,
+            source,
+            withheld,
+            installed,
+        };
         let below = self.visit(&visit);
-        if is_constant { below } else { Targets::ByCaller }
+        if is_constant {
+            below
+        } else {
+            Targets::ByCaller
+        }
     }
 
-    /// The call in whose installed package a directory is, and the directory in the package. Only the user's own
-    /// modules call others in this way.
+    /// The call in whose installed package a directory is, and the directory in the package. Only
+    /// the user's own modules call others in this way.
     fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
-        let (ModulePath::Directory(directory), None) = (path, caller.entry) else { return None };
-        split_installed(self.base.as_deref()?, &self.input.options.data_directory, directory)
+        let (ModulePath::Directory(directory), None) = (path, caller.entry) else {
+            return None;
+        };
+        split_installed(
+            self.base.as_deref()?,
+            &self.input.options.data_directory,
+            directory,
+        )
     }
 
-    /// Follows a call by the directory in which the package of another call is installed. The package is that of the
-    /// other call, whatever is in the directory, unless OpenTofu or Terraform installed it for the same source.
+    /// Follows a call by the directory in which the package of another call is installed. The
+    /// package is that of the other call, whatever is in the directory, unless OpenTofu or
+    /// Terraform installed it for the same source.
     fn call_installed(
         &mut self,
         calling: Calling<'_>,
@@ -378,14 +543,23 @@ impl<'a> Walk<'a> {
             }
             CalledPackage::Installed => (directory, None),
             CalledPackage::Fetched(module, installed) => {
-                let installed =
-                    installed.map(|package| InstallPath { directory: join(&package, below), package: Some(package) });
+                let installed = installed.map(|package| InstallPath {
+                    directory: join(&package, below),
+                    package: Some(package),
+                });
                 (ModulePath::Package(module.at(below)), installed)
             }
         };
         self.add_local_call(&calling, source, installed.as_ref());
         let entry = Some(&calling.call.location);
-        self.visit(&Visit { path, calling, entry, source: None, withheld, installed });
+        self.visit(&Visit {
+            path,
+            calling,
+            entry,
+            source: None,
+            withheld,
+            installed,
+        });
     }
 
     /// Reads a called module and all that it calls.
@@ -393,7 +567,8 @@ impl<'a> Walk<'a> {
         let directory = match visit.path.path() {
             Ok(directory) => directory,
             Err(errors) => {
-                self.errors.extend(errors.map(|error| visit.calling.located(error)));
+                self.errors
+                    .extend(errors.map(|error| visit.calling.located(error)));
                 return Targets::Same;
             }
         };
@@ -421,17 +596,29 @@ impl<'a> Walk<'a> {
             self.skip([outside]);
             return Targets::Same;
         }
-        if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
+        if let Some(start) = self
+            .chain
+            .iter()
+            .position(|directory| *directory == canonical)
+        {
             self.report_cycle(visit, self.chain.len() - start);
             return Targets::Same;
         }
-        let (cache, dialect, shown) = (self.input.cache, self.input.options.dialect, visit.path.shown());
+        let (cache, dialect, shown) = (
+            self.input.cache,
+            self.input.options.dialect,
+            visit.path.shown(),
+        );
         let module = if is_fetched {
             cache.fetched_module(&canonical, &directory, &shown, dialect)
         } else {
             cache.canonical_module(&canonical, &shown, dialect)
         };
-        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched && self.report_submodule(visit) {
+        if module.is_empty()
+            && module.diagnostics.is_empty()
+            && !is_fetched
+            && self.report_submodule(visit)
+        {
             return Targets::Same;
         }
         self.collect(&canonical, &module, visit.entry);
@@ -446,12 +633,32 @@ impl<'a> Walk<'a> {
 
     /// Follows the calls in a called module.
     fn follow_called(&mut self, visit: &Visit<'_>, node: usize, module: &Module) -> Targets {
-        let Visit { path, calling, entry, source, withheld, installed } = visit;
-        let Input { options, allowance, .. } = self.input;
+        let Visit {
+            path,
+            calling,
+            entry,
+            source,
+            withheld,
+            installed,
+        } = visit;
+        let Input {
+            options, allowance, ..
+        } = self.input;
         let values = Values::Call(calling.call, calling.caller.scope, *source);
-        let scope = Scope::new(module, values, options.dialect, allowance).chosen_by(withheld.clone());
+        let scope =
+            Scope::new(module, values, options.dialect, allowance).chosen_by(withheld.clone());
         let (node, scope, installed) = (Some(node), &scope, installed.as_ref());
-        self.follow(&Caller { path, key: calling.key, entry: *entry, node, scope, installed }, &module.calls)
+        self.follow(
+            &Caller {
+                path,
+                key: calling.key,
+                entry: *entry,
+                node,
+                scope,
+                installed,
+            },
+            &module.calls,
+        )
     }
 
     /// Adds a call to the tree, and returns its index.
@@ -484,9 +691,16 @@ impl<'a> Walk<'a> {
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
         for requirement in providers.values_mut() {
-            let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
+            let lists = requirement
+                .declarations
+                .iter()
+                .map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        Ok(Requirements { providers, is_incomplete, ..std::mem::take(&mut self.found) })
+        Ok(Requirements {
+            providers,
+            is_incomplete,
+            ..std::mem::take(&mut self.found)
+        })
     }
 }

@@ -18,7 +18,9 @@ use crate::system::walk;
 impl Walk<'_> {
     pub(super) fn report_unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
-            return self.errors.push(visit.error(&format!("which cannot be read: {error}")));
+            return self
+                .errors
+                .push(visit.error(&format!("which cannot be read: {error}")));
         }
         match &visit.path {
             ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
@@ -36,7 +38,9 @@ impl Walk<'_> {
 
     /// Whether a directory is in a submodule that is not checked out, which is reported then.
     pub(super) fn report_submodule(&mut self, visit: &Visit<'_>) -> bool {
-        let Some(submodule) = submodule::not_checked_out(&visit.path.shown()) else { return false };
+        let Some(submodule) = submodule::not_checked_out(&visit.path.shown()) else {
+            return false;
+        };
         self.add_missing(visit, MissingReason::Submodule(submodule));
         true
     }
@@ -46,30 +50,43 @@ impl Walk<'_> {
         self.missing.add(&visit.calling, reason);
         let location = visit.entry.unwrap_or(&visit.calling.call.location).clone();
         let directory = Some(visit.path.shown());
-        self.found.unknown.push(UnknownCall { location, directory, origin: Origin::default() });
+        self.found.unknown.push(UnknownCall {
+            location,
+            directory,
+            origin: Origin::default(),
+        });
     }
 
     /// Whether OpenTofu or Terraform installs a directory.
     fn is_in_data_directory(&self, directory: &Path) -> bool {
-        let is_default = directory.components().any(|component| component.as_os_str() == DATA_DIRECTORY);
-        is_default || directory.starts_with(join(self.input.root, &self.input.options.data_directory))
+        let is_default = directory
+            .components()
+            .any(|component| component.as_os_str() == DATA_DIRECTORY);
+        is_default
+            || directory.starts_with(join(self.input.root, &self.input.options.data_directory))
     }
 
     pub(super) fn report_cycle(&mut self, visit: &Visit<'_>, length: usize) {
         let directory = visit.path.shown();
         let message = match length {
             1 => format!("the module in {} calls itself", directory.display()),
-            _ => format!("{length} modules call one another in a circle, which ends at {}", directory.display()),
+            _ => format!(
+                "{length} modules call one another in a circle, which ends at {}",
+                directory.display()
+            ),
         };
-        self.errors.push(visit.calling.error(Code::ModuleCycle, message));
+        self.errors
+            .push(visit.calling.error(Code::ModuleCycle, message));
     }
 
     /// Reports once that there are too many calls.
     pub(super) fn report_too_many(&mut self, visit: &Visit<'_>) {
-        let message = format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
+        let message =
+            format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
         if !self.errors.iter().any(|error| error.message == message) {
             let error = Diagnostic::error(Code::ModuleCycle, message);
-            self.errors.push(error.at(visit.calling.call.location.clone(), "called here"));
+            self.errors
+                .push(error.at(visit.calling.call.location.clone(), "called here"));
         }
     }
 }

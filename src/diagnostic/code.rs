@@ -3,7 +3,9 @@
 use std::str::FromStr;
 
 /// Weight of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, derive_more::Display)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, derive_more::Display,
+)]
 #[serde(rename_all = "lowercase")]
 #[display(rename_all = "lowercase")]
 pub enum Severity {
@@ -15,15 +17,18 @@ pub enum Severity {
     Error,
 }
 
-/// Rules for the findings of `verify` with a code. The section of `docs/findings.md` is the code's page.
+/// Rules for the findings of `verify` with a code. The section of `docs/findings.md` is the code's
+/// page.
 #[derive(Debug)]
 pub struct Rule {
     /// Returns the weight of such a finding unless settings or the caller change it.
     pub level: Severity,
-    /// Whether a project may allow such findings, or lower them to warnings, in its settings or a comment.
+    /// Whether a project may allow such findings, or lower them to warnings, in its settings or a
+    /// comment.
     ///
-    /// A project may not suppress findings that show a forgery or a change of the policy, that explain why a file was
-    /// not checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
+    /// A project may not suppress findings that show a forgery or a change of the policy, that
+    /// explain why a file was not checked, or that the policy itself decides: anyone who can edit
+    /// those files could switch the check off.
     pub may_be_suppressed: bool,
     /// Facts that must be known before the absence of such a finding proves anything.
     pub needs: Needs,
@@ -50,7 +55,8 @@ pub enum Needs {
     Base,
     /// The installation: packages in `.terraform/providers`, and modules in `.terraform/modules`.
     Installation,
-    /// More than the run does, such as the content of a cache. The absence of such a finding proves nothing.
+    /// More than the run does, such as the content of a cache. The absence of such a finding proves
+    /// nothing.
     Circumstances,
 }
 
@@ -195,7 +201,8 @@ codes! {
         VersionWithdrawn = "version-withdrawn": Error, true, Network, Weakness;
         /// The registry warns about a provider, or no longer lists it.
         ProviderWarning = "provider-warning": Warning, true, Network, Weakness;
-        /// A tag or registry version resolves to a different commit than when the module was locked.
+        /// A tag or registry version resolves to a different commit than when the module was
+        /// locked.
         ModuleMoved = "module-moved": Error, true, Network, Weakness;
         /// The content of a module's package changed after it was locked.
         ModuleReplaced = "module-replaced": Error, false, Network, Forgery;

@@ -1,4 +1,5 @@
-//! Collects diagnostics up to a limit, because the author of a file decides how many errors it contains.
+//! Collects diagnostics up to a limit, because the author of a file decides how many errors it
+//! contains.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -10,8 +11,8 @@ use super::message::Diagnostic;
 /// Maximum number of positions and of providers of a diagnostic.
 const MOST: usize = 1000;
 
-/// Returns the maximum number of diagnostics of one severity and code that are kept of each root module. The others are
-/// counted.
+/// Returns the maximum number of diagnostics of one severity and code that are kept of each root
+/// module. The others are counted.
 ///
 /// | root modules in the run | of each |
 /// | --- | --- |
@@ -28,7 +29,8 @@ pub(crate) struct Collector {
     /// Number of root modules in the run; 0 is treated as 1.
     roots: usize,
     kept: Vec<Diagnostic>,
-    /// Index of a diagnostic that others may be merged with, by itself without positions and providers.
+    /// Index of a diagnostic that others may be merged with, by itself without positions and
+    /// providers.
     known: HashMap<Diagnostic, usize>,
     codes: HashMap<(Code, Severity), OfCode>,
     /// Number of diagnostics that were added.
@@ -46,13 +48,19 @@ struct OfCode {
 impl Collector {
     /// A collector for a root module of a run with this number of them.
     pub(crate) fn for_one_of(roots: usize) -> Self {
-        Self { roots, ..Self::default() }
+        Self {
+            roots,
+            ..Self::default()
+        }
     }
 
     /// Adds a diagnostic.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         self.added += 1;
-        let of_code = self.codes.entry((diagnostic.code, diagnostic.severity)).or_default();
+        let of_code = self
+            .codes
+            .entry((diagnostic.code, diagnostic.severity))
+            .or_default();
         of_code.left_out += take(&mut diagnostic.left_out);
         if of_code.kept == limit(self.roots) {
             of_code.left_out += 1;
@@ -62,14 +70,26 @@ impl Collector {
         self.kept.push(diagnostic);
     }
 
-    /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and providers, these are added
-    /// to it.
+    /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and
+    /// providers, these are added to it.
     pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
-        let (labels, providers) = (take(&mut diagnostic.labels), take(&mut diagnostic.providers));
+        let (labels, providers) = (
+            take(&mut diagnostic.labels),
+            take(&mut diagnostic.providers),
+        );
         let more_labels = take(&mut diagnostic.more_labels);
-        let Some(kept) = self.known.get(&diagnostic).and_then(|index| self.kept.get_mut(*index)) else {
+        let Some(kept) = self
+            .known
+            .get(&diagnostic)
+            .and_then(|index| self.kept.get_mut(*index))
+        else {
             let (key, index) = (diagnostic.clone(), self.kept.len());
-            self.push(Diagnostic { labels, providers, more_labels, ..diagnostic });
+            self.push(Diagnostic {
+                labels,
+                providers,
+                more_labels,
+                ..diagnostic
+            });
             if self.kept.len() > index {
                 self.known.insert(key, index);
             }
@@ -92,8 +112,13 @@ impl Collector {
     }
 
     /// Returns the diagnostics, each [merged](Collector::merge) with equal ones.
-    pub(crate) fn merged(mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Diagnostics {
-        diagnostics.into_iter().for_each(|diagnostic| self.merge(diagnostic));
+    pub(crate) fn merged(
+        mut self,
+        diagnostics: impl IntoIterator<Item = Diagnostic>,
+    ) -> Diagnostics {
+        diagnostics
+            .into_iter()
+            .for_each(|diagnostic| self.merge(diagnostic));
         self.into_diagnostics()
     }
 
@@ -111,7 +136,8 @@ impl Collector {
         self.kept.iter()
     }
 
-    /// Returns the diagnostics in the order in which they were added, with the numbers of omitted ones.
+    /// Returns the diagnostics in the order in which they were added, with the numbers of omitted
+    /// ones.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
         for OfCode { left_out, last, .. } in self.codes.values() {
             if let Some(kept) = self.kept.get_mut(*last) {
@@ -129,7 +155,9 @@ impl Collector {
 
 impl Extend<Diagnostic> for Collector {
     fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
-        diagnostics.into_iter().for_each(|diagnostic| self.push(diagnostic));
+        diagnostics
+            .into_iter()
+            .for_each(|diagnostic| self.push(diagnostic));
     }
 }
 
@@ -143,7 +171,9 @@ mod tests {
     fn past_a_thousand_of_a_kind_they_are_counted() {
         let about = |message: &str| {
             let mut diagnostic = Diagnostic::finding(Code::Io, message);
-            diagnostic.providers.push(ProviderAddress::parse("acme/a", Dialect::Tofu).unwrap());
+            diagnostic
+                .providers
+                .push(ProviderAddress::parse("acme/a", Dialect::Tofu).unwrap());
             diagnostic
         };
         let mut merged = Collector::default();
@@ -157,24 +187,46 @@ mod tests {
         }
         let found = merged.into_diagnostics();
         assert_eq!(found.len(), 2 * MOST);
-        assert_eq!((found[0].labels.len(), found[0].more_labels, found[0].left_out), (MOST, 4000, 0));
+        assert_eq!(
+            (
+                found[0].labels.len(),
+                found[0].more_labels,
+                found[0].left_out
+            ),
+            (MOST, 4000, 0)
+        );
         let left_out = |found: &Diagnostics| -> Vec<usize> {
-            found.iter().map(|diagnostic| diagnostic.left_out).filter(|left_out| *left_out > 0).collect()
+            found
+                .iter()
+                .map(|diagnostic| diagnostic.left_out)
+                .filter(|left_out| *left_out > 0)
+                .collect()
         };
         assert_eq!(left_out(&found), [4001, 4000]);
-        let notes: Vec<_> = found.last().into_iter().flat_map(Diagnostic::all_notes).collect();
+        let notes: Vec<_> = found
+            .last()
+            .into_iter()
+            .flat_map(Diagnostic::all_notes)
+            .collect();
         assert_eq!(notes, ["4000 more of this kind are omitted"]);
         // Diagnostics that were omitted before are counted, too.
         let mut again = Collector::default();
         again.extend(found.iter().chain(found.iter()).cloned());
         assert_eq!(again.added(), 4 * MOST);
-        assert_eq!(left_out(&again.into_diagnostics()), [2 * 4001 + MOST, 2 * 4000 + MOST]);
+        assert_eq!(
+            left_out(&again.into_diagnostics()),
+            [2 * 4001 + MOST, 2 * 4000 + MOST]
+        );
         for (roots, most) in [(1, MOST), (5, MOST), (100, 50), (100_000, 10)] {
             let mut of_one = Collector::for_one_of(roots);
             of_one.extend(found.iter().cloned());
             let of_one = of_one.into_diagnostics();
             assert_eq!(of_one.len(), 2 * most, "{roots}");
-            assert_eq!(left_out(&of_one), [4001 + MOST - most, 4000 + MOST - most], "{roots}");
+            assert_eq!(
+                left_out(&of_one),
+                [4001 + MOST - most, 4000 + MOST - most],
+                "{roots}"
+            );
         }
     }
 }

@@ -32,7 +32,11 @@ impl Diagnostics {
     /// # Errors
     /// The diagnostics, if there are any.
     pub fn into_result<T>(self, value: T) -> Result<T> {
-        if self.is_empty() { Ok(value) } else { Err(self) }
+        if self.is_empty() {
+            Ok(value)
+        } else {
+            Err(self)
+        }
     }
 }
 
@@ -40,7 +44,9 @@ impl Diagnostics {
 ///
 /// # Errors
 /// The errors of all results that failed.
-pub(crate) fn collect_all<T, C: FromIterator<T>>(results: impl IntoIterator<Item = Result<T>>) -> Result<C> {
+pub(crate) fn collect_all<T, C: FromIterator<T>>(
+    results: impl IntoIterator<Item = Result<T>>,
+) -> Result<C> {
     let mut errors = Diagnostics::default();
     let value = |result: Result<T>| result.map_err(|more| errors.extend(more)).ok();
     let values = results.into_iter().filter_map(value).collect();

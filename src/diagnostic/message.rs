@@ -47,8 +47,8 @@ pub struct Diagnostic {
     pub code: Code,
     /// One sentence: a lower-case fragment without a full stop.
     pub message: String,
-    /// The message without the directory of a root module, if it names a file of one: several root modules may share
-    /// it.
+    /// The message without the directory of a root module, if it names a file of one: several root
+    /// modules may share it.
     pub shared_message: Option<String>,
     /// The places it is about, the most important first; empty when it is about no file.
     pub labels: Vec<Label>,
@@ -56,7 +56,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The next step, if possible as a command to run.
     pub help: Option<Help>,
-    /// The root modules that it is about, if it is about any: the remedies in its help are for them.
+    /// The root modules that it is about, if it is about any: the remedies in its help are for
+    /// them.
     pub root_modules: Option<Box<RootModules>>,
     /// The dialect that remedies must name, because another machine might not detect it.
     pub dialect: Option<Dialect>,
@@ -89,41 +90,61 @@ impl Diagnostic {
 
     /// A warning about no particular file.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
     }
 
     /// A finding about no particular file, at the level of its code's rule.
     pub fn finding(code: Code, message: impl Into<String>) -> Self {
         let error = Self::error(code, message);
-        Self { severity: code.rule().map_or(Severity::Error, |rule| rule.level), ..error }
+        Self {
+            severity: code.rule().map_or(Severity::Error, |rule| rule.level),
+            ..error
+        }
     }
 
-    /// Formats a message that contains a path, which may be the path of a file that each root module has.
+    /// Formats a message that contains a path, which may be the path of a file that each root
+    /// module has.
     #[must_use]
     pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
-        let is_outside = |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
+        let is_outside =
+            |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
         let in_root: PathBuf = path.components().skip_while(is_outside).collect();
         let shared_message = (!in_root.as_os_str().is_empty()).then(|| words(in_root.display()));
-        Self { message: words(path.display()), shared_message, ..self }
+        Self {
+            message: words(path.display()),
+            shared_message,
+            ..self
+        }
     }
 
     /// Sets the message that several root modules share.
     #[must_use]
     pub fn shared(self, message: impl Into<String>) -> Self {
-        Self { shared_message: Some(message.into()), ..self }
+        Self {
+            shared_message: Some(message.into()),
+            ..self
+        }
     }
 
     /// Adds a place.
     #[must_use]
     pub fn at(mut self, location: Location, text: impl Into<String>) -> Self {
-        self.labels.push(Label { location, text: text.into() });
+        self.labels.push(Label {
+            location,
+            text: text.into(),
+        });
         self
     }
 
     /// Adds places with the same words.
     #[must_use]
     pub fn at_each<'a>(self, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Self {
-        places.into_iter().fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))
+        places
+            .into_iter()
+            .fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))
     }
 
     /// Adds a note, which is one line.
@@ -150,41 +171,60 @@ impl Diagnostic {
     /// Sets the root module that it is about. A note names the root module if it is one of many.
     #[must_use]
     pub fn in_root(self, root: &Path, is_one_of_many: bool) -> Self {
-        self.in_root_modules(RootModules::One { directory: root.to_owned(), is_noted: is_one_of_many })
+        self.in_root_modules(RootModules::One {
+            directory: root.to_owned(),
+            is_noted: is_one_of_many,
+        })
     }
 
     /// Sets the root modules that it is about.
     #[must_use]
     pub fn in_root_modules(self, root_modules: RootModules) -> Self {
-        Self { root_modules: Some(Box::new(root_modules)), ..self }
+        Self {
+            root_modules: Some(Box::new(root_modules)),
+            ..self
+        }
     }
 
     /// Sets the dialect that remedies must name, because another machine might not detect it.
     #[must_use]
     pub fn in_dialect(self, dialect: Dialect) -> Self {
-        Self { dialect: Some(dialect), ..self }
+        Self {
+            dialect: Some(dialect),
+            ..self
+        }
     }
 
     /// The root module that it is about, if it is one of many, as the user knows it.
     pub fn root(&self) -> Option<&Path> {
         match self.root_modules.as_deref()? {
-            RootModules::One { directory, is_noted: true } => Some(directory),
+            RootModules::One {
+                directory,
+                is_noted: true,
+            } => Some(directory),
             _ => None,
         }
     }
 
-    /// The notes, then a note that says how many were omitted, and a note with the root module if it is one of many.
+    /// The notes, then a note that says how many were omitted, and a note with the root module if
+    /// it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are omitted", self.left_out));
-        let root = self.root().map(|root| format!("root module: {}", root.display()));
+        let left_out =
+            (self.left_out > 0).then(|| format!("{} more of this kind are omitted", self.left_out));
+        let root = self
+            .root()
+            .map(|root| format!("root module: {}", root.display()));
         self.notes.iter().cloned().chain(left_out).chain(root)
     }
 
-    /// An error of the operating system about a file: what was tried, on which path, and why it failed.
+    /// An error of the operating system about a file: what was tried, on which path, and why it
+    /// failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Self {
         let words = error.to_string();
         // `tempfile` adds the name of a removed file; the message contains the path already.
-        let words = words.split_once(" at path \"").map_or(words.as_str(), |(words, _)| words);
+        let words = words
+            .split_once(" at path \"")
+            .map_or(words.as_str(), |(words, _)| words);
         Self::error(Code::Io, "").naming(path, |path| format!("cannot {attempt} {path}: {words}"))
     }
 }

@@ -48,7 +48,8 @@ pub enum Remedy {
         /// Whether it ignores them.
         force: bool,
     },
-    /// Take the directories of installed modules and packages of the root modules out of git's index.
+    /// Take the directories of installed modules and packages of the root modules out of git's
+    /// index.
     UntrackDataDirectory,
     /// Merge the two sides of each conflict in a lock file.
     Merge {
@@ -159,7 +160,9 @@ impl Help {
 
     /// Help if the cache does not contain enough for a run without the network.
     pub(crate) fn run_online() -> Self {
-        Self::text("run the command once without ").and(RunOption::Offline).and_text(" and with the same cache")
+        Self::text("run the command once without ")
+            .and(RunOption::Offline)
+            .and_text(" and with the same cache")
     }
 
     /// The pieces in their order; nothing is to be put between them.
@@ -176,17 +179,25 @@ impl Remedy {
 
     /// Compare the lock file with the hashes that the registries publish.
     pub fn verify_online() -> Self {
-        Self::Verify { online: true, platforms: None }
+        Self::Verify {
+            online: true,
+            platforms: None,
+        }
     }
 
     /// Upgrade one provider, given as the user would name it.
     pub fn upgrade(provider: impl Into<String>) -> Self {
-        Self::Upgrade(UpgradeRemedy { providers: vec![provider.into()], ..UpgradeRemedy::default() })
+        Self::Upgrade(UpgradeRemedy {
+            providers: vec![provider.into()],
+            ..UpgradeRemedy::default()
+        })
     }
 }
 
 impl<T: Into<HelpPart>> From<T> for Help {
     fn from(part: T) -> Self {
-        Self { parts: vec![part.into()] }
+        Self {
+            parts: vec![part.into()],
+        }
     }
 }

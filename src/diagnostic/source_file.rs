@@ -13,10 +13,11 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// The whole text.
     pub text: String,
-    /// Whether the text is masked, because it may contain secrets, so that no line of it is shown. Such a file belongs
-    /// to the user, whether it is in the repository or not.
+    /// Whether the text is masked, because it may contain secrets, so that no line of it is shown.
+    /// Such a file belongs to the user, whether it is in the repository or not.
     pub is_private: bool,
-    /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are needed.
+    /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are
+    /// needed.
     positions: OnceLock<Vec<Position>>,
 }
 
@@ -39,11 +40,16 @@ pub struct Location {
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { path: path.into(), text: text.into(), is_private: false, positions: OnceLock::new() })
+        Arc::new(Self {
+            path: path.into(),
+            text: text.into(),
+            is_private: false,
+            positions: OnceLock::new(),
+        })
     }
 
-    /// Creates a file of the user that may contain secrets. All characters but line breaks are masked by others of the
-    /// same length, so that offsets, lines and columns stay valid.
+    /// Creates a file of the user that may contain secrets. All characters but line breaks are
+    /// masked by others of the same length, so that offsets, lines and columns stay valid.
     pub fn private(path: impl Into<PathBuf>, text: &str) -> Arc<Self> {
         let mask = |c: char| match c.len_utf8() {
             _ if c == '\n' => c,
@@ -53,11 +59,16 @@ impl SourceFile {
             _ => '🞄',
         };
         let (path, text) = (path.into(), text.chars().map(mask).collect());
-        Arc::new(Self { path, text, is_private: true, positions: OnceLock::new() })
+        Arc::new(Self {
+            path,
+            text,
+            is_private: true,
+            positions: OnceLock::new(),
+        })
     }
 
-    /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of
-    /// its text, others only a little.
+    /// Line and column, both from 1, of a byte offset; columns count characters. The first call for
+    /// a file reads all of its text, others only a little.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let bytes = self.text.as_bytes();
@@ -69,7 +80,8 @@ impl SourceFile {
             positions
         });
         let index = offset / Position::DISTANCE;
-        let Position { line, column } = positions[index].after(&bytes[index * Position::DISTANCE..offset]);
+        let Position { line, column } =
+            positions[index].after(&bytes[index * Position::DISTANCE..offset]);
         (line, column)
     }
 }
@@ -82,8 +94,18 @@ impl Position {
     fn after(self, bytes: &[u8]) -> Self {
         let line_start = memchr::memrchr(b'\n', bytes).map_or(0, |newline| newline + 1);
         let lines = memchr::memchr_iter(b'\n', &bytes[..line_start]).count();
-        let characters = bytes[line_start..].iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count();
-        Self { line: self.line + lines, column: if lines == 0 { self.column + characters } else { 1 + characters } }
+        let characters = bytes[line_start..]
+            .iter()
+            .filter(|byte| !matches!(byte, 0x80..0xc0))
+            .count();
+        Self {
+            line: self.line + lines,
+            column: if lines == 0 {
+                self.column + characters
+            } else {
+                1 + characters
+            },
+        }
     }
 }
 
@@ -106,7 +128,10 @@ impl Hash for SourceFile {
 impl Location {
     /// A byte range of a file.
     pub fn new(file: &Arc<SourceFile>, span: Range<usize>) -> Self {
-        Self { file: Arc::clone(file), span }
+        Self {
+            file: Arc::clone(file),
+            span,
+        }
     }
 
     /// The start of a file, for a diagnostic about the file as a whole.
@@ -134,7 +159,10 @@ mod tests {
     #[test]
     fn a_private_file_has_positions_and_no_text() {
         let file = SourceFile::private("rc", "a = \"é€\n😀b\"");
-        assert_eq!((file.text.as_str(), file.line_column(12)), ("*****·•\n🞄**", (2, 1)));
+        assert_eq!(
+            (file.text.as_str(), file.line_column(12)),
+            ("*****·•\n🞄**", (2, 1))
+        );
         assert_eq!(file.line_column(7), (1, 7));
     }
 

@@ -35,11 +35,17 @@ pub fn few<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     enumerate(names)
 }
 
-/// The known word that a misspelled one most likely stands for: at most a third of its letters differ.
+/// The known word that a misspelled one most likely stands for: at most a third of its letters
+/// differ.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = typed.chars().count() / 3;
-    let distances = known.into_iter().map(|word| (strsim::osa_distance(typed, word), word));
-    distances.filter(|(distance, _)| (1..=most).contains(distance)).min().map(|(_, word)| word)
+    let distances = known
+        .into_iter()
+        .map(|word| (strsim::osa_distance(typed, word), word));
+    distances
+        .filter(|(distance, _)| (1..=most).contains(distance))
+        .min()
+        .map(|(_, word)| word)
 }
 
 #[cfg(test)]
@@ -48,11 +54,22 @@ mod tests {
 
     #[test]
     fn at_most_three_are_named() {
-        for (number, expected) in [(0, ""), (1, "1"), (2, "1 and 2"), (3, "1, 2 and 3"), (5, "1, 2, 3 and 2 more")] {
+        for (number, expected) in [
+            (0, ""),
+            (1, "1"),
+            (2, "1 and 2"),
+            (3, "1, 2 and 3"),
+            (5, "1, 2, 3 and 2 more"),
+        ] {
             assert_eq!(few(1..=number), expected);
         }
         assert_eq!(
-            [count(1, "hash"), count(0, "hash"), count(2, "root module"), count(3, "entry")],
+            [
+                count(1, "hash"),
+                count(0, "hash"),
+                count(2, "root module"),
+                count(3, "entry")
+            ],
             ["1 hash", "0 hashes", "2 root modules", "3 entries"]
         );
     }

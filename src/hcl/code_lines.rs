@@ -26,7 +26,10 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
     while let Some(byte) = bytes.get(at) {
         let (end, inside) = if let Some(end) = skip_comment(bytes, at) {
             let end = end?;
-            code[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            code[at..end]
+                .iter_mut()
+                .filter(|byte| **byte != b'\n')
+                .for_each(|byte| *byte = b' ');
             (end, Some(level))
         } else if matches!(byte, b'"' | b'<')
             && let Some(end) = skip_nested(bytes, at)
@@ -40,7 +43,12 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
             }
             (at + 1, Some(level))
         };
-        levels.extend(bytes[at..end].iter().filter(|byte| **byte == b'\n').map(|_| inside));
+        levels.extend(
+            bytes[at..end]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .map(|_| inside),
+        );
         at = end;
     }
     let mut block = String::new();
@@ -49,15 +57,25 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
         if level == Some(0) && !code.is_empty() {
             block.clone_from(&code);
         }
-        CodeLine { block: block.clone(), is_text: level.is_none(), code }
+        CodeLine {
+            block: block.clone(),
+            is_text: level.is_none(),
+            code,
+        }
     };
-    Ok(String::from_utf8_lossy(&code).lines().zip(levels).map(line).collect())
+    Ok(String::from_utf8_lossy(&code)
+        .lines()
+        .zip(levels)
+        .map(line)
+        .collect())
 }
 
-/// Returns a text without comments, and without white space outside of strings except between words.
+/// Returns a text without comments, and without white space outside of strings except between
+/// words.
 pub(crate) fn code(text: &str) -> String {
     let bytes = text.as_bytes();
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-');
+    let is_word =
+        |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-');
     let (mut code, mut at, mut is_apart) = (Vec::new(), 0, false);
     while let Some(byte) = bytes.get(at) {
         if let Some(Ok(end)) = skip_comment(bytes, at) {
@@ -65,7 +83,11 @@ pub(crate) fn code(text: &str) -> String {
         } else if byte.is_ascii_whitespace() {
             (at, is_apart) = (at + 1, true);
         } else {
-            let nested = if matches!(byte, b'"' | b'<') { skip_nested(bytes, at) } else { None };
+            let nested = if matches!(byte, b'"' | b'<') {
+                skip_nested(bytes, at)
+            } else {
+                None
+            };
             let end = nested.and_then(Result::ok).unwrap_or(at + 1);
             if is_apart && is_word(*byte) && code.last().is_some_and(|last| is_word(*last)) {
                 code.push(b' ');
@@ -86,10 +108,15 @@ mod tests {
     fn code_is_the_same_with_other_space_and_comments() {
         let plain = code("{for k in [\"a  b\"]:k=>f(1-2)}");
         assert_eq!(plain, "{for k in[\"a  b\"]:k=>f(1-2)}");
-        assert_eq!(code("{ # one\r\n  for k in [ \"a  b\" ] : k /* two */ => f( 1-2 )\n}"), plain);
-        for other in
-            ["{for k in [\"a b\"]:k=>f(1-2)}", "{fork in [\"a  b\"]:k=>f(1-2)}", "{for k in [\"a  b\"]:k=>f(1 -2)}"]
-        {
+        assert_eq!(
+            code("{ # one\r\n  for k in [ \"a  b\" ] : k /* two */ => f( 1-2 )\n}"),
+            plain
+        );
+        for other in [
+            "{for k in [\"a b\"]:k=>f(1-2)}",
+            "{fork in [\"a  b\"]:k=>f(1-2)}",
+            "{for k in [\"a  b\"]:k=>f(1 -2)}",
+        ] {
             assert_ne!(code(other), plain, "{other}");
         }
         assert_eq!(code("<<A\r\n  # kept\r\nA\r\n"), "<<A\n  # kept\nA");
@@ -97,14 +124,30 @@ mod tests {
 
     #[test]
     fn comments_are_no_code_and_heredocs_are_text() {
-        let text =
-            "a = 1 # one\n/* b {\n*/ c {\n  // x\n  d = \"}/*\" /* é */\n  e = <<EOT\n  f { # kept\nEOT\n}\ng = [\n]";
+        let text = "a = 1 # one\n/* b {\n*/ c {\n  // x\n  d = \"}/*\" /* é */\n  e = <<EOT\n  f { # kept\nEOT\n}\ng = [\n]";
         let lines = code_lines(text).unwrap();
-        let found: Vec<_> = lines.iter().map(|line| (&*line.block, line.is_text, &*line.code)).collect();
+        let found: Vec<_> = lines
+            .iter()
+            .map(|line| (&*line.block, line.is_text, &*line.code))
+            .collect();
         let in_c = |is_text, code| ("c {", is_text, code);
-        let mut expected = vec![("a = 1", false, "a = 1"), ("a = 1", false, ""), in_c(false, "c {"), in_c(false, "")];
-        expected.extend([in_c(false, "d = \"}/*\""), in_c(false, "e = <<EOT"), in_c(true, "f { # kept")]);
-        expected.extend([in_c(true, "EOT"), in_c(false, "}"), ("g = [", false, "g = ["), ("g = [", false, "]")]);
+        let mut expected = vec![
+            ("a = 1", false, "a = 1"),
+            ("a = 1", false, ""),
+            in_c(false, "c {"),
+            in_c(false, ""),
+        ];
+        expected.extend([
+            in_c(false, "d = \"}/*\""),
+            in_c(false, "e = <<EOT"),
+            in_c(true, "f { # kept"),
+        ]);
+        expected.extend([
+            in_c(true, "EOT"),
+            in_c(false, "}"),
+            ("g = [", false, "g = ["),
+            ("g = [", false, "]"),
+        ]);
         assert_eq!(found, expected);
         assert!(code_lines("a /* b").is_err());
     }

@@ -1,5 +1,5 @@
-//! Parses JSON with the position of every value, for configurations in HCL's JSON syntax. `serde_json` splits a value
-//! into parts of the text, and each part again.
+//! Parses JSON with the position of every value, for configurations in HCL's JSON syntax.
+//! `serde_json` splits a value into parts of the text, and each part again.
 
 use std::fmt;
 use std::ops::Range;
@@ -61,16 +61,23 @@ pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     parse_part(text, &(0..text.len()))
 }
 
-/// Parses a part of a file. The part may start with a byte order mark. Ranges are ranges of the file.
+/// Parses a part of a file. The part may start with a byte order mark. Ranges are ranges of the
+/// file.
 pub(crate) fn parse_part(text: &str, part: &Range<usize>) -> Result<Value, Fault> {
     parse_levels(text, part, usize::MAX)
 }
 
-/// [`parse_part`] without arrays and objects that are nested deeper than so many levels: they are read as null.
+/// [`parse_part`] without arrays and objects that are nested deeper than so many levels: they are
+/// read as null.
 pub(crate) fn parse_levels(text: &str, part: &Range<usize>, levels: usize) -> Result<Value, Fault> {
     let reader = Reader { text, levels };
     let part = &text[part.clone()];
-    if part.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_VALUES {
+    if part
+        .bytes()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
+        .count()
+        > MAX_VALUES
+    {
         return Err(too_many(reader.span(part)));
     }
     let value: &RawValue = reader.read(part.strip_prefix('\u{feff}').unwrap_or(part))?;
@@ -78,7 +85,10 @@ pub(crate) fn parse_levels(text: &str, part: &Range<usize>, levels: usize) -> Re
 }
 
 fn too_many(span: Range<usize>) -> Fault {
-    Fault::new(span, "too many values, or too deeply nested ones, for a configuration")
+    Fault::new(
+        span,
+        "too many values, or too deeply nested ones, for a configuration",
+    )
 }
 
 /// Reads the parts of a text.
@@ -96,11 +106,18 @@ impl<'a> Reader<'a> {
 
     fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Fault> {
         serde_json::from_str(part).map_err(|error| {
-            let lines = part.split_inclusive('\n').take(error.line().saturating_sub(1));
+            let lines = part
+                .split_inclusive('\n')
+                .take(error.line().saturating_sub(1));
             let before = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
             let at = self.span(part).start + part.floor_char_boundary(before);
             let message = error.to_string();
-            Fault::new(at..at, message.rsplit_once(" at line ").map_or(&*message, |(reason, _)| reason))
+            Fault::new(
+                at..at,
+                message
+                    .rsplit_once(" at line ")
+                    .map_or(&*message, |(reason, _)| reason),
+            )
         })
     }
 
@@ -115,13 +132,27 @@ impl<'a> Reader<'a> {
                 let Parts(members) = self.read(written)?;
                 let member = |(name, value): (&'a RawValue, _)| {
                     let name_span = self.span(name.get());
-                    Ok(Member { name: self.read(name.get())?, name_span, value: self.value(value, depth + 1)? })
+                    Ok(Member {
+                        name: self.read(name.get())?,
+                        name_span,
+                        value: self.value(value, depth + 1)?,
+                    })
                 };
-                Kind::Object(members.into_iter().map(member).collect::<Result<_, Fault>>()?)
+                Kind::Object(
+                    members
+                        .into_iter()
+                        .map(member)
+                        .collect::<Result<_, Fault>>()?,
+                )
             }
             b'[' => {
                 let items: Vec<&RawValue> = self.read(written)?;
-                Kind::Array(items.into_iter().map(|item| self.value(item, depth + 1)).collect::<Result<_, Fault>>()?)
+                Kind::Array(
+                    items
+                        .into_iter()
+                        .map(|item| self.value(item, depth + 1))
+                        .collect::<Result<_, Fault>>()?,
+                )
             }
             b'"' => Kind::String(self.read(written)?),
             b't' | b'f' => Kind::Bool(written == "true"),

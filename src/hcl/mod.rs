@@ -1,5 +1,5 @@
-//! Readers of HCL: positions of comments, strings and heredocs, lines without comments, JSON with positions, and the
-//! evaluator.
+//! Readers of HCL: positions of comments, strings and heredocs, lines without comments, JSON with
+//! positions, and the evaluator.
 
 pub(crate) mod code_lines;
 pub(crate) mod evaluate;

@@ -1,4 +1,5 @@
-//! Parses HCL with hcl-edit. hcl-edit refuses an object with a repeated key; HCL uses the last value of the key.
+//! Parses HCL with hcl-edit. hcl-edit refuses an object with a repeated key; HCL uses the last
+//! value of the key.
 
 use hcl_edit::expr::Expression;
 use hcl_edit::parser::{self, Error};
@@ -27,14 +28,20 @@ fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -
         if !error.message().contains("redefined object key") {
             break;
         }
-        let Some(next) = with_other_key(changed.as_deref().unwrap_or(text), error.location().offset()) else { break };
+        let Some(next) = with_other_key(
+            changed.as_deref().unwrap_or(text),
+            error.location().offset(),
+        ) else {
+            break;
+        };
         outcome = parse(changed.insert(next));
     }
     outcome
 }
 
-/// Returns the text with a key in a form that hcl-edit treats as a different key: with quotes around a name, or with
-/// parentheses around a string. They replace white space around the key, so that all positions stay the same.
+/// Returns the text with a key in a form that hcl-edit treats as a different key: with quotes
+/// around a name, or with parentheses around a string. They replace white space around the key, so
+/// that all positions stay the same.
 fn with_other_key(text: &str, start: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let is_quoted = *bytes.get(start)? == b'"';
@@ -45,12 +52,24 @@ fn with_other_key(text: &str, start: usize) -> Option<String> {
         start + text[start..].find(|c| !is_of_name(c))?
     };
     let is_blank = |at: usize| matches!(bytes.get(at), Some(b' ' | b'\t'));
-    let is_key = bytes[end..].trim_ascii_start().first().is_some_and(|next| matches!(next, b'=' | b':'));
+    let is_key = bytes[end..]
+        .trim_ascii_start()
+        .first()
+        .is_some_and(|next| matches!(next, b'=' | b':'));
     if end == start || !is_key || !is_blank(end) || !start.checked_sub(1).is_some_and(is_blank) {
         return None;
     }
     let (open, close) = if is_quoted { ("(", ")") } else { ("\"", "\"") };
-    Some([&text[..start - 1], open, &text[start..end], close, &text[end + 1..]].concat())
+    Some(
+        [
+            &text[..start - 1],
+            open,
+            &text[start..end],
+            close,
+            &text[end + 1..],
+        ]
+        .concat(),
+    )
 }
 
 #[cfg(test)]
@@ -61,7 +80,9 @@ mod tests {
     /// The value of an expression as it is shown.
     fn value(text: &str) -> Option<String> {
         let expression = expression(text).ok()?;
-        constant(&expression, text).ok().map(|value| format!("{value:?}"))
+        constant(&expression, text)
+            .ok()
+            .map(|value| format!("{value:?}"))
     }
 
     #[test]
@@ -69,7 +90,10 @@ mod tests {
         for (text, same) in [
             ("{\n  a = 1\n  b = 2\n  a = 3\n}", "{\n  b = 2\n  a = 3\n}"),
             ("{\n  \"a\" = 1\n  \"a\" : 3 }", "{ a = 3 }"),
-            ("{ a = { b = 1, b = 2 }, a = { b = 3, b = 4 } }", "{ a = { b = 4 } }"),
+            (
+                "{ a = { b = 1, b = 2 }, a = { b = 3, b = 4 } }",
+                "{ a = { b = 4 } }",
+            ),
             ("[{\n  a = 1\n  \"a\" = 3 }]", "[{ a = 3 }]"),
         ] {
             assert_eq!(value(text), value(same), "{text}");
@@ -88,7 +112,10 @@ mod tests {
     #[test]
     fn other_errors_stay_and_there_is_an_end() {
         assert!(expression("{ a = 1, a = }").is_err());
-        assert!(body("a = 1\na = 2\n").is_err(), "an argument may not be repeated");
+        assert!(
+            body("a = 1\na = 2\n").is_err(),
+            "an argument may not be repeated"
+        );
         let many = format!("{{\n{}}}", "  a = 1\n".repeat(1_000));
         assert!(expression(&many).is_err());
     }

@@ -1,9 +1,9 @@
-//! Finds the end of brackets, strings, templates, heredocs and comments in HCL text without building anything, so that
-//! skipping a block costs one pass over its bytes.
+//! Finds the end of brackets, strings, templates, heredocs and comments in HCL text without
+//! building anything, so that skipping a block costs one pass over its bytes.
 //!
-//! The rules are the same as in HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not
-//! contain a raw newline, `${` and `%{` start code that ends at their `}`, `$${` and `%%{` are literal, and a heredoc
-//! ends at the line that contains nothing but its marker.
+//! The rules are the same as in HCL's own token scanner (`hclsyntax`): a quoted string ends at its
+//! quote and may not contain a raw newline, `${` and `%{` start code that ends at their `}`, `$${`
+//! and `%%{` are literal, and a heredoc ends at the line that contains nothing but its marker.
 
 use std::ops::Range;
 
@@ -21,22 +21,26 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { span, message: message.into() }
+        Self {
+            span,
+            message: message.into(),
+        }
     }
 }
 
-/// The end of the bracket, string or heredoc that starts at `at`; `None` if `at` starts something else.
+/// The end of the bracket, string or heredoc that starts at `at`; `None` if `at` starts something
+/// else.
 pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     nested(text, at, 0)
 }
 
-/// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line comment. `None` if
-/// `at` starts something else.
+/// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line
+/// comment. `None` if `at` starts something else.
 pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     match (text.get(at)?, text.get(at + 1)) {
-        (b'#', _) | (b'/', Some(b'/')) => {
-            Some(Ok(memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length)))
-        }
+        (b'#', _) | (b'/', Some(b'/')) => Some(Ok(
+            memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length)
+        )),
         (b'/', Some(b'*')) => Some(match memchr::memmem::find(&text[at + 2..], b"*/") {
             Some(length) => Ok(at + 2 + length + 2),
             None => Err(Fault::new(at..at + 2, "this comment is never closed")),
@@ -64,7 +68,10 @@ fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> 
         b'[' => b']',
         b'(' => b')',
         b'"' => return Some(quote(text, at, depth)),
-        b'<' => return heredoc_start(text, at).map(|(marker, lines)| heredoc(text, at, marker, lines, depth)),
+        b'<' => {
+            return heredoc_start(text, at)
+                .map(|(marker, lines)| heredoc(text, at, marker, lines, depth));
+        }
         _ => return None,
     };
     Some(code(text, at, at + 1, close, depth))
@@ -74,24 +81,30 @@ fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> 
 fn heredoc_start(text: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let rest = text[at..].strip_prefix(b"<<")?;
     let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-    let length =
-        rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80 || matches!(b, b'_' | b'-')).count();
+    let length = rest
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80 || matches!(b, b'_' | b'-'))
+        .count();
     if length == 0 || rest[0].is_ascii_digit() || rest[0] == b'-' {
         return None;
     }
     let (marker, after) = rest.split_at(length);
-    let lines = after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n")?;
+    let lines = after
+        .strip_prefix(b"\r")
+        .unwrap_or(after)
+        .strip_prefix(b"\n")?;
     Some((marker, text.len() - lines.len()))
 }
 
-/// Returns a line without the white space that Go's `bytes.TrimSpace` removes where HCL looks for the end of a heredoc
-/// (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
+/// Returns a line without the white space that Go's `bytes.TrimSpace` removes where HCL looks for
+/// the end of a heredoc (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces
+/// of Unicode.
 fn trimmed(line: &[u8]) -> &[u8] {
     std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
 }
 
-/// Returns the text before a brace on its line, such as the type and labels of a block; `None` if the line starts with
-/// the brace.
+/// Returns the text before a brace on its line, such as the type and labels of a block; `None` if
+/// the line starts with the brace.
 fn header(text: &[u8], brace: usize) -> Option<&str> {
     /// Longer text is not a header.
     const MOST_BYTES: usize = 200;
@@ -115,7 +128,10 @@ fn unclosed(text: &[u8], start: usize) -> Fault {
 /// Reads code from `at` to the bracket that closes the one at `start`.
 fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Result<usize, Fault> {
     if depth == MAX_DEPTH {
-        return Err(Fault::new(start..start + 1, format!("more than {MAX_DEPTH} levels of nesting")));
+        return Err(Fault::new(
+            start..start + 1,
+            format!("more than {MAX_DEPTH} levels of nesting"),
+        ));
     }
     loop {
         let length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
@@ -124,7 +140,10 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
             b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
             found if found == close => return Ok(at + 1),
             found @ (b')' | b']' | b'}') => {
-                let message = format!("\"{}\" where \"{}\" is expected", found as char, close as char);
+                let message = format!(
+                    "\"{}\" where \"{}\" is expected",
+                    found as char, close as char
+                );
                 return Err(Fault::new(at..at + 1, message));
             }
             _ => nested(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
@@ -148,7 +167,13 @@ fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
 }
 
 /// Reads the lines of a heredoc from `at` to its marker.
-fn heredoc(text: &[u8], start: usize, marker: &[u8], mut at: usize, depth: usize) -> Result<usize, Fault> {
+fn heredoc(
+    text: &[u8],
+    start: usize,
+    marker: &[u8],
+    mut at: usize,
+    depth: usize,
+) -> Result<usize, Fault> {
     let mut is_line_start = true;
     loop {
         if is_line_start {
@@ -158,9 +183,14 @@ fn heredoc(text: &[u8], start: usize, marker: &[u8], mut at: usize, depth: usize
                 return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
             }
         }
-        at += memchr::memchr3(b'\n', b'$', b'%', &text[at..]).ok_or_else(|| unclosed(text, start))?;
+        at +=
+            memchr::memchr3(b'\n', b'$', b'%', &text[at..]).ok_or_else(|| unclosed(text, start))?;
         is_line_start = text[at] == b'\n';
-        at = if is_line_start { at + 1 } else { template(text, at, depth)? };
+        at = if is_line_start {
+            at + 1
+        } else {
+            template(text, at, depth)?
+        };
     }
 }
 

@@ -34,11 +34,13 @@ impl Token {
 
 #[cfg(test)]
 thread_local! {
-    /// Number of tokens that this thread has read. Tests check that it grows no faster than the text.
+    /// Number of tokens that this thread has read. Tests check that it grows no faster than the
+    /// text.
     pub(crate) static TOKENS_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Splits `text[range]` into tokens. The range must not contain strings, because `#` starts no comment in them.
+/// Splits `text[range]` into tokens. The range must not contain strings, because `#` starts no
+/// comment in them.
 pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
     let mut position = range.start;
     std::iter::from_fn(move || {
@@ -51,7 +53,11 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
         } else if first.is_whitespace() {
             let end = rest.find(|c: char| !c.is_whitespace() || c == '\n');
             let space = &rest[..end.unwrap_or(rest.len())];
-            let before_break = if rest[space.len()..].starts_with('\n') { space.strip_suffix('\r') } else { None };
+            let before_break = if rest[space.len()..].starts_with('\n') {
+                space.strip_suffix('\r')
+            } else {
+                None
+            };
             (Kind::Space, before_break.unwrap_or(space).len())
         } else if let Some(end) = scan::skip_comment(&text.as_bytes()[..range.end], position) {
             // An unclosed block comment extends to the end.
@@ -59,7 +65,10 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
             if comment.starts_with("/*") {
                 (Kind::BlockComment, comment.len())
             } else {
-                (Kind::LineComment, comment.strip_suffix('\r').unwrap_or(comment).len())
+                (
+                    Kind::LineComment,
+                    comment.strip_suffix('\r').unwrap_or(comment).len(),
+                )
             }
         } else {
             (Kind::Other, first.len_utf8())
@@ -92,8 +101,8 @@ pub(crate) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
     found
 }
 
-/// Returns the end of the line of `position`: before its line break, after comments that start on it. From `position`
-/// on, the line must contain only white space and comments.
+/// Returns the end of the line of `position`: before its line break, after comments that start on
+/// it. From `position` on, the line must contain only white space and comments.
 pub(crate) fn line_end(text: &str, position: usize) -> usize {
     tokens(text, position..text.len())
         .find(|token| matches!(token.kind, Kind::LineBreak | Kind::Other))
@@ -103,7 +112,10 @@ pub(crate) fn line_end(text: &str, position: usize) -> usize {
 /// Returns the position after the line break that starts at `position`, or `position` if none does.
 pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
     let rest = &text[position..];
-    match rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
+    match rest
+        .strip_prefix("\r\n")
+        .or_else(|| rest.strip_prefix('\n'))
+    {
         Some(after) => text.len() - after.len(),
         None => position,
     }
@@ -111,7 +123,9 @@ pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
 
 /// Returns the start of the line of `position`.
 pub(crate) fn line_start(text: &str, position: usize) -> usize {
-    text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
+    text[..position]
+        .rfind('\n')
+        .map_or(0, |line_break| line_break + 1)
 }
 
 /// Returns the line break of most lines.

@@ -9,10 +9,14 @@ use super::entry_kind::{EntryKind, LocksOf};
 
 /// The header with its line breaks.
 pub(super) fn header<T: EntryKind>(dialect: Dialect) -> String {
-    T::header(dialect).into_iter().flat_map(|line| [line, "\n"]).collect()
+    T::header(dialect)
+        .into_iter()
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
-/// The text of a lock file with `locks`: for providers, the bytes that OpenTofu or Terraform would write.
+/// The text of a lock file with `locks`: for providers, the bytes that OpenTofu or Terraform would
+/// write.
 pub fn canonical_text<T: EntryKind>(locks: &LocksOf<T>, dialect: Dialect) -> String {
     let mut text = header::<T>(dialect);
     for (address, locked) in locks {
@@ -28,8 +32,16 @@ pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, 
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");
     let values = locked.attributes();
-    let present = || T::ATTRIBUTES.iter().zip(&values).filter_map(|(rule, value)| Some((rule, value.as_ref()?)));
-    let width = present().map(|(rule, _)| rule.name.len()).max().unwrap_or_default();
+    let present = || {
+        T::ATTRIBUTES
+            .iter()
+            .zip(&values)
+            .filter_map(|(rule, value)| Some((rule, value.as_ref()?)))
+    };
+    let width = present()
+        .map(|(rule, _)| rule.name.len())
+        .max()
+        .unwrap_or_default();
     for (rule, value) in present() {
         let _ = write!(text, "  {:width$} = ", rule.name);
         push_quoted(text, value);
@@ -50,9 +62,13 @@ pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, 
 /// Writes a string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
-    let stands_for_itself = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
+    let stands_for_itself =
+        |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
     // Without an early end, the compiler checks many bytes at a time.
-    if value.bytes().fold(true, |all, byte| all & stands_for_itself(byte)) {
+    if value
+        .bytes()
+        .fold(true, |all, byte| all & stands_for_itself(byte))
+    {
         // Nearly every address and hash is such a text.
         text.push_str(value);
     } else {
@@ -82,8 +98,10 @@ fn push_escaped(text: &mut String, value: &str) {
     }
 }
 
-/// Whether OpenTofu writes a character without an escape: letters, marks, numbers, punctuation, symbols and the space.
+/// Whether OpenTofu writes a character without an escape: letters, marks, numbers, punctuation,
+/// symbols and the space.
 fn is_printable(c: char) -> bool {
-    // `escape_debug` keeps exactly these, except three that never get here, and marks at the start of a text.
+    // `escape_debug` keeps exactly these, except three that never get here, and marks at the start
+    // of a text.
     c.is_ascii_graphic() || c == ' ' || format!("x{c}").escape_debug().count() == 2
 }

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 
-/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest number that
-/// is read.
+/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the
+/// smallest number that is read.
 pub const MARKER_SIZE: usize = 7;
 
 /// Next step for a conflict whose sides cannot be read.
-pub const TAKE_ONE_SIDE: &str = "take one side with `git checkout --ours` or `--theirs`, then lock again";
+pub const TAKE_ONE_SIDE: &str =
+    "take one side with `git checkout --ours` or `--theirs`, then lock again";
 
 /// Format of conflict markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,11 @@ pub struct MarkerStyle {
 
 impl Default for MarkerStyle {
     fn default() -> Self {
-        Self { size: MARKER_SIZE, ours: "ours".to_owned(), theirs: "theirs".to_owned() }
+        Self {
+            size: MARKER_SIZE,
+            ours: "ours".to_owned(),
+            theirs: "theirs".to_owned(),
+        }
     }
 }
 
@@ -34,7 +39,8 @@ impl Default for MarkerStyle {
 pub struct Sides {
     /// Our file.
     pub ours: Vec<u8>,
-    /// The common ancestor, if the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
+    /// The common ancestor, if the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be
+    /// garbled.
     pub base: Vec<u8>,
     /// `true` if every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
     pub base_is_complete: bool,
@@ -64,12 +70,17 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let place = start..start + line.len();
         start = place.end;
-        // Within a conflict, markers of another size are text: git shows conflicts of the ancestors so.
-        let is_marker = |marker: &Marker| section == Section::Common || marker.size == last_opened.1;
+        // Within a conflict, markers of another size are text: git shows conflicts of the ancestors
+        // so.
+        let is_marker =
+            |marker: &Marker| section == Section::Common || marker.size == last_opened.1;
         let marker = marker(line).filter(is_marker);
         let Some(marker) = marker else {
-            for (text, own) in [(&mut ours, Section::Ours), (&mut base, Section::Base), (&mut theirs, Section::Theirs)]
-            {
+            for (text, own) in [
+                (&mut ours, Section::Ours),
+                (&mut base, Section::Base),
+                (&mut theirs, Section::Theirs),
+            ] {
                 if section == Section::Common || section == own {
                     text.extend_from_slice(line);
                 }
@@ -79,7 +90,11 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
         section = match (section, marker.character) {
             (Section::Common, b'<') => {
                 last_opened = (place, marker.size);
-                style.get_or_insert(MarkerStyle { size: marker.size, ours: marker.label, theirs: String::new() });
+                style.get_or_insert(MarkerStyle {
+                    size: marker.size,
+                    ours: marker.label,
+                    theirs: String::new(),
+                });
                 Section::Ours
             }
             (Section::Ours, b'|') => Section::Base,
@@ -89,7 +104,10 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             }
             (Section::Base, b'=') => Section::Theirs,
             (Section::Theirs, b'>') => {
-                style = style.map(|style| MarkerStyle { theirs: marker.label, ..style });
+                style = style.map(|style| MarkerStyle {
+                    theirs: marker.label,
+                    ..style
+                });
                 Section::Common
             }
             _ => return Err(misplaced(path, bytes, place, "unexpected conflict marker").into()),
@@ -98,11 +116,18 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     if section != Section::Common {
         return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end").into());
     }
-    Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
+    Ok(style.map(|style| Sides {
+        ours,
+        base,
+        base_is_complete,
+        theirs,
+        style,
+    }))
 }
 
 fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {
-    // To replace bytes that are not UTF-8 may move the place by a few bytes, but not out of the text.
+    // To replace bytes that are not UTF-8 may move the place by a few bytes, but not out of the
+    // text.
     let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
     let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
 
@@ -118,12 +143,16 @@ struct Marker {
     label: String,
 }
 
-/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with one of these
-/// characters.
+/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with
+/// one of these characters.
 fn marker(line: &[u8]) -> Option<Marker> {
     let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
     let size = line.iter().take_while(|byte| **byte == character).count();
     let rest = line[size..].trim_ascii_end();
     let is_marker = size >= MARKER_SIZE && (rest.is_empty() || rest.starts_with(b" "));
-    is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
+    is_marker.then(|| Marker {
+        character,
+        size,
+        label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned(),
+    })
 }

@@ -49,7 +49,9 @@ pub enum EntryChange {
 }
 
 /// A change of version. As text `minor`, or `major downgrade`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display,
+)]
 #[display("{step}{}", if *direction == Direction::Downgrade { " downgrade" } else { "" })]
 pub struct VersionMove {
     /// Upgrade or downgrade.
@@ -66,7 +68,10 @@ impl VersionMove {
             Ordering::Greater => Direction::Upgrade,
             Ordering::Less => Direction::Downgrade,
         };
-        Some(Self { direction, step: step(old, new) })
+        Some(Self {
+            direction,
+            step: step(old, new),
+        })
     }
 }
 
@@ -81,7 +86,9 @@ pub enum Direction {
 }
 
 /// Size of a change of version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display,
+)]
 #[serde(rename_all = "lowercase")]
 #[display(rename_all = "lowercase")]
 pub enum Step {
@@ -97,18 +104,30 @@ pub enum Step {
 pub fn diff<T: EntryKind>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     let entries = std::iter::from_fn(|| {
-        let address = [old.peek(), new.peek()].into_iter().flatten().map(|(address, _)| *address).min()?;
-        let before = old.next_if(|(other, _)| *other == address).map(|(_, entry)| entry);
-        let after = new.next_if(|(other, _)| *other == address).map(|(_, entry)| entry);
+        let address = [old.peek(), new.peek()]
+            .into_iter()
+            .flatten()
+            .map(|(address, _)| *address)
+            .min()?;
+        let before = old
+            .next_if(|(other, _)| *other == address)
+            .map(|(_, entry)| entry);
+        let after = new
+            .next_if(|(other, _)| *other == address)
+            .map(|(_, entry)| entry);
         Some(EntryDiff::new(address, before, after))
     });
-    LockDiff { entries: entries.collect() }
+    LockDiff {
+        entries: entries.collect(),
+    }
 }
 
 impl<T: EntryKind> LockDiff<T> {
     /// The entries that differ.
     pub fn changes(&self) -> impl Iterator<Item = &EntryDiff<T>> {
-        self.entries.iter().filter(|entry| entry.change != EntryChange::Unchanged)
+        self.entries
+            .iter()
+            .filter(|entry| entry.change != EntryChange::Unchanged)
     }
 }
 
@@ -120,7 +139,12 @@ impl<T: EntryKind> EntryDiff<T> {
             (old, new) if old == new => EntryChange::Unchanged,
             _ => EntryChange::Changed,
         };
-        Self { address: address.clone(), change, old: old.cloned(), new: new.cloned() }
+        Self {
+            address: address.clone(),
+            change,
+            old: old.cloned(),
+            new: new.cloned(),
+        }
     }
 
     /// The hashes that only the new entry has.
@@ -138,32 +162,40 @@ impl<T: EntryKind> EntryDiff<T> {
         VersionMove::between(self.old.as_ref()?.version()?, self.new.as_ref()?.version()?)
     }
 
-    /// `true` if the release is the same but none of its `h1:` and `zh:` hashes, although both entries have some: the
-    /// release was replaced after it was locked, or the file was tampered with.
+    /// `true` if the release is the same but none of its `h1:` and `zh:` hashes, although both
+    /// entries have some: the release was replaced after it was locked, or the file was tampered
+    /// with.
     pub fn hashes_replaced(&self) -> bool {
-        let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
+        let (Some(old), Some(new)) = (&self.old, &self.new) else {
+            return false;
+        };
         let (before, after) = (known_hashes(&**old), known_hashes(&**new));
-        old.is_same_release(new) && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
+        old.is_same_release(new)
+            && !before.is_empty()
+            && !after.is_empty()
+            && before.is_disjoint(&after)
     }
 
-    /// Number of `zh:` hashes that were replaced although the release is the same; `None` if there are none.
+    /// Number of `zh:` hashes that were replaced although the release is the same; `None` if there
+    /// are none.
     ///
-    /// A release has one list of `zh:` hashes, so none of them may be replaced. An `h1:` may: each platform has its
-    /// own, and locking again on a different platform records a different one.
+    /// A release has one list of `zh:` hashes, so none of them may be replaced. An `h1:` may: each
+    /// platform has its own, and locking again on a different platform records a different one.
     pub fn zh_replaced(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         (removed > 0 && added > 0).then_some(removed)
     }
 
-    /// Number of `zh:` hashes that were added although the release is the same and no `zh:` hash was removed; `None` if
-    /// there are none.
+    /// Number of `zh:` hashes that were added although the release is the same and no `zh:` hash
+    /// was removed; `None` if there are none.
     pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         let had_some = count_zh(self.old.as_ref()?.hashes()) > 0;
         (had_some && removed == 0 && added > 0).then_some(added)
     }
 
-    /// Whether both entries have `zh:` hashes, but not the same ones, although the release is the same.
+    /// Whether both entries have `zh:` hashes, but not the same ones, although the release is the
+    /// same.
     pub fn zh_differ(&self) -> bool {
         let sides = [&self.old, &self.new].into_iter().flatten();
         let have_zh = sides.filter(|entry| count_zh(entry.hashes()) > 0).count() == 2;
@@ -173,22 +205,39 @@ impl<T: EntryKind> EntryDiff<T> {
     /// Numbers of removed and added `zh:` hashes of the same release.
     fn zh_moved(&self) -> Option<[usize; 2]> {
         let is_same_release = self.old.as_ref()?.is_same_release(self.new.as_ref()?);
-        is_same_release.then(|| [count_zh(self.hashes_removed()), count_zh(self.hashes_added())])
+        is_same_release.then(|| {
+            [
+                count_zh(self.hashes_removed()),
+                count_zh(self.hashes_added()),
+            ]
+        })
     }
 }
 
 fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
-    let HashesByScheme { h1: _, zh, unknown: _ } = hashes.into_iter().collect();
+    let HashesByScheme {
+        h1: _,
+        zh,
+        unknown: _,
+    } = hashes.into_iter().collect();
     zh.len()
 }
 
 fn only_in<'a, T: EntryKind>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {
     let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes().contains(hash));
-    entry.into_iter().flat_map(T::hashes).filter(|hash| !is_elsewhere(hash)).collect()
+    entry
+        .into_iter()
+        .flat_map(T::hashes)
+        .filter(|hash| !is_elsewhere(hash))
+        .collect()
 }
 
 fn known_hashes<T: EntryKind>(entry: &T) -> BTreeSet<&Hash> {
-    entry.hashes().iter().filter(|hash| hash.is_known()).collect()
+    entry
+        .hashes()
+        .iter()
+        .filter(|hash| hash.is_known())
+        .collect()
 }
 
 fn step(old: &Version, new: &Version) -> Step {

@@ -10,7 +10,8 @@ use crate::provider::{Dialect, Hash, Version};
 
 use super::raw_entry::{PerAttribute, Problems, Text};
 
-/// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
+/// The entries of a lock file, in the order in which they are written. Lock files may share equal
+/// entries.
 pub type LocksOf<T> = BTreeMap<<T as EntryKind>::Address, Arc<T>>;
 
 /// An attribute that an entry may have.
@@ -35,11 +36,13 @@ pub enum ConflictReason {
     RemovedByUs,
     /// They removed the entry, we changed it.
     RemovedByThem,
-    /// Each side removed the hashes that the other kept, so that none would be left and any package would be accepted.
+    /// Each side removed the hashes that the other kept, so that none would be left and any package
+    /// would be accepted.
     NoHashLeft,
 }
 
-/// A kind of entry, with its content and its form in the file. There are two: a provider and a module.
+/// A kind of entry, with its content and its form in the file. There are two: a provider and a
+/// module.
 pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
     /// Address in the label of an entry.
     type Address: Clone + fmt::Debug + fmt::Display + Ord + Send + Sync;
@@ -80,7 +83,12 @@ pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
     ///
     /// # Errors
     /// The sides exclude each other.
-    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason>;
+    fn merged(
+        base: Option<&Self>,
+        ours: &Self,
+        theirs: &Self,
+        hashes: BTreeSet<Hash>,
+    ) -> Result<Self, ConflictReason>;
 
     /// Name of an entry in messages.
     fn name(address: &Self::Address, dialect: Dialect) -> String;
@@ -94,16 +102,23 @@ pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
     /// Whether a comment is a line of such a header.
     fn is_header_line(comment: &str) -> bool {
         let dialects = [Dialect::Tofu, Dialect::Terraform];
-        dialects.into_iter().any(|dialect| Self::header(dialect).contains(&comment.trim_end()))
+        dialects
+            .into_iter()
+            .any(|dialect| Self::header(dialect).contains(&comment.trim_end()))
     }
 
     /// Command that writes such a file.
     fn remedy() -> Remedy;
 
     /// Reads the label of an entry, and reports its defects.
-    fn read_address(label: &Text<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Self::Address>;
+    fn read_address(
+        label: &Text<'_>,
+        dialect: Dialect,
+        problems: &mut Problems,
+    ) -> Option<Self::Address>;
 
-    /// Reads the values of an entry, and reports their defects. Missing values were reported before.
+    /// Reads the values of an entry, and reports their defects. Missing values were reported
+    /// before.
     fn read(
         name: &str,
         values: PerAttribute<Text<'_>>,
@@ -121,13 +136,19 @@ where
 {
     let set = |items: &'a S| items.into_iter().collect::<HashSet<&T>>();
     let (before, other) = (set(base), set(theirs));
-    let kept = ours.into_iter().filter(|item| other.contains(item) || !before.contains(item));
+    let kept = ours
+        .into_iter()
+        .filter(|item| other.contains(item) || !before.contains(item));
     let added = theirs.into_iter().filter(|item| !before.contains(item));
     kept.chain(added).collect()
 }
 
 /// The value of the side that changed it; `None` if both changed it, to different values.
-pub(super) fn merge_value<'a, T: Eq>(base: Option<&T>, ours: &'a T, theirs: &'a T) -> Option<&'a T> {
+pub(super) fn merge_value<'a, T: Eq>(
+    base: Option<&T>,
+    ours: &'a T,
+    theirs: &'a T,
+) -> Option<&'a T> {
     if ours == theirs || base == Some(theirs) {
         return Some(ours);
     }

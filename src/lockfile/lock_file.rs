@@ -15,8 +15,8 @@ use super::module::LockedModule;
 use super::provider::LockedProvider;
 use super::raw_entry::{AttributeLayout, PerAttribute};
 
-/// The size in bytes of the largest lock file that is read: hundreds of times a large one, and small enough that even
-/// the worst file of this size takes less than a gigabyte to parse.
+/// The size in bytes of the largest lock file that is read: hundreds of times a large one, and
+/// small enough that even the worst file of this size takes less than a gigabyte to parse.
 pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Reads a lock file's bytes; `None` if the file does not exist.
@@ -76,7 +76,8 @@ pub struct Entry<T: EntryKind = LockedProvider> {
     pub(super) layout: BlockLayout,
 }
 
-/// The result of [`parse`](super::parse()): all problems, and the lock file if they are warnings only.
+/// The result of [`parse`](super::parse()): all problems, and the lock file if they are warnings
+/// only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed<T: EntryKind = LockedProvider> {
     /// The lock file, unless there is an error.
@@ -165,10 +166,18 @@ impl<T: EntryKind> LockFileOf<T> {
             let first = start + line.len() - line.trim_start().len();
             if text.starts_with('#') || text.starts_with("//") {
                 let location = Location::new(&self.file, first..first + text.len());
-                lines.push(CommentLine { text, location, entry: None });
+                lines.push(CommentLine {
+                    text,
+                    location,
+                    entry: None,
+                });
             } else {
-                let entry = self.entry_at(first).filter(|entry| !text.is_empty() && entry.layout.span.start == first);
-                lines[settled..].iter_mut().for_each(|line| line.entry = entry);
+                let entry = self
+                    .entry_at(first)
+                    .filter(|entry| !text.is_empty() && entry.layout.span.start == first);
+                lines[settled..]
+                    .iter_mut()
+                    .for_each(|line| line.entry = entry);
                 settled = lines.len();
             }
             start += line.len();
@@ -178,12 +187,15 @@ impl<T: EntryKind> LockFileOf<T> {
 
     /// The text of the entry that a place in it is in.
     pub(crate) fn text_at(&self, offset: usize) -> Option<&str> {
-        self.entry_at(offset).map(|entry| &self.file.text[entry.layout.span.clone()])
+        self.entry_at(offset)
+            .map(|entry| &self.file.text[entry.layout.span.clone()])
     }
 
     /// The entry that a place in the text is in.
     pub(crate) fn entry_at(&self, offset: usize) -> Option<&Entry<T>> {
-        let index = self.entries.partition_point(|entry| entry.layout.span.start <= offset);
+        let index = self
+            .entries
+            .partition_point(|entry| entry.layout.span.start <= offset);
         let entry = self.entries.get(index.checked_sub(1)?)?;
         entry.layout.span.contains(&offset).then_some(entry)
     }

@@ -1,11 +1,13 @@
-//! The [dependency lock file](https://opentofu.org/docs/language/files/dependency-lock/) of providers, and that of
-//! modules beside it: parsing with spans, format-preserving edits, canonical text, differences and merges.
+//! The [dependency lock file](https://opentofu.org/docs/language/files/dependency-lock/) of
+//! providers, and that of modules beside it: parsing with spans, format-preserving edits, canonical
+//! text, differences and merges.
 //!
-//! [`parse`] gives the [`Locks`] together with the places they were read from, [`ModuleLockFile::parse`] the
-//! [`ModuleLocks`]. [`LockFileOf::edit`] takes the locks that are wanted and gives the bytes of the file with only that
-//! changed. Both kinds of files have one parser, editor, difference and merge, which are generic over what an entry
-//! records ([`EntryKind`]). Types of the HCL parser stay inside this module. The format is that of OpenTofu's
-//! `internal/depsfile/locks_file.go`.
+//! [`parse`] gives the [`Locks`] together with the places they were read from,
+//! [`ModuleLockFile::parse`] the [`ModuleLocks`]. [`LockFileOf::edit`] takes the locks that are
+//! wanted and gives the bytes of the file with only that changed. Both kinds of files have one
+//! parser, editor, difference and merge, which are generic over what an entry records
+//! ([`EntryKind`]). Types of the HCL parser stay inside this module. The format is that of
+//! OpenTofu's `internal/depsfile/locks_file.go`.
 
 mod canonical;
 mod conflicts;
@@ -23,11 +25,15 @@ mod recognise;
 mod tests;
 
 pub use canonical::canonical_text;
-pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff};
+pub use diff::{
+    Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff,
+};
 pub(crate) use edit::CanonicalBlocks;
 pub use entry_kind::{AttributeRule, EntryKind, LocksOf};
 pub(crate) use lock_file::CommentLine;
-pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
+pub use lock_file::{
+    Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read,
+};
 pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use parse::{parse, parse_as};

@@ -28,12 +28,13 @@ const HEADER: [&str; 2] = [
 /// The entry of one call of a module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LockedModule {
-    /// The source as it is written in the configuration, normalised: with the host of a registry, without credentials.
+    /// The source as it is written in the configuration, normalised: with the host of a registry,
+    /// without credentials.
     pub source: String,
     /// The selected version, if the module is from a registry.
     pub version: Option<Version>,
-    /// The constraints of the call when it was selected, as [`ConstraintList::parse_for_module`] reads them; may be
-    /// empty.
+    /// The constraints of the call when it was selected, as [`ConstraintList::parse_for_module`]
+    /// reads them; may be empty.
     pub constraints: ConstraintList,
     /// The address of the package, which never leads to another package: `git::https://…?ref=COMMIT`,
     /// `registry::HOST/NAMESPACE/NAME/SYSTEM@VERSION`, or the URL of an archive.
@@ -53,18 +54,39 @@ impl EntryKind for LockedModule {
     const KEEPS_UNKNOWN_ATTRIBUTES: bool = true;
     const LABEL: &'static str = "the path of the calls";
     const ATTRIBUTES: &'static [AttributeRule] = &[
-        AttributeRule { name: "source", is_required: true },
-        AttributeRule { name: "version", is_required: false },
-        AttributeRule { name: "constraints", is_required: false },
-        AttributeRule { name: "package", is_required: true },
+        AttributeRule {
+            name: "source",
+            is_required: true,
+        },
+        AttributeRule {
+            name: "version",
+            is_required: false,
+        },
+        AttributeRule {
+            name: "constraints",
+            is_required: false,
+        },
+        AttributeRule {
+            name: "package",
+            is_required: true,
+        },
     ];
     const CANONICAL_HELP: &'static str = "write it as the message says";
     const DUPLICATE: Code = Code::DuplicateModule;
 
     fn attributes(&self) -> PerAttribute<Cow<'_, str>> {
-        let version = self.version.as_ref().map(|version| Cow::Owned(version.to_string()));
-        let constraints = (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
-        [Some(Cow::Borrowed(&self.source)), version, constraints, Some(Cow::Borrowed(&self.package))]
+        let version = self
+            .version
+            .as_ref()
+            .map(|version| Cow::Owned(version.to_string()));
+        let constraints =
+            (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
+        [
+            Some(Cow::Borrowed(&self.source)),
+            version,
+            constraints,
+            Some(Cow::Borrowed(&self.package)),
+        ]
     }
 
     fn hashes(&self) -> &BTreeSet<Hash> {
@@ -83,13 +105,23 @@ impl EntryKind for LockedModule {
     }
 
     fn is_same_release(&self, other: &Self) -> bool {
-        (&self.source, &self.version, &self.package) == (&other.source, &other.version, &other.package)
+        (&self.source, &self.version, &self.package)
+            == (&other.source, &other.version, &other.package)
     }
 
     /// A package has one hash of each scheme, whatever the platform.
-    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason> {
+    fn merged(
+        base: Option<&Self>,
+        ours: &Self,
+        theirs: &Self,
+        hashes: BTreeSet<Hash>,
+    ) -> Result<Self, ConflictReason> {
         let is_foreign = |hash: &&Hash| {
-            let mut others = theirs.hashes.iter().filter(|other| other.scheme() == hash.scheme()).peekable();
+            let mut others = theirs
+                .hashes
+                .iter()
+                .filter(|other| other.scheme() == hash.scheme())
+                .peekable();
             hash.is_known() && others.peek().is_some() && others.all(|other| other != *hash)
         };
         if ours.hashes.iter().any(|hash| is_foreign(&hash)) {
@@ -98,7 +130,11 @@ impl EntryKind for LockedModule {
         let before = base.map(|base| &base.constraints);
         let constraints = merge_value(before, &ours.constraints, &theirs.constraints);
         let constraints = constraints.ok_or(ConflictReason::Constraints)?.clone();
-        Ok(Self { constraints, hashes, ..ours.clone() })
+        Ok(Self {
+            constraints,
+            hashes,
+            ..ours.clone()
+        })
     }
 
     fn name(address: &String, _: Dialect) -> String {
@@ -106,7 +142,11 @@ impl EntryKind for LockedModule {
     }
 
     fn label_name(label: &str) -> Cow<'_, str> {
-        if label == UNIT_ADDRESS { "the unit's module".into() } else { format!("module.{label}").into() }
+        if label == UNIT_ADDRESS {
+            "the unit's module".into()
+        } else {
+            format!("module.{label}").into()
+        }
     }
 
     fn header(_: Dialect) -> [&'static str; 2] {
@@ -121,7 +161,10 @@ impl EntryKind for LockedModule {
         if is_path_of_calls(&label.value) {
             return Some(label.value.clone().into_owned());
         }
-        let message = format!("{:?} is not the path of a module call, such as network.endpoints", label.value);
+        let message = format!(
+            "{:?} is not the path of a module call, such as network.endpoints",
+            label.value
+        );
         problems.syntax_error(label.span.clone(), message);
         None
     }
@@ -134,32 +177,45 @@ impl EntryKind for LockedModule {
     ) -> Option<Self> {
         let source = source.and_then(|text| source_address(text, "source", name, problems));
         let version = version.map(|text| problems.version(text, name));
-        let constraints =
-            constraints.and_then(|text| problems.constraints(text, name, ConstraintList::parse_for_module));
+        let constraints = constraints
+            .and_then(|text| problems.constraints(text, name, ConstraintList::parse_for_module));
         let package = package.and_then(|text| source_address(text, "package", name, problems));
         let version = match version {
             Some(version) => Some(version?),
             None => None,
         };
-        Some(Self { source: source?, version, constraints: constraints.unwrap_or_default(), package: package?, hashes })
+        Some(Self {
+            source: source?,
+            version,
+            constraints: constraints.unwrap_or_default(),
+            package: package?,
+            hashes,
+        })
     }
 }
 
 impl EntryDiff<LockedModule> {
-    /// `true` if the same version of a registry module, or the same source with its tag or branch, has a different
-    /// package.
+    /// `true` if the same version of a registry module, or the same source with its tag or branch,
+    /// has a different package.
     pub fn package_replaced(&self) -> bool {
-        let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
+        let (Some(old), Some(new)) = (&self.old, &self.new) else {
+            return false;
+        };
         (&old.source, &old.version) == (&new.source, &new.version) && old.package != new.package
     }
 }
 
 /// Name of a module in a sentence.
 pub(crate) fn module_name(path: &str) -> Cow<'_, str> {
-    if path == UNIT_ADDRESS { "the unit's module".into() } else { format!("module \"{path}\"").into() }
+    if path == UNIT_ADDRESS {
+        "the unit's module".into()
+    } else {
+        format!("module \"{path}\"").into()
+    }
 }
 
-/// Whether a lock file is one of modules. Its name decides, else its content, which need not be valid.
+/// Whether a lock file is one of modules. Its name decides, else its content, which need not be
+/// valid.
 pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     if name.contains(MODULE_LOCK_FILE_NAME) || name.contains(LOCK_FILE_NAME) {
@@ -167,22 +223,33 @@ pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
     }
     let text = String::from_utf8_lossy(bytes);
     let has = |block: &str| text.lines().any(|line| line.starts_with(block));
-    text.trim_start_matches('\u{feff}').starts_with(HEADER[0]) || (has("module \"") && !has("provider \""))
+    text.trim_start_matches('\u{feff}').starts_with(HEADER[0])
+        || (has("module \"") && !has("provider \""))
 }
 
-/// Whether a label is a valid path of calls. It is also the name of a directory below `.terraform/modules`.
+/// Whether a label is a valid path of calls. It is also the name of a directory below
+/// `.terraform/modules`.
 ///
-/// The path to a module of a test begins with the names of directories, which need not be names of calls.
+/// The path to a module of a test begins with the names of directories, which need not be names of
+/// calls.
 fn is_path_of_calls(label: &str) -> bool {
-    let is_name = |name: &str| !name.is_empty() && !name.contains(|c: char| c.is_control() || "/\\:".contains(c));
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.contains(|c: char| c.is_control() || "/\\:".contains(c))
+    };
     label == UNIT_ADDRESS || label.split('.').all(is_name)
 }
 
 /// Reads an address, which has neither spaces at its ends nor control characters.
-fn source_address(text: Text<'_>, attribute: &str, name: &str, problems: &mut Problems) -> Option<String> {
+fn source_address(
+    text: Text<'_>,
+    attribute: &str,
+    name: &str,
+    problems: &mut Problems,
+) -> Option<String> {
     let value = &text.value;
     if value.is_empty() || value.trim() != value || value.contains(char::is_control) {
-        let message = format!("the {attribute} of {name} cannot be the address of a module: {value:?}");
+        let message =
+            format!("the {attribute} of {name} cannot be the address of a module: {value:?}");
         problems.syntax_error(text.span, message);
         return None;
     }

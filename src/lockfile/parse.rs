@@ -24,11 +24,11 @@ use super::module::{LockedModule, MODULE_LOCK_FILE_NAME};
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
 use super::recognise::recognise;
 
-/// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of an address without
-/// one.
+/// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of
+/// an address without one.
 ///
-/// Reports everything that is wrong, or the first syntax error only. The commands in the help run in the directory of
-/// the lock file.
+/// Reports everything that is wrong, or the first syntax error only. The commands in the help run
+/// in the directory of the lock file.
 pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed {
     parse_as(path, bytes, dialect)
 }
@@ -54,17 +54,38 @@ pub(super) fn parse_with<T: EntryKind>(
 ) -> Parsed<T> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let decoded = std::str::from_utf8(text);
-    let file = SourceFile::new(path, decoded.map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed));
-    let problems = Problems { file, remedy: T::remedy(), canonical_help: T::CANONICAL_HELP, diagnostics: Vec::new() };
-    let mut reader = Reader { problems, dialect, entries: Vec::new(), blocks: Vec::new() };
+    let file = SourceFile::new(
+        path,
+        decoded.map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed),
+    );
+    let problems = Problems {
+        file,
+        remedy: T::remedy(),
+        canonical_help: T::CANONICAL_HELP,
+        diagnostics: Vec::new(),
+    };
+    let mut reader = Reader {
+        problems,
+        dialect,
+        entries: Vec::new(),
+        blocks: Vec::new(),
+    };
     match decoded {
         Err(error) => {
             let start = error.valid_up_to();
-            let encoding = if files::is_utf16(bytes) { "UTF-16 text, and must be UTF-8" } else { "not UTF-8 text" };
-            reader.problems.syntax_error(start..start, format!("the lock file is {encoding}"));
+            let encoding = if files::is_utf16(bytes) {
+                "UTF-16 text, and must be UTF-8"
+            } else {
+                "not UTF-8 text"
+            };
+            reader
+                .problems
+                .syntax_error(start..start, format!("the lock file is {encoding}"));
         }
         Ok(text) => match recognise(text) {
-            Some(entries) => entries.into_iter().for_each(|entry| reader.read_recognised(entry)),
+            Some(entries) => entries
+                .into_iter()
+                .for_each(|entry| reader.read_recognised(entry)),
             None => reader.parse(text),
         },
     }
@@ -82,20 +103,47 @@ struct Reader<T: EntryKind> {
 impl<T: EntryKind> Reader<T> {
     fn finish(mut self, bytes: &[u8]) -> Parsed<T> {
         self.report_duplicates();
-        let Problems { file, mut diagnostics, .. } = self.problems;
-        diagnostics.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.location.span.start));
-        let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        let Problems {
+            file,
+            mut diagnostics,
+            ..
+        } = self.problems;
+        diagnostics.sort_by_key(|diagnostic| {
+            diagnostic
+                .labels
+                .first()
+                .map(|label| label.location.span.start)
+        });
+        let failed = diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error);
         let lock_file = (!failed).then(|| LockFileOf {
             file,
-            mark: if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { &[] },
+            mark: if bytes.starts_with(BYTE_ORDER_MARK) {
+                BYTE_ORDER_MARK
+            } else {
+                &[]
+            },
             dialect: self.dialect,
-            locks: self.entries.iter().map(|entry| (entry.address.clone(), entry.locked.clone())).collect(),
-            indexes: self.entries.iter().enumerate().map(|(index, entry)| (entry.address.clone(), index)).collect(),
+            locks: self
+                .entries
+                .iter()
+                .map(|entry| (entry.address.clone(), entry.locked.clone()))
+                .collect(),
+            indexes: self
+                .entries
+                .iter()
+                .enumerate()
+                .map(|(index, entry)| (entry.address.clone(), index))
+                .collect(),
             entries: self.entries,
             blocks: self.blocks,
             is_new: false,
         });
-        Parsed { lock_file, diagnostics }
+        Parsed {
+            lock_file,
+            diagnostics,
+        }
     }
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
@@ -109,18 +157,27 @@ impl<T: EntryKind> Reader<T> {
             }
             start += line.len();
         }
-        let Some((_, first)) = markers.first() else { return false };
-        let count = markers.iter().filter(|(kind, _)| *kind == &kinds[0]).count();
+        let Some((_, first)) = markers.first() else {
+            return false;
+        };
+        let count = markers
+            .iter()
+            .filter(|(kind, _)| *kind == &kinds[0])
+            .count();
         let help = self.help_for_conflicts();
-        let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
-            .at(self.problems.location(first.clone()), "the first of them")
-            .note(format!("conflicts in the file: {}", count.max(1)))
-            .help(help);
+        let diagnostic = Diagnostic::error(
+            Code::ConflictMarkers,
+            "the lock file contains git conflict markers",
+        )
+        .at(self.problems.location(first.clone()), "the first of them")
+        .note(format!("conflicts in the file: {}", count.max(1)))
+        .help(help);
         self.problems.diagnostics.push(diagnostic);
         true
     }
 
-    /// The command that merges the sides of each conflict, if both sides can be read. Modules are not locked again.
+    /// The command that merges the sides of each conflict, if both sides can be read. Modules are
+    /// not locked again.
     fn help_for_conflicts(&self) -> Help {
         let SourceFile { path, text, .. } = &*self.problems.file;
         let is_readable = |side: &[u8]| {
@@ -131,12 +188,16 @@ impl<T: EntryKind> Reader<T> {
         if !sides.is_some_and(|sides| is_readable(&sides.ours) && is_readable(&sides.theirs)) {
             return Help::text(TAKE_ONE_SIDE);
         }
-        let merge = |resolve| Remedy::Merge { file: T::FILE_NAME.into(), resolve };
+        let merge = |resolve| Remedy::Merge {
+            file: T::FILE_NAME.into(),
+            resolve,
+        };
         let help = Help::from(merge(false));
         if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
             return help;
         }
-        help.and_text("; to lock the entries in conflict again: ").and(merge(true))
+        help.and_text("; to lock the entries in conflict again: ")
+            .and(merge(true))
     }
 
     /// Reports entries that repeat the address of an earlier entry, with both places.
@@ -148,7 +209,10 @@ impl<T: EntryKind> Reader<T> {
                 btree_map::Entry::Occupied(earlier) => self.problems.diagnostics.push(
                     Diagnostic::error(
                         T::DUPLICATE,
-                        format!("{} is locked twice", T::label_name(&entry.address.to_string())),
+                        format!(
+                            "{} is locked twice",
+                            T::label_name(&entry.address.to_string())
+                        ),
                     )
                     .at(entry.block.clone(), "again here")
                     .at(earlier.get().block.clone(), "first here")
@@ -166,7 +230,10 @@ impl<T: EntryKind> Reader<T> {
             Ok(body) => self.read_file(&body),
             Err(error) => {
                 let (start, message) = (error.location().offset(), error.message());
-                self.problems.syntax_error(start..start, format!("the lock file cannot be parsed: {message}"));
+                self.problems.syntax_error(
+                    start..start,
+                    format!("the lock file cannot be parsed: {message}"),
+                );
             }
         }
     }
@@ -182,12 +249,19 @@ impl<T: EntryKind> Reader<T> {
             let span = span_of(structure);
             match structure {
                 Structure::Attribute(attribute) => {
-                    self.report_attribute(attribute, &format!("a lock file contains {} blocks only", T::BLOCK));
+                    self.report_attribute(
+                        attribute,
+                        &format!("a lock file contains {} blocks only", T::BLOCK),
+                    );
                     self.blocks.push(TopLevelBlock { span, entry: None });
                 }
                 Structure::Block(block) => {
                     let is_entry = block.ident.as_str() == T::BLOCK;
-                    let entry = if is_entry { self.read_block(block) } else { self.report_block(block) };
+                    let entry = if is_entry {
+                        self.read_block(block)
+                    } else {
+                        self.report_block(block)
+                    };
                     self.blocks.push(TopLevelBlock { span, entry });
                 }
             }
@@ -198,12 +272,18 @@ impl<T: EntryKind> Reader<T> {
     fn report_block(&mut self, block: &Block) -> Option<usize> {
         let (span, name) = (span_of(&block.ident), block.ident.as_str());
         if name == T::IGNORED_BLOCK {
-            let message = format!("{name} blocks in a lock file have no meaning yet; this one is ignored");
+            let message =
+                format!("{name} blocks in a lock file have no meaning yet; this one is ignored");
             let location = self.problems.location(span);
             let warning = Diagnostic::warning(Code::LockFileSyntax, message).at(location, "");
-            self.problems.diagnostics.push(warning.help("remove the block"));
+            self.problems
+                .diagnostics
+                .push(warning.help("remove the block"));
         } else {
-            let message = format!("unknown block type {name}: a lock file contains {} blocks only", T::BLOCK);
+            let message = format!(
+                "unknown block type {name}: a lock file contains {} blocks only",
+                T::BLOCK
+            );
             self.problems.syntax_error(span, message);
         }
         None
@@ -213,55 +293,95 @@ impl<T: EntryKind> Reader<T> {
     fn read_block(&mut self, block: &Block) -> Option<usize> {
         let label = self.label(block);
         let name = name_of::<T>(label.as_ref()).into_owned();
-        let (mut attributes, mut hashes, mut unknown_attributes) = (PerAttribute::default(), None, Vec::new());
+        let (mut attributes, mut hashes, mut unknown_attributes) =
+            (PerAttribute::default(), None, Vec::new());
         for structure in &block.body {
             match structure {
                 Structure::Attribute(attribute) => {
                     let key = attribute.key.as_str();
                     if key == "hashes" {
                         hashes = Some(self.list_attribute(attribute, &name));
-                    } else if let Some(index) = T::ATTRIBUTES.iter().position(|rule| rule.name == key) {
-                        attributes[index] = Some(self.text_attribute(attribute, &format!("the {key}")));
+                    } else if let Some(index) =
+                        T::ATTRIBUTES.iter().position(|rule| rule.name == key)
+                    {
+                        attributes[index] =
+                            Some(self.text_attribute(attribute, &format!("the {key}")));
                     } else {
                         let known: Vec<_> = T::ATTRIBUTES.iter().map(|rule| rule.name).collect();
-                        self.report_attribute(attribute, &format!("an entry has {} and hashes", known.join(", ")));
+                        self.report_attribute(
+                            attribute,
+                            &format!("an entry has {} and hashes", known.join(", ")),
+                        );
                         unknown_attributes.push(attribute_layout(attribute).span());
                     }
                 }
                 Structure::Block(inner) => {
-                    let message = format!("unknown block {}: an entry contains no blocks", inner.ident.as_str());
+                    let message = format!(
+                        "unknown block {}: an entry contains no blocks",
+                        inner.ident.as_str()
+                    );
                     self.problems.syntax_error(span_of(&inner.ident), message);
                 }
             }
         }
         let (span, keyword) = (span_of(block), span_of(&block.ident));
-        self.read_entry(RawEntry { span, keyword, label, attributes, hashes, unknown_attributes })
+        self.read_entry(RawEntry {
+            span,
+            keyword,
+            label,
+            attributes,
+            hashes,
+            unknown_attributes,
+        })
     }
 
     /// Reports an attribute that is not known, with what is `expected` in its place.
     fn report_attribute(&mut self, attribute: &structure::Attribute, expected: &str) {
         let (span, unknown) = (span_of(&attribute.key), attribute.key.as_str());
         if !T::KEEPS_UNKNOWN_ATTRIBUTES {
-            return self.problems.syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
+            return self
+                .problems
+                .syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
         }
         let message = format!("unknown attribute {unknown} is ignored: {expected}");
-        let warning = Diagnostic::warning(Code::LockFileSyntax, message).at(self.problems.location(span), "");
+        let warning =
+            Diagnostic::warning(Code::LockFileSyntax, message).at(self.problems.location(span), "");
         let help = "a newer provlock may have written it; correct or remove it if it is a mistake";
         self.problems.diagnostics.push(warning.help(help));
     }
 
     /// Checks the values of one entry and returns its index, unless a required part is missing.
     fn read_entry(&mut self, written: RawEntry<'_>) -> Option<usize> {
-        let RawEntry { span, keyword, label, attributes, hashes, unknown_attributes } = written;
-        let address = label.as_ref().and_then(|label| T::read_address(label, self.dialect, &mut self.problems));
+        let RawEntry {
+            span,
+            keyword,
+            label,
+            attributes,
+            hashes,
+            unknown_attributes,
+        } = written;
+        let address = label
+            .as_ref()
+            .and_then(|label| T::read_address(label, self.dialect, &mut self.problems));
         let name = name_of::<T>(label.as_ref());
-        for (rule, _) in T::ATTRIBUTES.iter().zip(&attributes).filter(|(rule, a)| rule.is_required && a.is_none()) {
+        for (rule, _) in T::ATTRIBUTES
+            .iter()
+            .zip(&attributes)
+            .filter(|(rule, a)| rule.is_required && a.is_none())
+        {
             let span = label.as_ref().map_or(&keyword, |label| &label.span).clone();
-            self.problems.syntax_error(span, format!("the entry of {name} has no {}", rule.name));
+            self.problems
+                .syntax_error(span, format!("the entry of {name} has no {}", rule.name));
         }
         let (hashes, hashes_layout) = hashes.map(|a| (a.value, a.layout)).unzip();
-        let hashes: Vec<_> = hashes.into_iter().flatten().filter_map(|text| self.hash(text)).collect();
-        let layouts = attributes.each_ref().map(|attribute| attribute.as_ref().map(|a| a.layout.clone()));
+        let hashes: Vec<_> = hashes
+            .into_iter()
+            .flatten()
+            .filter_map(|text| self.hash(text))
+            .collect();
+        let layouts = attributes
+            .each_ref()
+            .map(|attribute| attribute.as_ref().map(|a| a.layout.clone()));
         let values = attributes.map(|attribute| attribute.and_then(|a| a.value));
         let accepted = hashes.iter().map(|(hash, _)| hash.clone()).collect();
         let locked = T::read(&name, values, accepted, &mut self.problems);
@@ -274,7 +394,9 @@ impl<T: EntryKind> Reader<T> {
             unknown_attributes,
         };
         let place = |attribute: &Option<AttributeLayout>| {
-            attribute.as_ref().map(|attribute| self.problems.location(attribute.value.clone()))
+            attribute
+                .as_ref()
+                .map(|attribute| self.problems.location(attribute.value.clone()))
         };
         self.entries.push(Entry {
             address: address?,
@@ -289,10 +411,17 @@ impl<T: EntryKind> Reader<T> {
 
     fn label<'a>(&mut self, block: &'a Block) -> Option<Text<'a>> {
         if let [label] = &block.labels[..] {
-            return Some(Text { value: Cow::Borrowed(label.as_str()), span: label.span().unwrap_or_default() });
+            return Some(Text {
+                value: Cow::Borrowed(label.as_str()),
+                span: label.span().unwrap_or_default(),
+            });
         }
         let count = block.labels.len();
-        let message = format!("a {} block has one label, {}; this one has {count}", T::BLOCK, T::LABEL);
+        let message = format!(
+            "a {} block has one label, {}; this one has {count}",
+            T::BLOCK,
+            T::LABEL
+        );
         self.problems.syntax_error(span_of(&block.ident), message);
         None
     }
@@ -302,29 +431,50 @@ impl<T: EntryKind> Reader<T> {
             Ok(hash) => Some((hash, self.problems.location(text.span))),
             Err(error) => {
                 let help = Help::text("remove the hash, then run: ").and(T::remedy());
-                self.problems.error(Code::MalformedHash, text.span, error.to_string(), help);
+                self.problems
+                    .error(Code::MalformedHash, text.span, error.to_string(), help);
                 None
             }
         }
     }
 
-    fn text_attribute(&mut self, attribute: &structure::Attribute, what: &str) -> Attribute<Option<Text<'static>>> {
-        Attribute { layout: attribute_layout(attribute), value: self.string(&attribute.value, what) }
+    fn text_attribute(
+        &mut self,
+        attribute: &structure::Attribute,
+        what: &str,
+    ) -> Attribute<Option<Text<'static>>> {
+        Attribute {
+            layout: attribute_layout(attribute),
+            value: self.string(&attribute.value, what),
+        }
     }
 
     /// The items of `hashes`, which must be a list of strings.
-    fn list_attribute(&mut self, attribute: &structure::Attribute, name: &str) -> Attribute<Vec<Text<'static>>> {
+    fn list_attribute(
+        &mut self,
+        attribute: &structure::Attribute,
+        name: &str,
+    ) -> Attribute<Vec<Text<'static>>> {
         let layout = attribute_layout(attribute);
         let Expression::Array(array) = &attribute.value else {
             let message = format!("the hashes of {name} must be a list of strings");
-            self.problems.syntax_error(span_of(&attribute.value), message);
-            return Attribute { layout, value: Vec::new() };
+            self.problems
+                .syntax_error(span_of(&attribute.value), message);
+            return Attribute {
+                layout,
+                value: Vec::new(),
+            };
         };
         if array.is_empty() {
-            let message = format!("the hashes of {name} must contain at least one hash or be omitted");
-            self.problems.syntax_error(span_of(&attribute.value), message);
+            let message =
+                format!("the hashes of {name} must contain at least one hash or be omitted");
+            self.problems
+                .syntax_error(span_of(&attribute.value), message);
         }
-        let value = array.iter().filter_map(|item| self.string(item, "a hash")).collect();
+        let value = array
+            .iter()
+            .filter_map(|item| self.string(item, "a hash"))
+            .collect();
         Attribute { layout, value }
     }
 
@@ -333,16 +483,21 @@ impl<T: EntryKind> Reader<T> {
         let span = span_of(expression);
         let on_one_line = !self.problems.file.text[span.clone()].contains('\n');
         match constant_text(expression) {
-            Some(value) if on_one_line => Some(Text { value: Cow::Owned(value), span }),
+            Some(value) if on_one_line => Some(Text {
+                value: Cow::Owned(value),
+                span,
+            }),
             _ => {
-                self.problems.syntax_error(span, format!("{what} must be a quoted string on one line"));
+                self.problems
+                    .syntax_error(span, format!("{what} must be a quoted string on one line"));
                 None
             }
         }
     }
 }
 
-/// The text of a string, also of one with constants in its templates, such as `"${"1"}.0.0"`, which OpenTofu evaluates.
+/// The text of a string, also of one with constants in its templates, such as `"${"1"}.0.0"`, which
+/// OpenTofu evaluates.
 fn constant_text(expression: &Expression) -> Option<String> {
     match expression {
         Expression::String(text) => Some(text.value().clone()),
@@ -366,7 +521,10 @@ fn template_text(template: &StringTemplate) -> Option<String> {
 
 /// The name of an entry in a message.
 fn name_of<'a, T: EntryKind>(label: Option<&'a Text<'_>>) -> Cow<'a, str> {
-    label.map_or_else(|| format!("the {}", T::BLOCK).into(), |label| T::label_name(&label.value))
+    label.map_or_else(
+        || format!("the {}", T::BLOCK).into(),
+        |label| T::label_name(&label.value),
+    )
 }
 
 /// The place of a parsed part, which the parser always gives.
@@ -375,5 +533,8 @@ fn span_of(part: &impl hcl_edit::Span) -> Range<usize> {
 }
 
 fn attribute_layout(attribute: &structure::Attribute) -> AttributeLayout {
-    AttributeLayout { key: span_of(&attribute.key), value: span_of(&attribute.value) }
+    AttributeLayout {
+        key: span_of(&attribute.key),
+        value: span_of(&attribute.value),
+    }
 }

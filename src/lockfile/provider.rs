@@ -8,7 +8,9 @@ use memchr::memmem;
 
 use crate::diagnostic::{Code, Remedy};
 use crate::hcl::scan::{skip_comment, skip_nested};
-use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version};
+use crate::provider::{
+    AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version,
+};
 use crate::system::parallel;
 
 use super::entry_kind::{AttributeRule, ConflictReason, EntryKind, merge_sets};
@@ -51,15 +53,28 @@ impl EntryKind for LockedProvider {
     const KEEPS_UNKNOWN_ATTRIBUTES: bool = false;
     const LABEL: &'static str = "the provider's address";
     const ATTRIBUTES: &'static [AttributeRule] = &[
-        AttributeRule { name: "version", is_required: true },
-        AttributeRule { name: "constraints", is_required: false },
+        AttributeRule {
+            name: "version",
+            is_required: true,
+        },
+        AttributeRule {
+            name: "constraints",
+            is_required: false,
+        },
     ];
-    const CANONICAL_HELP: &'static str = "write it as the message says; OpenTofu and Terraform refuse any other form";
+    const CANONICAL_HELP: &'static str =
+        "write it as the message says; OpenTofu and Terraform refuse any other form";
     const DUPLICATE: Code = Code::DuplicateProvider;
 
     fn attributes(&self) -> PerAttribute<Cow<'_, str>> {
-        let constraints = (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
-        [Some(Cow::Owned(self.version.to_string())), constraints, None, None]
+        let constraints =
+            (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
+        [
+            Some(Cow::Owned(self.version.to_string())),
+            constraints,
+            None,
+            None,
+        ]
     }
 
     fn hashes(&self) -> &BTreeSet<Hash> {
@@ -79,11 +94,20 @@ impl EntryKind for LockedProvider {
     }
 
     /// Unites the terms of the constraints, except for terms of the base that one side removed.
-    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason> {
+    fn merged(
+        base: Option<&Self>,
+        ours: &Self,
+        theirs: &Self,
+        hashes: BTreeSet<Hash>,
+    ) -> Result<Self, ConflictReason> {
         let before = base.map_or(&[][..], |base| base.constraints.terms());
         let terms = merge_sets(before, ours.constraints.terms(), theirs.constraints.terms());
         let constraints = terms.into_iter().cloned().collect();
-        Ok(Self { version: ours.version.clone(), constraints, hashes })
+        Ok(Self {
+            version: ours.version.clone(),
+            constraints,
+            hashes,
+        })
     }
 
     fn name(address: &ProviderAddress, dialect: Dialect) -> String {
@@ -95,20 +119,29 @@ impl EntryKind for LockedProvider {
     }
 
     fn header(dialect: Dialect) -> [&'static str; 2] {
-        [header_first_line(dialect), "# Manual edits may be lost in future updates."]
+        [
+            header_first_line(dialect),
+            "# Manual edits may be lost in future updates.",
+        ]
     }
 
     fn remedy() -> Remedy {
         Remedy::lock()
     }
 
-    fn read_address(label: &Text<'_>, dialect: Dialect, problems: &mut Problems) -> Option<ProviderAddress> {
+    fn read_address(
+        label: &Text<'_>,
+        dialect: Dialect,
+        problems: &mut Problems,
+    ) -> Option<ProviderAddress> {
         match ProviderAddress::parse_canonical(&label.value, dialect) {
             Ok(address) => Some(address),
             Err(error) => {
                 let message = format!("provider {:?}: {error}", label.value);
                 match error {
-                    AddressError::NotCanonical(_) => problems.not_canonical(label.span.clone(), message),
+                    AddressError::NotCanonical(_) => {
+                        problems.not_canonical(label.span.clone(), message)
+                    }
                     _ => problems.syntax_error(label.span.clone(), message),
                 }
                 None
@@ -124,7 +157,11 @@ impl EntryKind for LockedProvider {
     ) -> Option<Self> {
         let version = version.and_then(|text| problems.version(text, name));
         let constraints = constraints.and_then(|text| problems.constraints(text, name, str::parse));
-        Some(Self { version: version?, constraints: constraints.unwrap_or_default(), hashes })
+        Some(Self {
+            version: version?,
+            constraints: constraints.unwrap_or_default(),
+            hashes,
+        })
     }
 }
 
@@ -136,25 +173,34 @@ fn header_first_line(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Detects the tool that wrote a lock file: by the default registry in its entries, or else by its header.
+/// Detects the tool that wrote a lock file: by the default registry in its entries, or else by its
+/// header.
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     let bytes = without_block_comments(bytes);
     let labels: Vec<_> = provider_labels(&bytes).collect();
-    let names = |dialect: Dialect| labels.iter().any(|label| host(label) == dialect.default_host_name());
-    let in_header = || lines_with(&bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
+    let names = |dialect: Dialect| {
+        labels
+            .iter()
+            .any(|label| host(label) == dialect.default_host_name())
+    };
+    let in_header =
+        || lines_with(&bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
     Dialect::only(names).or_else(in_header)
 }
 
-/// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file names them also
-/// while it has conflict markers or an entry twice.
+/// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file
+/// names them also while it has conflict markers or an entry twice.
 pub(crate) fn named_providers(files: Vec<&[u8]>) -> BTreeSet<ProviderAddress> {
     let labels = |bytes| provider_labels(&without_block_comments(bytes)).collect::<Vec<_>>();
     let labels = parallel::map(files, parallel::cores(), labels);
     let labels: HashSet<_> = labels.into_iter().flatten().collect();
     // Terraform allows underscores in namespaces, too.
-    labels.iter().filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
+    labels
+        .iter()
+        .filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok())
+        .collect()
 }
 
 /// Replaces block comments by spaces, because their lines may look like an entry.
@@ -164,14 +210,23 @@ fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
     let (mut text, mut at) = (bytes.to_vec(), 0);
     while let Some(byte) = bytes.get(at) {
-        let nested = || if *byte == b'"' { skip_nested(bytes, at) } else { None };
+        let nested = || {
+            if *byte == b'"' {
+                skip_nested(bytes, at)
+            } else {
+                None
+            }
+        };
         let end = match skip_comment(bytes, at).or_else(nested) {
             Some(Ok(end)) => end,
             Some(Err(_)) => bytes.len(),
             None => at + 1,
         };
         if bytes[at..].starts_with(b"/*") {
-            text[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            text[at..end]
+                .iter_mut()
+                .filter(|byte| **byte != b'\n')
+                .for_each(|byte| *byte = b' ');
         }
         at = end;
     }
@@ -182,7 +237,14 @@ fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn provider_labels(bytes: &[u8]) -> impl Iterator<Item = String> {
     let lines = lines_with(bytes, "provider");
     lines.filter_map(|line| {
-        Some(line.strip_prefix("provider")?.trim_start().strip_prefix('"')?.split('"').next()?.into())
+        Some(
+            line.strip_prefix("provider")?
+                .trim_start()
+                .strip_prefix('"')?
+                .split('"')
+                .next()?
+                .into(),
+        )
     })
 }
 
@@ -194,13 +256,23 @@ fn host(label: &str) -> &str {
 fn lines_with<'a>(bytes: &'a [u8], word: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     memmem::find_iter(bytes, word).filter_map(|at| {
         let before = bytes[..at].trim_ascii_end();
-        let is_first = matches!(before, b"" | BYTE_ORDER_MARK) || bytes[before.len()..at].contains(&b'\n');
-        is_first.then(|| String::from_utf8_lossy(bytes[at..].split(|byte| *byte == b'\n').next().unwrap_or_default()))
+        let is_first =
+            matches!(before, b"" | BYTE_ORDER_MARK) || bytes[before.len()..at].contains(&b'\n');
+        is_first.then(|| {
+            String::from_utf8_lossy(
+                bytes[at..]
+                    .split(|byte| *byte == b'\n')
+                    .next()
+                    .unwrap_or_default(),
+            )
+        })
     })
 }
 
 /// Returns the tool in a line of the header.
 fn header_dialect(line: &str) -> Option<Dialect> {
     let line = line.trim_end();
-    [Dialect::Tofu, Dialect::Terraform].into_iter().find(|dialect| line == header_first_line(*dialect))
+    [Dialect::Tofu, Dialect::Terraform]
+        .into_iter()
+        .find(|dialect| line == header_first_line(*dialect))
 }

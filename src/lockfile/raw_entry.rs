@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
 use crate::provider::{ConstraintError, ConstraintList, Version, VersionError};
 
-/// Something for each attribute of an entry but `hashes`, in the order in which attributes are written.
+/// Something for each attribute of an entry but `hashes`, in the order in which attributes are
+/// written.
 pub type PerAttribute<T> = [Option<T>; 4];
 
 /// An entry. A part that is missing or of the wrong type is `None`, and was reported.
@@ -65,9 +66,16 @@ impl Problems {
         Location::new(&self.file, span)
     }
 
-    pub(super) fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, help: impl Into<Help>) {
+    pub(super) fn error(
+        &mut self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) {
         let location = self.location(span);
-        self.diagnostics.push(Diagnostic::error(code, message).at(location, "").help(help));
+        self.diagnostics
+            .push(Diagnostic::error(code, message).at(location, "").help(help));
     }
 
     pub(super) fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
@@ -80,9 +88,20 @@ impl Problems {
     }
 
     /// Reports a value whose canonical text is different.
-    pub(super) fn not_written_as(&mut self, found: &Text<'_>, what: &str, canonical: &impl Display) {
+    pub(super) fn not_written_as(
+        &mut self,
+        found: &Text<'_>,
+        what: &str,
+        canonical: &impl Display,
+    ) {
         let canonical = canonical.to_string();
-        self.not_canonical(found.span.clone(), format!("{what} must be written {canonical:?}, not {:?}", found.value));
+        self.not_canonical(
+            found.span.clone(),
+            format!(
+                "{what} must be written {canonical:?}, not {:?}",
+                found.value
+            ),
+        );
     }
 
     pub(super) fn version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {
@@ -100,7 +119,8 @@ impl Problems {
         }
     }
 
-    /// Reads constraints with a function for this kind of entry. They must be written in canonical form.
+    /// Reads constraints with a function for this kind of entry. They must be written in canonical
+    /// form.
     pub(super) fn constraints(
         &mut self,
         text: Text<'_>,
@@ -114,7 +134,10 @@ impl Problems {
                 None
             }
             Err(error) => {
-                let message = format!("the constraints {:?} of {name} cannot be read: {error}", text.value);
+                let message = format!(
+                    "the constraints {:?} of {name} cannot be read: {error}",
+                    text.value
+                );
                 self.syntax_error(text.span, message);
                 None
             }

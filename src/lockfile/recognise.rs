@@ -1,6 +1,6 @@
-//! Recognises lock files in canonical form, in which OpenTofu and Terraform write them (`SaveLocksToBytes` in
-//! OpenTofu's `internal/depsfile/locks_file.go`). For ten providers with 30 hashes each, hcl-edit takes 60 times as
-//! long.
+//! Recognises lock files in canonical form, in which OpenTofu and Terraform write them
+//! (`SaveLocksToBytes` in OpenTofu's `internal/depsfile/locks_file.go`). For ten providers with 30
+//! hashes each, hcl-edit takes 60 times as long.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,8 +10,8 @@ use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text}
 
 /// The entries of a text in this form; `None` for any other text.
 ///
-/// Lines of comments and blank lines may stand between blocks. A string contains one line of ASCII without `\`, `$` and
-/// `%`, so that its value is its text.
+/// Lines of comments and blank lines may stand between blocks. A string contains one line of ASCII
+/// without `\`, `$` and `%`, so that its value is its text.
 pub(super) fn recognise<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
     let mut entries = Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn recognise<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     }
 }
 
-/// A position in a text. Each method moves it behind the text that it recognises, or returns `None`.
+/// A position in a text. Each method moves it behind the text that it recognises, or returns
+/// `None`.
 struct Cursor<'a> {
     text: &'a str,
     position: usize,
@@ -36,7 +37,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn take(&mut self, expected: &str) -> Option<()> {
-        self.rest().starts_with(expected).then(|| self.position += expected.len())
+        self.rest()
+            .starts_with(expected)
+            .then(|| self.position += expected.len())
     }
 
     /// Skips blank lines and lines that start with `#`.
@@ -73,12 +76,24 @@ impl<'a> Cursor<'a> {
         self.take("}")?;
         let span = start..self.position;
         self.take("\n")?;
-        Some(RawEntry { span, keyword, label: Some(label), attributes, hashes, unknown_attributes: Vec::new() })
+        Some(RawEntry {
+            span,
+            keyword,
+            label: Some(label),
+            attributes,
+            hashes,
+            unknown_attributes: Vec::new(),
+        })
     }
 
     /// The indented name of an attribute, up to where the value starts.
     fn key(&mut self, name: &str) -> Option<Range<usize>> {
-        let value = self.rest().strip_prefix("  ")?.strip_prefix(name)?.trim_start_matches(' ').strip_prefix("= ")?;
+        let value = self
+            .rest()
+            .strip_prefix("  ")?
+            .strip_prefix(name)?
+            .trim_start_matches(' ')
+            .strip_prefix("= ")?;
         let start = self.position + "  ".len();
         self.position = self.text.len() - value.len();
         Some(start..start + name.len())
@@ -87,7 +102,13 @@ impl<'a> Cursor<'a> {
     fn text_attribute(&mut self, key: Range<usize>) -> Option<Attribute<Option<Text<'a>>>> {
         let text = self.string()?;
         self.take("\n")?;
-        Some(Attribute { layout: AttributeLayout { key, value: text.span.clone() }, value: Some(text) })
+        Some(Attribute {
+            layout: AttributeLayout {
+                key,
+                value: text.span.clone(),
+            },
+            value: Some(text),
+        })
     }
 
     /// A list with an item on each line, and at least one.
@@ -100,16 +121,23 @@ impl<'a> Cursor<'a> {
             self.take(",\n")?;
         }
         self.take("  ]")?;
-        let layout = AttributeLayout { key, value: start..self.position };
+        let layout = AttributeLayout {
+            key,
+            value: start..self.position,
+        };
         self.take("\n")?;
-        (!items.is_empty()).then_some(Attribute { layout, value: items })
+        (!items.is_empty()).then_some(Attribute {
+            layout,
+            value: items,
+        })
     }
 
     fn string(&mut self) -> Option<Text<'a>> {
         let start = self.position;
         self.take("\"")?;
         let value = &self.rest()[..memchr::memchr(b'"', self.rest().as_bytes())?];
-        // The program that is shipped is built for size, and memchr for speed: a loop takes a sixth of `verify -r`.
+        // The program that is shipped is built for size, and memchr for speed: a loop takes a sixth
+        // of `verify -r`.
         let has_escapes = memchr::memchr3(b'\\', b'$', b'%', value.as_bytes()).is_some();
         let has_line_breaks = memchr::memchr2(b'\n', b'\r', value.as_bytes()).is_some();
         if has_escapes || has_line_breaks || !value.is_ascii() {
@@ -117,6 +145,9 @@ impl<'a> Cursor<'a> {
         }
         self.position += value.len();
         self.take("\"")?;
-        Some(Text { value: Cow::Borrowed(value), span: start..self.position })
+        Some(Text {
+            value: Cow::Borrowed(value),
+            span: start..self.position,
+        })
     }
 }

@@ -53,10 +53,12 @@ impl Format {
     /// Returns the format of the extension of a path.
     pub(super) fn of_path(path: &str, dialect: Dialect) -> Option<Self> {
         let name = path.rsplit('/').next()?;
-        name.match_indices('.').find_map(|(index, _)| Self::named(&name[index + 1..], dialect))
+        name.match_indices('.')
+            .find_map(|(index, _)| Self::named(&name[index + 1..], dialect))
     }
 
-    /// Whether a path or the value of `archive=` names a single compressed file, which is no package.
+    /// Whether a path or the value of `archive=` names a single compressed file, which is no
+    /// package.
     pub(super) fn is_single_file(name: &str) -> bool {
         matches!(name.rsplit('.').next(), Some("gz" | "bz2" | "xz"))
     }
@@ -70,32 +72,56 @@ impl Format {
             (b"BZh", Self::TarBzip2),
             (b"\xfd7zXZ\0", Self::TarXz),
         ];
-        signatures.into_iter().find(|(signature, _)| start.starts_with(signature)).map(|(_, format)| format)
+        signatures
+            .into_iter()
+            .find(|(signature, _)| start.starts_with(signature))
+            .map(|(_, format)| format)
     }
 }
 
-/// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and `archive/zip` and
-/// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither creates links: a link of a zip archive becomes a
-/// file with its target, and any other entry without content, such as a link or a pipe of a tar archive, an empty file.
-/// An archive that Go may read differently is refused. The whole archive is read, so that damage is noticed. Returns
-/// why the package cannot be locked, if it cannot.
-pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Fetched<Option<FetchError>> {
+/// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and
+/// `archive/zip` and go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither creates
+/// links: a link of a zip archive becomes a file with its target, and any other entry without
+/// content, such as a link or a pipe of a tar archive, an empty file. An archive that Go may read
+/// differently is refused. The whole archive is read, so that damage is noticed. Returns why the
+/// package cannot be locked, if it cannot.
+pub(super) fn unpack(
+    archive: File,
+    format: Format,
+    most: u64,
+    package: &Path,
+) -> Fetched<Option<FetchError>> {
     let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);
     match format {
         Format::Zip => unzip(archive, most, &mut writer)?,
-        Format::TarGzip => untar(Streams::new(archive, GzDecoder::new, GzDecoder::into_inner), most, &mut writer)?,
-        Format::TarBzip2 => untar(Streams::new(archive, BzDecoder::new, BzDecoder::into_inner), most, &mut writer)?,
+        Format::TarGzip => untar(
+            Streams::new(archive, GzDecoder::new, GzDecoder::into_inner),
+            most,
+            &mut writer,
+        )?,
+        Format::TarBzip2 => untar(
+            Streams::new(archive, BzDecoder::new, BzDecoder::into_inner),
+            most,
+            &mut writer,
+        )?,
         Format::TarXz => {
             let _turn = lock(&UNPACKING_XZ);
-            untar(XzReader::new_mem_limit(archive, true, MOST_XZ_MEMORY), most, &mut writer)?;
+            untar(
+                XzReader::new_mem_limit(archive, true, MOST_XZ_MEMORY),
+                most,
+                &mut writer,
+            )?;
         }
     }
     writer.finish()
 }
 
 fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
-    let limits = Limits { inflated_bytes: most, ..Limits::default() };
+    let limits = Limits {
+        inflated_bytes: most,
+        ..Limits::default()
+    };
     unpack_zip(&mut archive, &limits, |entry: &Entry<'_>| {
         let name = text(entry.name.to_vec())?;
         if entry.is_directory {
@@ -106,7 +132,10 @@ fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter
 }
 
 fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
-    let mut archive = tar::Archive::new(Capped { reader: decompressed, left: most });
+    let mut archive = tar::Archive::new(Capped {
+        reader: decompressed,
+        left: most,
+    });
     let (mut extended, mut is_empty) = (Extended::default(), true);
     for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
         let mut entry = entry.map_err(FetchError::reading)?;
@@ -116,7 +145,9 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
             EntryType::XHeader => set(&mut extended.pax, Pax::read(&content(&mut entry)?)?)?,
             // Go ignores what came before it, so it is not clear which entry that belongs to.
             EntryType::XGlobalHeader if extended == Extended::default() => {}
-            EntryType::XGlobalHeader => return Err(FetchError::unreadable("an extended header has no entry")),
+            EntryType::XGlobalHeader => {
+                return Err(FetchError::unreadable("an extended header has no entry"));
+            }
             kind => {
                 is_empty = false;
                 let (name, target) = std::mem::take(&mut extended).apply(entry.header())?;
@@ -129,15 +160,24 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
                 if matches!(kind, EntryType::Symlink | EntryType::Link) {
                     refuse_hidden_link(&name, &target)?;
                 }
-                let content: &mut dyn Read = if has_content(kind) { &mut entry } else { &mut io::empty() };
+                let content: &mut dyn Read = if has_content(kind) {
+                    &mut entry
+                } else {
+                    &mut io::empty()
+                };
                 writer.file(&name, is_executable, content)?;
             }
         }
     }
-    if is_empty { Err(FetchError::package("it is empty")) } else { Ok(()) }
+    if is_empty {
+        Err(FetchError::package("it is empty"))
+    } else {
+        Ok(())
+    }
 }
 
-/// Attributes of the next entry of a tar archive that do not fit into its header (POSIX pax, and GNU tar before it).
+/// Attributes of the next entry of a tar archive that do not fit into its header (POSIX pax, and
+/// GNU tar before it).
 #[derive(Default, PartialEq, Eq)]
 struct Extended {
     gnu_name: Option<Vec<u8>>,
@@ -160,7 +200,10 @@ impl Extended {
             return Err(FetchError::unreadable("an entry has two sizes"));
         }
         // Go prefers GNU's, whatever their order.
-        let name = self.gnu_name.or(path).unwrap_or_else(|| header.path_bytes().into_owned());
+        let name = self
+            .gnu_name
+            .or(path)
+            .unwrap_or_else(|| header.path_bytes().into_owned());
         let own_target = || header.link_name_bytes().unwrap_or_default().into_owned();
         let target = self.gnu_target.or(target).unwrap_or_else(own_target);
         Ok((text(name)?, String::from_utf8_lossy(&target).into_owned()))
@@ -180,8 +223,13 @@ impl Pax {
                 b"linkpath" => pax.target = bytes,
                 b"size" if value.is_empty() => pax.size = None,
                 b"size" => {
-                    let size = std::str::from_utf8(value).ok().and_then(|size| size.parse().ok());
-                    pax.size = Some(size.ok_or_else(|| FetchError::unreadable("a size in it is not a number"))?);
+                    let size = std::str::from_utf8(value)
+                        .ok()
+                        .and_then(|size| size.parse().ok());
+                    pax.size =
+                        Some(size.ok_or_else(|| {
+                            FetchError::unreadable("a size in it is not a number")
+                        })?);
                 }
                 key if key.starts_with(b"GNU.sparse.") => {
                     return Err(FetchError::unreadable("it contains a sparse file"));
@@ -197,7 +245,9 @@ impl Pax {
 fn set<T>(attribute: &mut Option<T>, value: T) -> Fetched<()> {
     match attribute.replace(value) {
         None => Ok(()),
-        Some(_) => Err(FetchError::unreadable("an entry has two extended headers of a kind")),
+        Some(_) => Err(FetchError::unreadable(
+            "an entry has two extended headers of a kind",
+        )),
     }
 }
 
@@ -206,26 +256,28 @@ fn check_header(header: &Header, name: &str) -> Fetched<()> {
     const DIRECTORY: u32 = 0o040_000;
     const KIND: u32 = 0o170_000;
     let bytes = header.as_bytes();
-    // A GNU header has times where others have the start of the name. Old versions of Go wrote the name there.
+    // A GNU header has times where others have the start of the name. Old versions of Go wrote the
+    // name there.
     let is_time = |byte: &u8| matches!(byte, 0 | b' ' | b'0'..=b'7');
     let kind = header.entry_type();
-    let why = if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
-        "a header of GNU tar has no times"
-    } else if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
-        "it was made by star"
-    } else if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) {
-        "an entry that cannot have content has a size"
-    } else if kind == EntryType::GNUSparse {
-        "it contains a sparse file"
-    } else if kind == EntryType::Directory {
-        return Ok(());
-    } else if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) {
-        "an entry is a directory by its mode only"
-    } else if name.ends_with('/') && !is_old_directory(header, name) {
-        "a file in it has the name of a directory"
-    } else {
-        return Ok(());
-    };
+    let why =
+        if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
+            "a header of GNU tar has no times"
+        } else if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
+            "it was made by star"
+        } else if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) {
+            "an entry that cannot have content has a size"
+        } else if kind == EntryType::GNUSparse {
+            "it contains a sparse file"
+        } else if kind == EntryType::Directory {
+            return Ok(());
+        } else if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) {
+            "an entry is a directory by its mode only"
+        } else if name.ends_with('/') && !is_old_directory(header, name) {
+            "a file in it has the name of a directory"
+        } else {
+            return Ok(());
+        };
     Err(FetchError::unreadable(why))
 }
 
@@ -234,18 +286,26 @@ fn is_old_directory(header: &Header, name: &str) -> bool {
     header.as_bytes()[156] == 0 && name.ends_with('/')
 }
 
-/// Whether entries of a kind may have content. The header of any other entry is followed by the next header. Go reads
-/// unknown kinds as files.
+/// Whether entries of a kind may have content. The header of any other entry is followed by the
+/// next header. Go reads unknown kinds as files.
 fn has_content(kind: EntryType) -> bool {
     use EntryType::{Block, Char, Directory, Fifo, Link, Symlink};
     !matches!(kind, Symlink | Link | Char | Block | Directory | Fifo)
 }
 
-/// Refuses configuration that is a link out of the package. OpenTofu and Terraform install an empty file instead, which
-/// cannot be the intention.
+/// Refuses configuration that is a link out of the package. OpenTofu and Terraform install an empty
+/// file instead, which cannot be the intention.
 fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
-    let depth = name.split('/').filter(|part| !matches!(*part, "" | ".")).count().saturating_sub(1);
-    let ups = target.split('/').take_while(|part| matches!(*part, ".." | ".")).filter(|part| *part == "..").count();
+    let depth = name
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .count()
+        .saturating_sub(1);
+    let ups = target
+        .split('/')
+        .take_while(|part| matches!(*part, ".." | "."))
+        .filter(|part| *part == "..")
+        .count();
     if is_configuration(name) && (target.starts_with('/') || ups > depth) {
         return Err(FetchError::link_outside(name, target));
     }
@@ -257,30 +317,46 @@ fn text(name: Vec<u8>) -> Fetched<String> {
     match String::from_utf8(name) {
         Ok(name) if !name.contains('\0') => Ok(name),
         Ok(name) => Err(FetchError::bad_name(&name)),
-        Err(error) => Err(FetchError::bad_name(&String::from_utf8_lossy(error.as_bytes()))),
+        Err(error) => Err(FetchError::bad_name(&String::from_utf8_lossy(
+            error.as_bytes(),
+        ))),
     }
 }
 
 /// Returns the content of an extended header.
 fn content(entry: &mut impl Read) -> Fetched<Vec<u8>> {
     let mut bytes = Vec::new();
-    entry.take(LONGEST_HEADER + 1).read_to_end(&mut bytes).map_err(FetchError::reading)?;
+    entry
+        .take(LONGEST_HEADER + 1)
+        .read_to_end(&mut bytes)
+        .map_err(FetchError::reading)?;
     if bytes.len() as u64 > LONGEST_HEADER {
         return Err(FetchError::unreadable("a name in it is too long"));
     }
     Ok(bytes)
 }
 
-/// Returns the content of an extended header of GNU tar, which ends with a zero byte. Go reads no further.
+/// Returns the content of an extended header of GNU tar, which ends with a zero byte. Go reads no
+/// further.
 fn gnu_text(entry: &mut impl Read) -> Fetched<Vec<u8>> {
-    Ok(content(entry)?.split(|byte| *byte == 0).next().unwrap_or_default().to_owned())
+    Ok(content(entry)?
+        .split(|byte| *byte == 0)
+        .next()
+        .unwrap_or_default()
+        .to_owned())
 }
 
 impl From<PackageError> for FetchError {
     fn from(error: PackageError) -> Self {
         match error {
-            PackageError::Refused { refusal: Refusal::Empty, .. } => Self::package("it is empty"),
-            PackageError::Refused { refusal: Refusal::FilesTooLarge(_), .. } => Self::too_large(),
+            PackageError::Refused {
+                refusal: Refusal::Empty,
+                ..
+            } => Self::package("it is empty"),
+            PackageError::Refused {
+                refusal: Refusal::FilesTooLarge(_),
+                ..
+            } => Self::too_large(),
             error => Self::unreadable(error),
         }
     }

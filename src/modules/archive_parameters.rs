@@ -1,5 +1,5 @@
-//! `archive=` and `checksum=` in the address of an archive on a web server or on this machine (`client.go` and
-//! `checksum.go` of go-getter).
+//! `archive=` and `checksum=` in the address of an archive on a web server or on this machine
+//! (`client.go` and `checksum.go` of go-getter).
 
 use std::fs::File;
 
@@ -25,11 +25,15 @@ impl ArchiveParameters {
     /// Reads the parameters of a URL.
     ///
     /// # Errors
-    /// The checksum is malformed, the package has one and is not an archive, or it is a single compressed file.
+    /// The checksum is malformed, the package has one and is not an archive, or it is a single
+    /// compressed file.
     pub(super) fn of(url: &Url, dialect: Dialect) -> Fetched<Self> {
         let query = parameters(url);
         let parameter = |wanted: &str| {
-            let value = query.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+            let value = query
+                .iter()
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| value);
             value.filter(|value| !value.is_empty())
         };
         let path = percent_decoded(url.path());
@@ -39,32 +43,49 @@ impl ArchiveParameters {
             Some(name) => Format::named(name, dialect),
         };
         if format.is_none() && Format::is_single_file(archive.unwrap_or(&path)) {
-            let error = FetchError::package("its address names a single compressed file, not an archive");
+            let error =
+                FetchError::package("its address names a single compressed file, not an archive");
             return Err(error.help("use an archive: .zip, .tar.gz, .tar.bz2 or .tar.xz"));
         }
-        let checksum = parameter("checksum").map(|text| Checksum::parse(text)).transpose();
+        let checksum = parameter("checksum")
+            .map(|text| Checksum::parse(text))
+            .transpose();
         let checksum = checksum.map_err(FetchError::package)?;
         if checksum.is_some() && format.is_none() {
-            return Err(FetchError::package("it has a checksum, which only an archive can have"));
+            return Err(FetchError::package(
+                "it has a checksum, which only an archive can have",
+            ));
         }
-        Ok(Self { format, checksum, path })
+        Ok(Self {
+            format,
+            checksum,
+            path,
+        })
     }
 
     /// Compares an archive with its checksum, if it has one. `list` reads a list of checksums.
     ///
     /// # Errors
     /// They differ, or the checksum cannot be read.
-    pub(super) fn check(&self, archive: &mut File, list: impl FnOnce(Url) -> Fetched<Vec<u8>>) -> Fetched<()> {
+    pub(super) fn check(
+        &self,
+        archive: &mut File,
+        list: impl FnOnce(Url) -> Fetched<Vec<u8>>,
+    ) -> Fetched<()> {
         let expected = match &self.checksum {
             None => return Ok(()),
             Some(Checksum::Digest(expected)) => expected.clone(),
             Some(Checksum::Listed(url)) => {
                 let text = list(url.clone())?;
                 let list_path = percent_decoded(url.path());
-                let found = ExpectedDigest::find(&String::from_utf8_lossy(&text), &list_path, &self.path);
+                let found =
+                    ExpectedDigest::find(&String::from_utf8_lossy(&text), &list_path, &self.path);
                 let name = self.path.rsplit('/').next().unwrap_or_default();
                 found.ok_or_else(|| {
-                    FetchError::package(format!("{} lists no checksum for {name}", SafeUrl::from(url)))
+                    FetchError::package(format!(
+                        "{} lists no checksum for {name}",
+                        SafeUrl::from(url)
+                    ))
                 })?
             }
         };
@@ -78,7 +99,8 @@ mod tests {
 
     #[test]
     fn the_parameter_or_the_name_decides_the_format() {
-        let parse = |text: &str| ArchiveParameters::of(&Url::parse(text).unwrap(), Dialect::Tofu).ok();
+        let parse =
+            |text: &str| ArchiveParameters::of(&Url::parse(text).unwrap(), Dialect::Tofu).ok();
         let sum = "0".repeat(64);
         for (text, format) in [
             ("https://h.test/a.b/m.tar.gz?x=%2F", Some(Format::TarGzip)),
@@ -89,11 +111,18 @@ mod tests {
             ("https://h.test/m%2Ezip", Some(Format::Zip)),
             ("https://h.test/m.tbz2", None),
             ("https://h.test/m.tar", None),
-            (&format!("https://h.test/m.zip?checksum={sum}"), Some(Format::Zip)),
+            (
+                &format!("https://h.test/m.zip?checksum={sum}"),
+                Some(Format::Zip),
+            ),
             ("file:///d/m.zip", Some(Format::Zip)),
         ] {
             let found = parse(text).unwrap();
-            assert_eq!((found.format, found.checksum.is_some()), (format, text.contains("checksum")), "{text}");
+            assert_eq!(
+                (found.format, found.checksum.is_some()),
+                (format, text.contains("checksum")),
+                "{text}"
+            );
         }
         assert!(parse(&format!("https://h.test/m?checksum={sum}")).is_none());
     }

@@ -1,9 +1,10 @@
-//! Module packages, and the versions that registries listed, kept across runs. The versions show offline runs which
-//! packages the cache may contain.
+//! Module packages, and the versions that registries listed, kept across runs. The versions show
+//! offline runs which packages the cache may contain.
 //!
-//! A package lies in a directory that is named after the hash of its files, and never changes. Small files refer to
-//! that directory: one for each address, and one for each address with a hash in a lock file. So concurrent runs can
-//! share them. Everything is checked when it is read: the files have the hash, and no other user can write to them.
+//! A package lies in a directory that is named after the hash of its files, and never changes.
+//! Small files refer to that directory: one for each address, and one for each address with a hash
+//! in a lock file. So concurrent runs can share them. Everything is checked when it is read: the
+//! files have the hash, and no other user can write to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +28,8 @@ const LONGEST_ENTRY: u64 = 64 * 1024;
 /// Longest list of versions in bytes.
 const LONGEST_LIST: u64 = 4 << 20;
 
-/// Packages and lists of versions in a directory. A directory that cannot be used is treated as empty.
+/// Packages and lists of versions in a directory. A directory that cannot be used is treated as
+/// empty.
 pub(super) struct PackageCache {
     packages: PathBuf,
     versions: PathBuf,
@@ -63,13 +65,23 @@ impl PackageCache {
         let temporary = match directory {
             Some(_) => None,
             None => Some(TemporaryDirectory::new().map_err(|error| {
-                let message = format!("cannot create a temporary directory for module packages: {error}");
+                let message =
+                    format!("cannot create a temporary directory for module packages: {error}");
                 Diagnostic::error(Code::Io, message)
             })?),
         };
-        let directory = directory.or(temporary.as_ref().map(TemporaryDirectory::path)).unwrap_or(Path::new("."));
-        let (packages, versions) = (directory.join(storage::MODULES), directory.join(storage::MODULE_VERSIONS));
-        Ok(Self { packages, versions, _temporary: temporary })
+        let directory = directory
+            .or(temporary.as_ref().map(TemporaryDirectory::path))
+            .unwrap_or(Path::new("."));
+        let (packages, versions) = (
+            directory.join(storage::MODULES),
+            directory.join(storage::MODULE_VERSIONS),
+        );
+        Ok(Self {
+            packages,
+            versions,
+            _temporary: temporary,
+        })
     }
 
     /// Returns the versions of a module that its registry listed last.
@@ -80,12 +92,27 @@ impl PackageCache {
 
     /// Keeps the versions of a module.
     pub(super) fn put_versions(&self, module: &RegistryModule, versions: &[Version]) {
-        let text: String = versions.iter().map(|version| format!("{version}\n")).collect::<Vec<_>>().concat();
+        let text: String = versions
+            .iter()
+            .map(|version| format!("{version}\n"))
+            .collect::<Vec<_>>()
+            .concat();
         storage::keep(&self.list(module), &text);
     }
 
-    fn list(&self, RegistryModule { host, namespace, name, system }: &RegistryModule) -> PathBuf {
-        storage::path(&self.versions, [host.as_ascii(), &format!("{namespace}/{name}/{system}")])
+    fn list(
+        &self,
+        RegistryModule {
+            host,
+            namespace,
+            name,
+            system,
+        }: &RegistryModule,
+    ) -> PathBuf {
+        storage::path(
+            &self.versions,
+            [host.as_ascii(), &format!("{namespace}/{name}/{system}")],
+        )
     }
 
     /// Creates a temporary directory for fetching and unpacking a package.
@@ -103,25 +130,53 @@ impl PackageCache {
         // The package of another run has the same hash, or is damaged.
         if !content.is_intact() {
             let path = &content.path;
-            let _ = if path.is_symlink() { fs::remove_file(path) } else { fs::remove_dir_all(path) };
-            fs::rename(package, path).or_else(|error| if content.is_intact() { Ok(()) } else { Err(error) })?;
+            let _ = if path.is_symlink() {
+                fs::remove_file(path)
+            } else {
+                fs::remove_dir_all(path)
+            };
+            fs::rename(package, path).or_else(|error| {
+                if content.is_intact() {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
+            })?;
         }
         Ok(content)
     }
 
     /// Remembers the package to which an address leads now, and the directory in it.
     pub(super) fn remember(&self, address: &str, h1: &Hash, directory: &str) -> io::Result<()> {
-        let (saved, h1, directory) = (Timestamp::now().as_second(), h1.clone(), directory.to_owned());
-        let entry = serde_json::to_vec(&Entry { saved, h1, directory }).map_err(io::Error::from)?;
+        let (saved, h1, directory) = (
+            Timestamp::now().as_second(),
+            h1.clone(),
+            directory.to_owned(),
+        );
+        let entry = serde_json::to_vec(&Entry {
+            saved,
+            h1,
+            directory,
+        })
+        .map_err(io::Error::from)?;
         storage::replace(&self.entry(address), &entry)
     }
 
-    /// Returns the package to which an address led last, and the directory in it, unless that was longer than
-    /// `lifetime` ago.
-    pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<(Content, String)> {
-        let Entry { saved, h1, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
+    /// Returns the package to which an address led last, and the directory in it, unless that was
+    /// longer than `lifetime` ago.
+    pub(super) fn get(
+        &self,
+        address: &str,
+        lifetime: Option<Duration>,
+    ) -> Option<(Content, String)> {
+        let Entry {
+            saved,
+            h1,
+            directory,
+        } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(saved)?;
-        let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
+        let is_current = lifetime
+            .is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
         let content = self.content(h1);
         let is_right = is_current && stays_below(&directory) && content.is_intact();
         is_right.then_some((content, directory))
@@ -129,10 +184,14 @@ impl PackageCache {
 
     /// Remembers the package of an address and hashes in lock files.
     pub(super) fn record(&self, address: &str, h1: &Hash, zh: Option<&Hash>) -> io::Result<()> {
-        [Some(h1), zh].into_iter().flatten().try_for_each(|hash| self.remember(&recorded(address, hash), h1, ""))
+        [Some(h1), zh]
+            .into_iter()
+            .flatten()
+            .try_for_each(|hash| self.remember(&recorded(address, hash), h1, ""))
     }
 
-    /// Returns the package of an address and hashes in a lock file. If there is an `h1:`, `zh:` does not count.
+    /// Returns the package of an address and hashes in a lock file. If there is an `h1:`, `zh:`
+    /// does not count.
     pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Content> {
         let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
         let decisive = if h1.is_empty() { &zh } else { &h1 };
@@ -156,7 +215,10 @@ impl PackageCache {
     }
 
     fn content(&self, h1: Hash) -> Content {
-        Content { path: self.packages.join("contents").join(digest(h1.as_str())), h1 }
+        Content {
+            path: self.packages.join("contents").join(digest(h1.as_str())),
+            h1,
+        }
     }
 
     fn entry(&self, address: &str) -> PathBuf {
@@ -166,9 +228,12 @@ impl PackageCache {
 }
 
 impl Content {
-    /// Whether the directory is no link, no other user can write to it, and its files have the hash.
+    /// Whether the directory is no link, no other user can write to it, and its files have the
+    /// hash.
     fn is_intact(&self) -> bool {
-        self.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+        self.path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir())
             && !storage::is_writable_by_others(&self.path)
             && package_hash::h1(&self.path).ok().as_ref() == Some(&self.h1)
     }
@@ -176,7 +241,9 @@ impl Content {
 
 /// Whether a path cannot lead out of the directory that it is joined to.
 fn stays_below(path: &str) -> bool {
-    Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
+    Path::new(path)
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)))
 }
 
 /// The key of a package that lock files record with an address and a hash.
@@ -219,7 +286,10 @@ mod tests {
         assert_eq!(cache.get(address, Some(Duration::ZERO)), None);
         assert_eq!(found(&cache, "git::https://h.test/b.git"), None);
         cache.remember("registry", &content.h1, "m").unwrap();
-        assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some((content, "m".to_owned())));
+        assert_eq!(
+            cache.get("registry", Some(Duration::from_hours(1))),
+            Some((content, "m".to_owned()))
+        );
         assert!(storage::clean(directory.path()).unwrap() > 0);
         assert_eq!(found(&cache, "registry"), None);
     }
@@ -236,12 +306,18 @@ mod tests {
             cache.get_recorded(address, &hashes)
         };
         assert_eq!(get("a", &[&content.h1]), Some(content.clone()));
-        assert_eq!(get("a", &[&zh]), Some(content.clone()), "without a hash of files, that of the archive decides");
+        assert_eq!(
+            get("a", &[&zh]),
+            Some(content.clone()),
+            "without a hash of files, that of the archive decides"
+        );
         assert_eq!(get("a", &[&zh, &other.h1]), None);
         assert_eq!(get("a", &[&other.h1]), None);
         assert_eq!(get("b", &[&other.h1]), None, "it was never recorded");
         // A file that names a package with a different hash.
-        cache.remember(&recorded("a", &content.h1), &other.h1, "").unwrap();
+        cache
+            .remember(&recorded("a", &content.h1), &other.h1, "")
+            .unwrap();
         assert_eq!(get("a", &[&content.h1]), None);
     }
 
@@ -252,7 +328,11 @@ mod tests {
         let first = put(&cache, "a", "one");
         assert_eq!(put(&cache, "a", "one"), first);
         let moved = put(&cache, "a", "two");
-        assert_eq!(fs::read(first.path.join("main.tf")).unwrap(), b"one", "unchanged, for runs that read it");
+        assert_eq!(
+            fs::read(first.path.join("main.tf")).unwrap(),
+            b"one",
+            "unchanged, for runs that read it"
+        );
         assert_eq!(found(&cache, "a"), Some(moved));
     }
 
@@ -303,7 +383,10 @@ mod tests {
             let content = put(&cache, "a", "one");
             assert_eq!(found(&cache, "a").as_ref(), Some(&content));
             let aside = directory.path().join("aside");
-            change(&content.path, &if number < 6 { aside } else { cache.entry("a") });
+            change(
+                &content.path,
+                &if number < 6 { aside } else { cache.entry("a") },
+            );
             assert_eq!(found(&cache, "a"), None, "{number}");
             put(&cache, "a", "one");
             assert_eq!(found(&cache, "a").as_ref(), Some(&content), "{number}");

@@ -38,7 +38,9 @@ impl Checksum {
                 Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Self::Listed(url)),
                 _ => Err("its checksum must be in a file with an https URL".to_owned()),
             },
-            None => ExpectedDigest::parse(text).map(Self::Digest).ok_or_else(|| "its checksum is malformed".to_owned()),
+            None => ExpectedDigest::parse(text)
+                .map(Self::Digest)
+                .ok_or_else(|| "its checksum is malformed".to_owned()),
         }
     }
 }
@@ -51,41 +53,63 @@ impl ExpectedDigest {
 
     fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
-            Some((kind, digits)) => {
-                Self::of_kind(kind, digits).filter(|digest| Self::of_length(digits).as_ref() == Some(digest))
-            }
+            Some((kind, digits)) => Self::of_kind(kind, digits)
+                .filter(|digest| Self::of_length(digits).as_ref() == Some(digest)),
             None => Self::of_length(text),
         }
     }
 
     /// A digest whose length tells the algorithm.
     fn of_length(digits: &str) -> Option<Self> {
-        let (algorithm, _) = ALGORITHMS.into_iter().find(|(_, length)| *length == digits.len())?;
+        let (algorithm, _) = ALGORITHMS
+            .into_iter()
+            .find(|(_, length)| *length == digits.len())?;
         Self::of_kind(algorithm, digits)
     }
 
     /// A digest by the name of the algorithm. If its length is another one, no archive has it.
     fn of_kind(kind: &str, digits: &str) -> Option<Self> {
-        let (algorithm, _) = ALGORITHMS.into_iter().find(|(name, _)| kind.eq_ignore_ascii_case(name))?;
+        let (algorithm, _) = ALGORITHMS
+            .into_iter()
+            .find(|(name, _)| kind.eq_ignore_ascii_case(name))?;
         let is_hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_hexadecimal.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
+        is_hexadecimal.then(|| Self {
+            algorithm,
+            digits: digits.to_ascii_lowercase(),
+        })
     }
 
-    /// Finds the digest of a file in a list of checksums: lines such as `HEX  NAME`, `SHA256 (NAME) = HEX`, or `HEX`
-    /// alone. A name is that of the file, or its path, also from the directory of the list.
+    /// Finds the digest of a file in a list of checksums: lines such as `HEX  NAME`, `SHA256 (NAME)
+    /// = HEX`, or `HEX` alone. A name is that of the file, or its path, also from the directory of
+    /// the list.
     pub(super) fn find(list: &str, list_path: &str, path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or_default();
-        let directory = list_path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let directory = list_path
+            .rsplit_once('/')
+            .map_or("", |(directory, _)| directory);
         let from_list = relative(directory, path);
-        let names = [name, &format!("*{name}"), &format!("?{name}"), path, &from_list, &format!("./{from_list}")];
+        let names = [
+            name,
+            &format!("*{name}"),
+            &format!("?{name}"),
+            path,
+            &from_list,
+            &format!("./{from_list}"),
+        ];
         list.lines().find_map(|line| {
             let words: Vec<_> = line.split_whitespace().collect();
             match words[..] {
                 [kind, file, _, digits] => {
                     let file = file.strip_prefix('(')?.strip_suffix(')')?;
-                    names.contains(&file).then(|| Self::of_kind(kind, digits)).flatten()
+                    names
+                        .contains(&file)
+                        .then(|| Self::of_kind(kind, digits))
+                        .flatten()
                 }
-                [digits, file] => names.contains(&file).then(|| Self::of_length(digits)).flatten(),
+                [digits, file] => names
+                    .contains(&file)
+                    .then(|| Self::of_length(digits))
+                    .flatten(),
                 [digits, ..] => Self::of_length(digits),
                 [] => None,
             }
@@ -102,7 +126,10 @@ impl ExpectedDigest {
         };
         match digits {
             Ok(digits) if digits == self.digits => Ok(()),
-            Ok(digits) => Err(format!("its {} checksum is {digits}, not {}", self.algorithm, self.digits)),
+            Ok(digits) => Err(format!(
+                "its {} checksum is {digits}, not {}",
+                self.algorithm, self.digits
+            )),
             Err(error) => Err(format!("its checksum cannot be computed: {error}")),
         }
     }
@@ -111,12 +138,19 @@ impl ExpectedDigest {
 /// Returns a path relative to a directory; both are absolute.
 fn relative(directory: &str, path: &str) -> String {
     let (from, to): (Vec<_>, Vec<_>) = (directory.split('/').collect(), path.split('/').collect());
-    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let common = from
+        .iter()
+        .zip(&to)
+        .take_while(|(one, other)| one == other)
+        .count();
     let up = from[common..].iter().map(|_| "..");
-    up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join("/")
+    up.chain(to[common..].iter().copied())
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
-/// Returns the digest of a whole file in hexadecimal digits. Its position is at its start afterwards.
+/// Returns the digest of a whole file in hexadecimal digits. Its position is at its start
+/// afterwards.
 pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String>
 where
     Output<D>: LowerHex,
@@ -151,12 +185,22 @@ mod tests {
         ] {
             assert_eq!(check(text, &mut file), Ok(()), "{text}");
         }
-        for text in ["", "md5:", &EMPTY[1..], &format!("md5:{EMPTY}"), &format!("sha3:{EMPTY}"), &"x".repeat(64)] {
+        for text in [
+            "",
+            "md5:",
+            &EMPTY[1..],
+            &format!("md5:{EMPTY}"),
+            &format!("sha3:{EMPTY}"),
+            &"x".repeat(64),
+        ] {
             Checksum::parse(text).unwrap_err();
         }
         file.write_all(b"x").unwrap();
         let error = check(EMPTY, &mut file).unwrap_err();
-        assert!(error.starts_with("its sha256 checksum is 2d711642b726b04401627ca9fbac32f5"), "{error}");
+        assert!(
+            error.starts_with("its sha256 checksum is 2d711642b726b04401627ca9fbac32f5"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -176,18 +220,32 @@ mod tests {
         ] {
             assert_eq!(find(&list), ExpectedDigest::parse(EMPTY), "{list}");
         }
-        for list in
-            ["  other.zip", "  x/m.zip", "  ../m.zip", "  *dist/m.zip", "  **m.zip", "  https://h.test/v1/dist/m.zip"]
-        {
+        for list in [
+            "  other.zip",
+            "  x/m.zip",
+            "  ../m.zip",
+            "  *dist/m.zip",
+            "  **m.zip",
+            "  https://h.test/v1/dist/m.zip",
+        ] {
             assert_eq!(find(&format!("{EMPTY}{list}")), None, "{list}");
         }
         assert_eq!(find(&format!("FOO (m.zip) = {EMPTY}")), None);
         let wrong = find(&format!("SHA1 (m.zip) = {EMPTY}\n{EMPTY}  m.zip")).unwrap();
-        assert!(wrong.check(&mut tempfile::tempfile().unwrap()).unwrap_err().starts_with("its sha1 checksum is da39"));
+        assert!(
+            wrong
+                .check(&mut tempfile::tempfile().unwrap())
+                .unwrap_err()
+                .starts_with("its sha1 checksum is da39")
+        );
         assert_eq!(find(&format!("SHA256 (x/m.zip) = {EMPTY}")), None);
         assert_eq!(find(&format!("sha256:{EMPTY}  m.zip")), None);
-        let above = ExpectedDigest::find(&format!("{EMPTY}  ../m.zip"), "/v1/lists/sums", "/v1/m.zip");
+        let above =
+            ExpectedDigest::find(&format!("{EMPTY}  ../m.zip"), "/v1/lists/sums", "/v1/m.zip");
         assert_eq!(above, ExpectedDigest::parse(EMPTY));
-        assert!(Checksum::parse("file:./sums").is_err() && Checksum::parse("file:file:///etc/passwd").is_err());
+        assert!(
+            Checksum::parse("file:./sums").is_err()
+                && Checksum::parse("file:file:///etc/passwd").is_err()
+        );
     }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::limits::GIT;
 
-/// Copies the content of a directory into an empty one, without `.git`. Links stay as they are. Of modes, only the
-/// owner's right to execute a file stays. The files share their content on disk if the file system supports that.
+/// Copies the content of a directory into an empty one, without `.git`. Links stay as they are. Of
+/// modes, only the owner's right to execute a file stays. The files share their content on disk if
+/// the file system supports that.
 pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

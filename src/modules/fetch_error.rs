@@ -25,7 +25,11 @@ pub(super) type Fetched<T> = Result<T, FetchError>;
 
 impl FetchError {
     fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { errors: Diagnostic::error(code, message).into(), is_named: false, is_gone: false }
+        Self {
+            errors: Diagnostic::error(code, message).into(),
+            is_named: false,
+            is_gone: false,
+        }
     }
 
     /// The package cannot be read or locked.
@@ -53,11 +57,15 @@ impl FetchError {
     }
 
     pub(super) fn bad_name(name: &str) -> Self {
-        Self::package(format!("its entry {name:?} does not have a name of one line of text"))
+        Self::package(format!(
+            "its entry {name:?} does not have a name of one line of text"
+        ))
     }
 
     pub(super) fn link_outside(name: &str, target: &str) -> Self {
-        Self::package(format!("its entry {name:?} is a link to {target:?}, which leads out of the package"))
+        Self::package(format!(
+            "its entry {name:?} is a link to {target:?}, which leads out of the package"
+        ))
     }
 
     pub(super) fn too_many_entries() -> Self {
@@ -72,7 +80,9 @@ impl FetchError {
     pub(super) fn reading(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::FileTooLarge => Self::too_large(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => error.into(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => {
+                error.into()
+            }
             _ => Self::unreadable(error),
         }
     }
@@ -84,25 +94,40 @@ impl FetchError {
 
     pub(super) fn help(self, help: impl Into<Help>) -> Self {
         let help = help.into();
-        Self { errors: self.errors.map(|error| error.help(help.clone())), ..self }
+        Self {
+            errors: self.errors.map(|error| error.help(help.clone())),
+            ..self
+        }
     }
 
     pub(super) fn notes(self, notes: &[String]) -> Self {
-        Self { errors: self.errors.map(|error| notes.iter().fold(error, Diagnostic::note)), ..self }
+        Self {
+            errors: self
+                .errors
+                .map(|error| notes.iter().fold(error, Diagnostic::note)),
+            ..self
+        }
     }
 
     /// Adds the address or version of the package to the messages, unless they name it already.
     pub(super) fn named(self, package: &str) -> Self {
         let named = self.with_context(&format!("cannot get the module package {package}"));
-        Self { is_named: true, ..named }
+        Self {
+            is_named: true,
+            ..named
+        }
     }
 
-    /// The error of the submodule at a path of a package; of the package itself if the path is empty.
+    /// The error of the submodule at a path of a package; of the package itself if the path is
+    /// empty.
     pub(super) fn in_submodule(self, path: &str, url: &Url) -> Self {
         if path.is_empty() {
             return self;
         }
-        self.with_context(&format!("its submodule {path:?} from {}", SafeUrl::from(url)))
+        self.with_context(&format!(
+            "its submodule {path:?} from {}",
+            SafeUrl::from(url)
+        ))
     }
 
     /// Puts a context before messages that do not name the package.
@@ -110,8 +135,14 @@ impl FetchError {
         if self.is_named {
             return self;
         }
-        let in_context = |error: Diagnostic| Diagnostic { message: format!("{context}: {}", error.message), ..error };
-        Self { errors: self.errors.map(in_context), ..self }
+        let in_context = |error: Diagnostic| Diagnostic {
+            message: format!("{context}: {}", error.message),
+            ..error
+        };
+        Self {
+            errors: self.errors.map(in_context),
+            ..self
+        }
     }
 }
 
@@ -124,28 +155,50 @@ impl From<io::Error> for FetchError {
 impl From<RequestError> for FetchError {
     fn from(error: RequestError) -> Self {
         let is_gone = is_gone(&error);
-        let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
+        let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. })
+            && error.credentials_of.is_none();
         let help = wants_login.then(|| {
             let host = error.url.host_str().unwrap_or_default();
             format!("put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives")
         });
-        let (is_named, message) = (matches!(error.kind, RequestErrorKind::Credentials(_)), error.to_string());
+        let (is_named, message) = (
+            matches!(error.kind, RequestErrorKind::Credentials(_)),
+            error.to_string(),
+        );
         let errors = error.into_diagnostic("a module package");
-        let unnamed = |error| Diagnostic { message: message.clone(), ..error };
-        let errors = if is_named { errors } else { errors.map(unnamed) };
-        let error = Self { errors, is_named, is_gone };
+        let unnamed = |error| Diagnostic {
+            message: message.clone(),
+            ..error
+        };
+        let errors = if is_named {
+            errors
+        } else {
+            errors.map(unnamed)
+        };
+        let error = Self {
+            errors,
+            is_named,
+            is_gone,
+        };
         help.into_iter().fold(error, Self::help)
     }
 }
 
 /// Whether a server reports that it does not have the requested document.
 pub(super) fn is_gone(error: &RequestError) -> bool {
-    matches!(error.kind, RequestErrorKind::NotFound | RequestErrorKind::Status { status: 410, .. })
+    matches!(
+        error.kind,
+        RequestErrorKind::NotFound | RequestErrorKind::Status { status: 410, .. }
+    )
 }
 
 impl From<Diagnostics> for FetchError {
     fn from(errors: Diagnostics) -> Self {
-        Self { errors, is_named: true, is_gone: false }
+        Self {
+            errors,
+            is_named: true,
+            is_gone: false,
+        }
     }
 }
 

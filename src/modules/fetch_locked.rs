@@ -1,4 +1,5 @@
-//! Packages that a lock file records: from the cache, from an installed module, or from where they are.
+//! Packages that a lock file records: from the cache, from an installed module, or from where they
+//! are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ use crate::provider::HashScheme;
 use crate::system::canonicalize;
 
 impl ModuleFetcher {
-    /// Returns the package that a lock file records for a call; `None` if it would have to be fetched and no requests
-    /// may be made.
+    /// Returns the package that a lock file records for a call; `None` if it would have to be
+    /// fetched and no requests may be made.
     ///
     /// # Errors
     /// It was removed, or has different hashes and may not change.
@@ -30,20 +31,33 @@ impl ModuleFetcher {
         locked: &LockedModule,
         may_change: bool,
     ) -> Result<Option<Package>> {
-        let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
+        let invalid =
+            |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
         let address = LockedAddress::of(locked, source).map_err(invalid)?;
         let (key, directory) = address.key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
-            let zh = locked.hashes.iter().find(|hash| hash.scheme() == HashScheme::Zh).cloned();
-            return Ok(Some(Package { directory, zh, recorded: Some(key), ..package }));
+            let zh = locked
+                .hashes
+                .iter()
+                .find(|hash| hash.scheme() == HashScheme::Zh)
+                .cloned();
+            return Ok(Some(Package {
+                directory,
+                zh,
+                recorded: Some(key),
+                ..package
+            }));
         }
         if self.is_offline() {
             return Ok(None);
         }
         let package = self.fetch_locked(clients, &address, source)?;
         let package = match (&address, source) {
-            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => Package { directory, ..package },
+            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => Package {
+                directory,
+                ..package
+            },
             (LockedAddress::Remote(address), _) => {
                 let name = package.name.clone();
                 let narrowed = self.narrowed(package, &address.directory, Wildcards::Literal, true);
@@ -57,16 +71,36 @@ impl ModuleFetcher {
         Err(locked::replaced(locked, &package).into())
     }
 
-    /// Fetches the package of a locked address with the login that only the source of the call contains.
-    fn fetch_locked(&self, clients: &Clients, address: &LockedAddress, source: &ModuleSource) -> Fetched<Package> {
+    /// Fetches the package of a locked address with the login that only the source of the call
+    /// contains.
+    fn fetch_locked(
+        &self,
+        clients: &Clients,
+        address: &LockedAddress,
+        source: &ModuleSource,
+    ) -> Fetched<Package> {
         match (address, source) {
-            (LockedAddress::Registry { module, version, .. }, _) => {
-                self.version(clients, module, version, true, || clients.registry.location(module, version))
-            }
-            (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter() == Getter::Git => {
+            (
+                LockedAddress::Registry {
+                    module, version, ..
+                },
+                _,
+            ) => self.version(clients, module, version, true, || {
+                clients.registry.location(module, version)
+            }),
+            (LockedAddress::Remote(package), ModuleSource::Remote(_))
+                if package.getter() == Getter::Git =>
+            {
                 let commit = locked_commit(package).unwrap_or_default();
                 let own = own_repository(source, package).at_commit(&commit);
-                self.package(clients, &RemoteSource { directory: String::new(), ..own }, true)
+                self.package(
+                    clients,
+                    &RemoteSource {
+                        directory: String::new(),
+                        ..own
+                    },
+                    true,
+                )
             }
             (LockedAddress::Remote(package), ModuleSource::Remote(own))
                 if own.without_credentials().package == package.package =>
@@ -77,34 +111,55 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns the directory of the package that is locked for a call with this source: in the cache, or made of the
-    /// objects in the `.git` of an installed module. It has a locked hash.
-    pub(crate) fn whole(&self, source: &ModuleSource, locked: &LockedModule, installed: &Path) -> Option<PathBuf> {
+    /// Returns the directory of the package that is locked for a call with this source: in the
+    /// cache, or made of the objects in the `.git` of an installed module. It has a locked hash.
+    pub(crate) fn whole(
+        &self,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        installed: &Path,
+    ) -> Option<PathBuf> {
         let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
         let cache = self.cache().ok()?;
         if let Some(content) = cache.get_recorded(&address, &locked.hashes) {
             return Some(content.path);
         }
         let dot_git = canonicalize(installed).ok()?.join(GIT);
-        dot_git.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
-        let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git)?;
+        dot_git
+            .symlink_metadata()
+            .ok()
+            .filter(fs::Metadata::is_dir)?;
+        let source =
+            RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git)?;
         let git_address = GitAddress::parse(source.url()).ok()?;
         let scratch = cache.scratch().ok()?;
         let package = new_directory(scratch.path(), "package").ok()?;
-        self.git(&scratch.path().join("git")).read_objects(&dot_git, &git_address, &package).ok()?;
-        let h1 = package_hash::h1(&package).ok().filter(|h1| locked.hashes.contains(h1))?;
+        self.git(&scratch.path().join("git"))
+            .read_objects(&dot_git, &git_address, &package)
+            .ok()?;
+        let h1 = package_hash::h1(&package)
+            .ok()
+            .filter(|h1| locked.hashes.contains(h1))?;
         let content = cache.put(&package).ok()?;
         cache.record(&address, &h1, None).ok()?;
         Some(content.path)
     }
 
-    /// Makes the git repository of a locked package as a new directory, from the cache or from where it is. The files
-    /// of the package are in the directory above it. Does nothing if the package does not come from git.
+    /// Makes the git repository of a locked package as a new directory, from the cache or from
+    /// where it is. The files of the package are in the directory above it. Does nothing if the
+    /// package does not come from git.
     ///
     /// # Errors
     /// It cannot be fetched.
-    pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
-        let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
+    pub(crate) fn make_repository(
+        &self,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        directory: &Path,
+    ) -> Result<()> {
+        let Some((package, commit)) = locked::repository(locked) else {
+            return Ok(());
+        };
         let make = || -> Fetched<()> {
             let (cache, scratch) = (self.cache()?, self.cache()?.scratch()?);
             let (repository, fetched) = (scratch.path().join("git"), scratch.path().join("pack"));
@@ -112,14 +167,24 @@ impl ModuleFetcher {
             let named = GitAddress::parse(own_repository(source, &package).url())?;
             // The installed repository must not contain a login.
             let shown = GitAddress::parse(package.url())?;
-            let tag = if let Revision::Name(_) = named.revision { named.tag() } else { None };
+            let tag = if let Revision::Name(_) = named.revision {
+                named.tag()
+            } else {
+                None
+            };
             let pack = cache.pack(&package.package);
             fs::create_dir(directory)?;
-            if pack.is_file() && git.make_repository(shown.url.as_str(), tag, &commit, &pack, directory).is_ok() {
+            if pack.is_file()
+                && git
+                    .make_repository(shown.url.as_str(), tag, &commit, &pack, directory)
+                    .is_ok()
+            {
                 return Ok(());
             }
             if self.is_offline() {
-                return Err(FetchError::package("the cache does not contain its git repository"));
+                return Err(FetchError::package(
+                    "the cache does not contain its git repository",
+                ));
             }
             git.fetch_pack(&named.at_commit(&commit), &commit, &fetched)?;
             fs::remove_dir_all(directory)?;
@@ -134,7 +199,10 @@ impl ModuleFetcher {
 }
 
 /// The address of the repository of a locked package, with a login, which only the source contains.
-pub(super) fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
+pub(super) fn own_repository<'a>(
+    source: &'a ModuleSource,
+    package: &'a RemoteSource,
+) -> &'a RemoteSource {
     match source {
         ModuleSource::Remote(own) if own.getter() == Getter::Git => own,
         _ => package,

@@ -40,7 +40,8 @@ const MOST_REFERRALS: usize = 10;
 struct Wanted<'a> {
     clients: &'a Clients,
     source: &'a RemoteSource,
-    /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache contains.
+    /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache
+    /// contains.
     is_recorded: bool,
     /// Number of servers that have referred to a different address.
     referrals: usize,
@@ -60,13 +61,27 @@ impl ModuleFetcher {
     ///
     /// # Errors
     /// It cannot be fetched or read, or it is to be recorded and cannot be locked.
-    pub(super) fn package(&self, clients: &Clients, source: &RemoteSource, is_recorded: bool) -> Fetched<Package> {
-        self.packages.get_or_compute(&(clients.dialect, source.package.clone(), is_recorded), || {
-            self.obtain(Wanted { clients, source, is_recorded, referrals: 0 })
-        })
+    pub(super) fn package(
+        &self,
+        clients: &Clients,
+        source: &RemoteSource,
+        is_recorded: bool,
+    ) -> Fetched<Package> {
+        self.packages.get_or_compute(
+            &(clients.dialect, source.package.clone(), is_recorded),
+            || {
+                self.obtain(Wanted {
+                    clients,
+                    source,
+                    is_recorded,
+                    referrals: 0,
+                })
+            },
+        )
     }
 
-    /// Returns the package of a version of a registry module. `locate` asks the registry where that is.
+    /// Returns the package of a version of a registry module. `locate` asks the registry where that
+    /// is.
     ///
     /// # Errors
     /// Returns errors of `locate` and of [`ModuleFetcher::package`].
@@ -78,71 +93,130 @@ impl ModuleFetcher {
         is_recorded: bool,
         locate: impl FnOnce() -> Fetched<PackageLocation>,
     ) -> Fetched<Package> {
-        let (address, name) = (LockedAddress::of_version(module, version), format!("{module} {version}"));
+        let (address, name) = (
+            LockedAddress::of_version(module, version),
+            format!("{module} {version}"),
+        );
         let fetch = || {
             if !is_recorded && let Some(package) = self.cached_version(module, version)? {
                 return Ok(package);
             }
             let package = match locate()? {
-                PackageLocation::Archive { url, credentials_of } => {
+                PackageLocation::Archive {
+                    url,
+                    credentials_of,
+                } => {
                     let scratch = self.cache()?.scratch()?;
-                    let credentials =
-                        credentials_of.as_ref().map_or(RequestCredentials::None, RequestCredentials::TokenOf);
+                    let credentials = credentials_of
+                        .as_ref()
+                        .map_or(RequestCredentials::None, RequestCredentials::TokenOf);
                     let file = http::download(&clients.http, &url, credentials, scratch.path())?;
-                    self.keep(Some(&address), address.clone(), unpack(scratch.path(), file, None)?, is_recorded)?
+                    self.keep(
+                        Some(&address),
+                        address.clone(),
+                        unpack(scratch.path(), file, None)?,
+                        is_recorded,
+                    )?
                 }
                 PackageLocation::Source(source) => {
                     permit_referral(clients, &source)?;
                     let package = self.package(clients, &source, is_recorded)?;
-                    let directory = package.below_top(&package.directory(&source.directory, Wildcards::Literal)?);
+                    let directory = package
+                        .below_top(&package.directory(&source.directory, Wildcards::Literal)?);
                     if !is_recorded && let Some(h1) = &package.h1 {
                         // A cache that cannot be written must not stop the run.
                         let _ = self.cache()?.remember(&address, h1, &directory);
                     }
-                    self.recorded_as(&address, Package { directory, ..package })?
+                    self.recorded_as(
+                        &address,
+                        Package {
+                            directory,
+                            ..package
+                        },
+                    )?
                 }
             };
-            Ok(Package { name: name.clone(), ..package })
+            Ok(Package {
+                name: name.clone(),
+                ..package
+            })
         };
         let key = (clients.dialect, address.clone(), is_recorded);
-        self.packages.get_or_compute(&key, || fetch().map_err(|error: FetchError| error.named(&name)))
+        self.packages.get_or_compute(&key, || {
+            fetch().map_err(|error: FetchError| error.named(&name))
+        })
     }
 
-    /// A package to which a registry leads, as a lock file records it: with the commit if it is in git, else under the
-    /// address of the registry.
+    /// A package to which a registry leads, as a lock file records it: with the commit if it is in
+    /// git, else under the address of the registry.
     fn recorded_as(&self, address: &str, package: Package) -> Fetched<Package> {
-        let own = package.recorded.as_deref().and_then(RemoteSource::parse_full);
-        let (Some(own), Some(h1)) = (own.filter(|own| own.getter() != Getter::Git), &package.h1) else {
+        let own = package
+            .recorded
+            .as_deref()
+            .and_then(RemoteSource::parse_full);
+        let (Some(own), Some(h1)) = (own.filter(|own| own.getter() != Getter::Git), &package.h1)
+        else {
             return Ok(package);
         };
         let recorded = with_directory(address, &own.directory);
         self.cache()?.record(&recorded, h1, package.zh.as_ref())?;
-        Ok(Package { recorded: Some(recorded), ..package })
+        Ok(Package {
+            recorded: Some(recorded),
+            ..package
+        })
     }
 
-    /// Returns the package that an address led to last, if the cache contains it. Makes no requests.
+    /// Returns the package that an address led to last, if the cache contains it. Makes no
+    /// requests.
     pub(super) fn cached(&self, source: &RemoteSource) -> Fetched<Option<Package>> {
         self.remembered(&source.package, None, source.without_directory())
     }
 
-    /// Returns the package of a version of a registry module, if the cache contains it. Makes no requests.
-    pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Fetched<Option<Package>> {
-        self.remembered(&LockedAddress::of_version(module, version), None, format!("{module} {version}"))
+    /// Returns the package of a version of a registry module, if the cache contains it. Makes no
+    /// requests.
+    pub(super) fn cached_version(
+        &self,
+        module: &RegistryModule,
+        version: &Version,
+    ) -> Fetched<Option<Package>> {
+        self.remembered(
+            &LockedAddress::of_version(module, version),
+            None,
+            format!("{module} {version}"),
+        )
     }
 
-    fn remembered(&self, key: &str, lifetime: Option<Duration>, name: String) -> Fetched<Option<Package>> {
+    fn remembered(
+        &self,
+        key: &str,
+        lifetime: Option<Duration>,
+        name: String,
+    ) -> Fetched<Option<Package>> {
         let found = self.cache()?.get(key, lifetime);
-        Ok(found.map(|(content, directory)| Package { directory, ..Package::cached(content, name) }))
+        Ok(found.map(|(content, directory)| Package {
+            directory,
+            ..Package::cached(content, name)
+        }))
     }
 
     fn obtain(&self, wanted: Wanted<'_>) -> Fetched<Package> {
-        let Wanted { clients, source, is_recorded, .. } = wanted;
+        let Wanted {
+            clients,
+            source,
+            is_recorded,
+            ..
+        } = wanted;
         let name = source.without_directory();
-        self.connections.environment().secrets.learn_url(source.url());
+        self.connections
+            .environment()
+            .secrets
+            .learn_url(source.url());
         let fetch = || {
             // git treats the name of a host as a directory, and its errors quote files.
             if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
-                return Err(FetchError::address("it does not name a directory of this machine"));
+                return Err(FetchError::address(
+                    "it does not name a directory of this machine",
+                ));
             }
             let lifetime = (!source.is_immutable()).then_some(LIFETIME);
             if !is_recorded
@@ -158,10 +232,15 @@ impl ModuleFetcher {
                 Getter::Git => self.fetch_git(wanted, scratch.path()),
                 Getter::Http => self.fetch_http(wanted, scratch.path()),
                 Getter::File => self.fetch_file(wanted, scratch.path()),
-                Getter::Oci if clients.dialect == Dialect::Tofu => self.fetch_oci(wanted, scratch.path()),
-                Getter::Unsupported => Err(unknown().help("install it with tofu get or terraform get")),
+                Getter::Oci if clients.dialect == Dialect::Tofu => {
+                    self.fetch_oci(wanted, scratch.path())
+                }
+                Getter::Unsupported => {
+                    Err(unknown().help("install it with tofu get or terraform get"))
+                }
                 Getter::Oci | Getter::Unknown => {
-                    Err(unknown().help("use git::, https:// or the address of a module in a registry"))
+                    Err(unknown()
+                        .help("use git::, https:// or the address of a module in a registry"))
                 }
             }
         };
@@ -170,34 +249,74 @@ impl ModuleFetcher {
     }
 
     fn fetch_git(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
-        let Wanted { clients, source, is_recorded, .. } = wanted;
+        let Wanted {
+            clients,
+            source,
+            is_recorded,
+            ..
+        } = wanted;
         let address = GitAddress::parse(source.url())?;
-        if ArchiveParameters::of(&request_url(source.url())?, clients.dialect)?.format.is_some() {
-            let error = FetchError::address("its address names an archive in a git repository, which is not supported");
-            return Err(error.help("write the address of the repository, or of an archive without git::"));
+        if ArchiveParameters::of(&request_url(source.url())?, clients.dialect)?
+            .format
+            .is_some()
+        {
+            let error = FetchError::address(
+                "its address names an archive in a git repository, which is not supported",
+            );
+            return Err(
+                error.help("write the address of the repository, or of an archive without git::")
+            );
         }
         let directory = new_directory(scratch, "package")?;
         let fetched = self.git(&scratch.join("git")).fetch(&address, &directory)?;
         let (recorded, omitted) = match fetched.commit {
-            Some(commit) => (source.without_credentials().at_commit(&commit).package, fetched.omitted),
+            Some(commit) => (
+                source.without_credentials().at_commit(&commit).package,
+                fetched.omitted,
+            ),
             None => (String::new(), Some(FetchError::package("it has no commit"))),
         };
-        self.keep(Some(&source.package), recorded, Written { directory, omitted, zh: None }, is_recorded)
+        self.keep(
+            Some(&source.package),
+            recorded,
+            Written {
+                directory,
+                omitted,
+                zh: None,
+            },
+            is_recorded,
+        )
     }
 
     /// Returns git with the user's settings. `directory` is empty or missing.
     pub(super) fn git<'a>(&'a self, directory: &'a Path) -> Git<'a> {
         let environment = self.connections.environment();
-        let time_limit = environment.seconds(variables::GIT_TIMEOUT).unwrap_or(GIT_TIME_LIMIT);
-        Git::new(Path::new("git"), environment.os_variable("GIT_SSH_COMMAND"), directory, time_limit)
+        let time_limit = environment
+            .seconds(variables::GIT_TIMEOUT)
+            .unwrap_or(GIT_TIME_LIMIT);
+        Git::new(
+            Path::new("git"),
+            environment.os_variable("GIT_SSH_COMMAND"),
+            directory,
+            time_limit,
+        )
     }
 
     fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
-        let Wanted { clients, source, is_recorded, referrals } = wanted;
+        let Wanted {
+            clients,
+            source,
+            is_recorded,
+            referrals,
+        } = wanted;
         let netrc = self.netrc()?;
         let address = HttpAddress::parse(source.url(), clients.dialect, netrc)?;
         let client = clients.http.clone();
-        let client = if source.is_unencrypted() { client.with_plain_http() } else { client };
+        let client = if source.is_unencrypted() {
+            client.with_plain_http()
+        } else {
+            client
+        };
         let next = match address.fetch(&client, netrc, scratch)? {
             HttpPackage::Archive(file, format) => {
                 return self.keep_archive(wanted, unpack(scratch, file, Some(format))?);
@@ -212,7 +331,11 @@ impl ModuleFetcher {
         if !source.is_unencrypted() {
             permit_referral(clients, &next)?;
         }
-        let package = self.obtain(Wanted { source: &next, referrals: referrals + 1, ..wanted })?;
+        let package = self.obtain(Wanted {
+            source: &next,
+            referrals: referrals + 1,
+            ..wanted
+        })?;
         let package = self.narrowed(package, &next.directory, Wildcards::Expanded, is_recorded)?;
         if !is_recorded && let Some(h1) = &package.h1 {
             self.cache()?.remember(&source.package, h1, "")?;
@@ -220,7 +343,8 @@ impl ModuleFetcher {
         Ok(package)
     }
 
-    /// Makes a package of only the files in a directory of a package. For an empty path, it is the same package.
+    /// Makes a package of only the files in a directory of a package. For an empty path, it is the
+    /// same package.
     pub(super) fn narrowed(
         &self,
         package: Package,
@@ -236,10 +360,26 @@ impl ModuleFetcher {
         let target = new_directory(scratch.path(), "package")?;
         copy::tree(&found, &target)?;
         let below = package.below_top(&found);
-        let recorded = package.recorded.map(|address| with_directory(&address, &below)).unwrap_or_default();
+        let recorded = package
+            .recorded
+            .map(|address| with_directory(&address, &below))
+            .unwrap_or_default();
         let (omitted, zh) = (None, package.zh);
-        let narrowed = self.keep(None, recorded, Written { directory: target, omitted, zh }, is_recorded)?;
-        Ok(Package { origin: package.origin, name: package.name, ..narrowed })
+        let narrowed = self.keep(
+            None,
+            recorded,
+            Written {
+                directory: target,
+                omitted,
+                zh,
+            },
+            is_recorded,
+        )?;
+        Ok(Package {
+            origin: package.origin,
+            name: package.name,
+            ..narrowed
+        })
     }
 
     fn fetch_oci(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
@@ -247,27 +387,34 @@ impl ModuleFetcher {
         let url = request_url(source.url())?;
         let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
         if wanted.is_recorded && !package.is_immutable() {
-            let why =
-                "a package of an OCI registry can be locked only by its digest; write ?digest=sha256:… in its source";
+            let why = "a package of an OCI registry can be locked only by its digest; write ?digest=sha256:… in its source";
             return Err(FetchError::address(why));
         }
         let mut file = tempfile::tempfile_in(scratch)?;
         let subject = format!("the module package {}", source.without_directory());
-        let downloaded = wanted.clients.oci_registries.download_module(&package, &subject, MOST_BYTES, &mut file);
+        let downloaded = wanted
+            .clients
+            .oci_registries
+            .download_module(&package, &subject, MOST_BYTES, &mut file);
         downloaded.map_err(Diagnostics::from)?;
         self.keep_archive(wanted, unpack(scratch, file, Some(Format::Zip))?)
     }
 
     /// A directory, which is read where it is, or an archive.
     fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
-        let Wanted { clients, source, .. } = wanted;
-        let (Some(path), Ok(url)) = (source.path_on_this_machine(), Url::parse(source.url())) else {
+        let Wanted {
+            clients, source, ..
+        } = wanted;
+        let (Some(path), Ok(url)) = (source.path_on_this_machine(), Url::parse(source.url()))
+        else {
             return Err(FetchError::address("its URL does not name a file"));
         };
         let parameters = ArchiveParameters::of(&url, clients.dialect)?;
         if path.is_dir() {
             if parameters.format.is_some() {
-                return Err(FetchError::address("it is a directory, and its address names an archive"));
+                return Err(FetchError::address(
+                    "it is a directory, and its address names an archive",
+                ));
             }
             if wanted.is_recorded {
                 let why = "a directory of this machine cannot be locked; its address may lead to other files";
@@ -276,26 +423,51 @@ impl ModuleFetcher {
             return Ok(Package::of_this_machine(path, String::new()));
         }
         let format = parameters.format;
-        let format = format.ok_or_else(|| FetchError::address("it is neither a directory nor an archive"))?;
-        let mut file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
-        parameters.check(&mut file, |url| http::read_list(&clients.http, self.netrc()?, url))?;
+        let format = format
+            .ok_or_else(|| FetchError::address("it is neither a directory nor an archive"))?;
+        let mut file = File::open(&path)
+            .map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
+        parameters.check(&mut file, |url| {
+            http::read_list(&clients.http, self.netrc()?, url)
+        })?;
         let package = self.keep_archive(wanted, unpack(scratch, file, Some(format))?)?;
-        Ok(Package { origin: PackageOrigin::ThisMachine, ..package })
+        Ok(Package {
+            origin: PackageOrigin::ThisMachine,
+            ..package
+        })
     }
 
     fn netrc(&self) -> Fetched<&Netrc> {
-        let netrc = self.netrc.get_or_init(|| Netrc::read(self.connections.environment()));
+        let netrc = self
+            .netrc
+            .get_or_init(|| Netrc::read(self.connections.environment()));
         netrc.as_ref().map_err(FetchError::package)
     }
 
     fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched<Package> {
         let recorded = wanted.source.without_credentials().package;
-        self.keep(Some(&wanted.source.package), recorded, written, wanted.is_recorded)
+        self.keep(
+            Some(&wanted.source.package),
+            recorded,
+            written,
+            wanted.is_recorded,
+        )
     }
 
-    /// Moves a package into the cache: to be found by its key, or by lock files that record it with an address.
-    fn keep(&self, key: Option<&str>, recorded: String, written: Written, is_recorded: bool) -> Fetched<Package> {
-        let Written { directory, omitted, zh } = written;
+    /// Moves a package into the cache: to be found by its key, or by lock files that record it with
+    /// an address.
+    fn keep(
+        &self,
+        key: Option<&str>,
+        recorded: String,
+        written: Written,
+        is_recorded: bool,
+    ) -> Fetched<Package> {
+        let Written {
+            directory,
+            omitted,
+            zh,
+        } = written;
         if is_recorded && let Some(why) = omitted {
             return Err(why);
         }
@@ -307,14 +479,24 @@ impl ModuleFetcher {
             cache.remember(key, &content.h1, "")?;
         }
         let (origin, recorded) = (PackageOrigin::Network, is_recorded.then_some(recorded));
-        Ok(Package { zh, recorded, origin, ..Package::cached(content, String::new()) })
+        Ok(Package {
+            zh,
+            recorded,
+            origin,
+            ..Package::cached(content, String::new())
+        })
     }
 }
 
 /// Refuses an unencrypted address to which an encrypted one leads.
 fn permit_referral(clients: &Clients, to: &RemoteSource) -> Fetched<()> {
-    let Ok(url) = Url::parse(to.url()) else { return Ok(()) };
-    clients.http.permits(&url).map_err(|error| FetchError::from(error).named(&to.without_directory()))
+    let Ok(url) = Url::parse(to.url()) else {
+        return Ok(());
+    };
+    clients
+        .http
+        .permits(&url)
+        .map_err(|error| FetchError::from(error).named(&to.without_directory()))
 }
 
 /// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.
@@ -324,10 +506,16 @@ fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> Fetched<
     archive.rewind()?;
     let format = format.or_else(|| Format::of_content(&start));
     let format = format.ok_or_else(|| FetchError::unreadable("it is not an archive"))?;
-    let zh = format!("zh:{}", hexadecimal::<Sha256>(&mut archive)?).parse().ok();
+    let zh = format!("zh:{}", hexadecimal::<Sha256>(&mut archive)?)
+        .parse()
+        .ok();
     let directory = new_directory(scratch, "package")?;
     let omitted = archive::unpack(archive, format, MOST_BYTES, &directory)?;
-    Ok(Written { directory, omitted, zh })
+    Ok(Written {
+        directory,
+        omitted,
+        zh,
+    })
 }
 
 pub(super) fn new_directory(scratch: &Path, name: &str) -> io::Result<PathBuf> {

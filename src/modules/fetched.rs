@@ -22,25 +22,42 @@ pub(crate) enum ModuleRequest {
         /// A source that is not local.
         source: ModuleSource,
         constraints: ConstraintList,
-        /// Whether the module will be recorded in a lock file. Then it is fetched even if it is in the cache, and must
-        /// be lockable.
+        /// Whether the module will be recorded in a lock file. Then it is fetched even if it is in
+        /// the cache, and must be lockable.
         is_recorded: bool,
     },
-    /// The locked module of a call. A module with different hashes is accepted only if `may_change`.
-    Locked { source: ModuleSource, locked: Arc<LockedModule>, may_change: bool },
+    /// The locked module of a call. A module with different hashes is accepted only if
+    /// `may_change`.
+    Locked {
+        source: ModuleSource,
+        locked: Arc<LockedModule>,
+        may_change: bool,
+    },
 }
 
 impl ModuleRequest {
     /// A request to read a module; `None` for a local source.
     pub(crate) fn new(source: ModuleSource, constraints: ConstraintList) -> Option<Self> {
         let is_local = matches!(source, ModuleSource::Local(_));
-        (!is_local).then_some(Self::Unlocked { source, constraints, is_recorded: false })
+        (!is_local).then_some(Self::Unlocked {
+            source,
+            constraints,
+            is_recorded: false,
+        })
     }
 
     /// Turns a request to read a module into one to record it in a lock file.
     pub(crate) fn into_request_to_lock(self) -> Self {
         match self {
-            Self::Unlocked { source, constraints, .. } => Self::Unlocked { source, constraints, is_recorded: true },
+            Self::Unlocked {
+                source,
+                constraints,
+                ..
+            } => Self::Unlocked {
+                source,
+                constraints,
+                is_recorded: true,
+            },
             Self::Locked { .. } => self,
         }
     }
@@ -48,7 +65,11 @@ impl ModuleRequest {
     /// The source, unless it is a registry module.
     pub(crate) fn remote(&self) -> Option<&RemoteSource> {
         let (Self::Unlocked { source, .. } | Self::Locked { source, .. }) = self;
-        if let ModuleSource::Remote(source) = source { Some(source) } else { None }
+        if let ModuleSource::Remote(source) = source {
+            Some(source)
+        } else {
+            None
+        }
     }
 }
 
@@ -80,15 +101,22 @@ impl FetchedModule {
     /// The package has no such directory.
     pub(super) fn new(package: Package, directory: &str, wildcards: Wildcards) -> Result<Self> {
         let directory = package.below_top(&package.directory(directory, wildcards)?);
-        Ok(Self { package: Arc::new(package), directory, version: None })
+        Ok(Self {
+            package: Arc::new(package),
+            directory,
+            version: None,
+        })
     }
 
-    /// Returns the module of a source that is a directory of this machine; `None` for any other source.
+    /// Returns the module of a source that is a directory of this machine; `None` for any other
+    /// source.
     ///
     /// # Errors
     /// The package has no such directory.
     pub(crate) fn on_this_machine(source: &RemoteSource, dialect: Dialect) -> Option<Result<Self>> {
-        let path = source.path_on_this_machine().filter(|path| source.getter() == Getter::File && path.is_dir())?;
+        let path = source
+            .path_on_this_machine()
+            .filter(|path| source.getter() == Getter::File && path.is_dir())?;
         let parameters = ArchiveParameters::of(&Url::parse(source.url()).ok()?, dialect).ok()?;
         if parameters.format.is_some() {
             return None;
@@ -114,7 +142,11 @@ impl FetchedModule {
 
     /// Returns the address and the hashes of the package for a lock file.
     pub(crate) fn identity(&self) -> Option<(String, BTreeSet<Hash>)> {
-        let hashes = [&self.package.h1, &self.package.zh].into_iter().flatten().cloned().collect();
+        let hashes = [&self.package.h1, &self.package.zh]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
         Some((self.package.locked_address()?, hashes))
     }
 
@@ -128,12 +160,16 @@ impl FetchedModule {
     /// # Errors
     /// The package has no such directory, or the directory is a link out of the package.
     pub(crate) fn path(&self) -> Result<PathBuf> {
-        self.package.directory_below(&self.package.top, &self.directory, Wildcards::Literal)
+        self.package
+            .directory_below(&self.package.top, &self.directory, Wildcards::Literal)
     }
 
     /// Returns a different directory of the same package, relative to its top and with slashes.
     pub(crate) fn at(&self, directory: &str) -> Self {
-        Self { directory: directory.to_owned(), ..self.clone() }
+        Self {
+            directory: directory.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// Returns the directory as messages show it.
@@ -142,13 +178,21 @@ impl FetchedModule {
         if self.package.h1.is_none() {
             return self.package.top.join(directory);
         }
-        if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }
+        if directory.is_empty() {
+            name.into()
+        } else {
+            format!("{name}//{directory}").into()
+        }
     }
 
     /// Returns the module at a local source in this one; `None` if that is outside of the package.
     pub(crate) fn local(&self, source: &str) -> Option<Self> {
         let source = source.replace('\\', "/");
-        let mut parts: Vec<_> = self.directory.split('/').filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<_> = self
+            .directory
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
         for part in source.split('/') {
             match part {
                 "" | "." => {}
@@ -158,6 +202,9 @@ impl FetchedModule {
         }
         let followed = links::follow(&self.top(), Path::new(&parts.join("/"))).ok()??;
         let parts: Option<Vec<_>> = followed.path.iter().map(|part| part.to_str()).collect();
-        (!followed.is_outside).then_some(Self { directory: parts?.join("/"), ..self.clone() })
+        (!followed.is_outside).then_some(Self {
+            directory: parts?.join("/"),
+            ..self.clone()
+        })
     }
 }

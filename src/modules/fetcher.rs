@@ -1,4 +1,5 @@
-//! Fetches the modules of calls: selects the version of a registry module, and finds its directory in the package.
+//! Fetches the modules of calls: selects the version of a registry module, and finds its directory
+//! in the package.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,9 @@ impl ModuleFetcher {
     }
 
     pub(super) fn cache(&self) -> Result<&PackageCache> {
-        let cache = self.cache.get_or_init(|| PackageCache::open(self.connections.cache_directory()));
+        let cache = self
+            .cache
+            .get_or_init(|| PackageCache::open(self.connections.cache_directory()));
         cache.as_ref().map_err(Clone::clone)
     }
 
@@ -81,7 +84,12 @@ impl ModuleFetcher {
             let (http, discovery) = self.connections.module_registry(dialect)?;
             let registry = ModuleRegistry::new(http.clone(), discovery, dialect);
             let oci_registries = self.connections.oci_registries(dialect)?;
-            Ok(Arc::new(Clients { dialect, http, registry, oci_registries }))
+            Ok(Arc::new(Clients {
+                dialect,
+                http,
+                registry,
+                oci_registries,
+            }))
         })
     }
 
@@ -97,13 +105,18 @@ impl ModuleFetcher {
         lock(&self.found).iter().cloned().collect()
     }
 
-    /// Returns the module of a request. The outer `None` means that it was not fetched yet, the inner `None` that it
-    /// is not in the cache and no requests may be made.
-    pub(crate) fn get(&self, dialect: Dialect, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
+    /// Returns the module of a request. The outer `None` means that it was not fetched yet, the
+    /// inner `None` that it is not in the cache and no requests may be made.
+    pub(crate) fn get(
+        &self,
+        dialect: Dialect,
+        request: &ModuleRequest,
+    ) -> Option<Result<Option<FetchedModule>>> {
         self.modules.get(&(dialect, request.clone()))
     }
 
-    /// Fetches the modules of requests, several at a time, and calls `arrived` with each while others are fetched.
+    /// Fetches the modules of requests, several at a time, and calls `arrived` with each while
+    /// others are fetched.
     pub(crate) fn fetch_all(
         &self,
         dialect: Dialect,
@@ -111,14 +124,22 @@ impl ModuleFetcher {
         arrived: impl Fn(FetchedModule) + Sync,
     ) {
         parallel::map(requests, parallel::WAITING_REQUESTS, |request| {
-            let fetched = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
+            let fetched = self
+                .modules
+                .get_or_compute(&(dialect, request.clone()), || {
+                    self.fetch(dialect, &request)
+                });
             // `get` returns the error.
             fetched.ok().flatten().into_iter().for_each(&arrived);
         });
     }
 
     /// Returns the releases of a source, if [`ModuleFetcher::ask_releases`] was called for it.
-    pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
+    pub(crate) fn releases(
+        &self,
+        dialect: Dialect,
+        source: &ModuleSource,
+    ) -> Option<Result<Releases>> {
         self.releases.get(&(dialect, releases::key(source)))
     }
 
@@ -127,18 +148,25 @@ impl ModuleFetcher {
         parallel::map(sources, parallel::WAITING_REQUESTS, |source| {
             let key = (dialect, releases::key(&source));
             // `releases` returns the error.
-            let _ = self.releases.get_or_compute(&key, || self.list_releases(dialect, &source));
+            let _ = self
+                .releases
+                .get_or_compute(&key, || self.list_releases(dialect, &source));
         });
     }
 
     fn list_releases(&self, dialect: Dialect, source: &ModuleSource) -> Result<Releases> {
         if self.is_offline {
-            let message = format!("the releases of {source} are not known, because no requests are made");
-            return Err(Diagnostic::error(Code::RequestFailed, message).help(Help::run_online()).into());
+            let message =
+                format!("the releases of {source} are not known, because no requests are made");
+            return Err(Diagnostic::error(Code::RequestFailed, message)
+                .help(Help::run_online())
+                .into());
         }
         let clients = self.clients(dialect)?;
         match source {
-            ModuleSource::Registry(source) => Ok(Releases::Versions(self.versions(&clients, &source.module)?)),
+            ModuleSource::Registry(source) => {
+                Ok(Releases::Versions(self.versions(&clients, &source.module)?))
+            }
             ModuleSource::Remote(source) if source.getter() == Getter::Git => {
                 let references = self.ask_git(source, |git, address| git.references(address))?;
                 Ok(Releases::References(Arc::new(references)))
@@ -147,8 +175,8 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns when a version of a registry module was published according to the registry, or else the date of the
-    /// commit to which the registry leads.
+    /// Returns when a version of a registry module was published according to the registry, or else
+    /// the date of the commit to which the registry leads.
     ///
     /// # Errors
     /// The reason why it is unknown.
@@ -160,17 +188,26 @@ impl ModuleFetcher {
     ) -> std::result::Result<Timestamp, String> {
         let clients = self.clients(dialect).map_err(|errors| errors.to_string())?;
         let reported = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
-            let dates = self.connections.publication_dates(dialect).map_err(|errors| errors.to_string())?;
+            let dates = self
+                .connections
+                .publication_dates(dialect)
+                .map_err(|errors| errors.to_string())?;
             let dates = dates.ok_or("no requests are made")?;
-            dates.published_module(&format!("{}/{}/{}", module.namespace, module.name, module.system), version)
+            dates.published_module(
+                &format!("{}/{}/{}", module.namespace, module.name, module.system),
+                version,
+            )
         } else {
-            let published = clients.registry.published(module, version).map_err(|errors| errors.to_string())?;
+            let published = clients
+                .registry
+                .published(module, version)
+                .map_err(|errors| errors.to_string())?;
             published.ok_or_else(|| format!("{} does not report it", module.host))
         };
         reported.or_else(|why| match clients.registry.location(module, version) {
-            Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => {
-                self.committed(&source).map_err(|error| format!("{why}, and {error}"))
-            }
+            Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => self
+                .committed(&source)
+                .map_err(|error| format!("{why}, and {error}")),
             _ => Err(why),
         })
     }
@@ -178,26 +215,47 @@ impl ModuleFetcher {
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let clients = &*self.clients(dialect)?;
         let (source, package, version) = match request {
-            ModuleRequest::Locked { source, locked, may_change } => {
+            ModuleRequest::Locked {
+                source,
+                locked,
+                may_change,
+            } => {
                 let package = self.locked_package(clients, source, locked, *may_change)?;
                 (source, package, locked.version.clone())
             }
-            ModuleRequest::Unlocked { is_recorded: true, .. } if self.is_offline => return Ok(None),
-            ModuleRequest::Unlocked { source, constraints, is_recorded } => match source {
+            ModuleRequest::Unlocked {
+                is_recorded: true, ..
+            } if self.is_offline => return Ok(None),
+            ModuleRequest::Unlocked {
+                source,
+                constraints,
+                is_recorded,
+            } => match source {
                 ModuleSource::Local(_) => return Ok(None),
-                ModuleSource::Remote(remote) if self.is_offline => (source, self.cached(remote)?, None),
-                ModuleSource::Remote(remote) => (source, Some(self.package(clients, remote, *is_recorded)?), None),
+                ModuleSource::Remote(remote) if self.is_offline => {
+                    (source, self.cached(remote)?, None)
+                }
+                ModuleSource::Remote(remote) => (
+                    source,
+                    Some(self.package(clients, remote, *is_recorded)?),
+                    None,
+                ),
                 ModuleSource::Registry(registry) => {
-                    let found = self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
+                    let found =
+                        self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
                     let (package, version) = found.unzip();
                     (source, package, version)
                 }
             },
         };
-        let Some(package) = package else { return Ok(None) };
+        let Some(package) = package else {
+            return Ok(None);
+        };
         self.note(&package)?;
         let (directory, wildcards) = source.directory();
-        Ok(Some(FetchedModule::new(package, directory, wildcards)?.with_version(version)))
+        Ok(Some(
+            FetchedModule::new(package, directory, wildcards)?.with_version(version),
+        ))
     }
 
     /// Returns the package of the selected version of a registry module, and the version.
@@ -209,7 +267,9 @@ impl ModuleFetcher {
         is_recorded: bool,
     ) -> Result<Option<(Package, Version)>> {
         let cached = |version: &Version| -> Result<Option<(Package, Version)>> {
-            Ok(self.cached_version(module, version)?.map(|package| (package, version.clone())))
+            Ok(self
+                .cached_version(module, version)?
+                .map(|package| (package, version.clone())))
         };
         // A pinned version in the cache cannot have changed.
         if !is_recorded
@@ -220,7 +280,9 @@ impl ModuleFetcher {
         }
         if self.is_offline {
             let listed = self.cache()?.versions(module);
-            let here = listed.iter().filter(|version| cached(version).is_ok_and(|found| found.is_some()));
+            let here = listed
+                .iter()
+                .filter(|version| cached(version).is_ok_and(|found| found.is_some()));
             return registry::newest(here, constraints).map_or(Ok(None), cached);
         }
         let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
@@ -234,7 +296,8 @@ impl ModuleFetcher {
         self.is_offline
     }
 
-    /// Returns the module that is installed in a directory, if it is exactly the locked package of a call.
+    /// Returns the module that is installed in a directory, if it is exactly the locked package of
+    /// a call.
     pub(crate) fn installed(
         &self,
         directory: &Path,
@@ -244,14 +307,25 @@ impl ModuleFetcher {
         let key = (directory.to_owned(), Arc::clone(locked));
         self.installed.get_or_compute(&key, || {
             let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
-            let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-            let h1 = package_hash::h1(directory).ok().filter(|h1| is_directory && locked.hashes.contains(h1))?;
+            let is_directory = directory
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir());
+            let h1 = package_hash::h1(directory)
+                .ok()
+                .filter(|h1| is_directory && locked.hashes.contains(h1))?;
             if package_hash::foreign_git(directory, &locked.package).is_some() {
                 return None;
             }
-            let content = Content { path: directory.to_owned(), h1 };
+            let content = Content {
+                path: directory.to_owned(),
+                h1,
+            };
             let recorded = Some(address.clone());
-            let package = Package { directory: below, recorded, ..Package::cached(content, address) };
+            let package = Package {
+                directory: below,
+                recorded,
+                ..Package::cached(content, address)
+            };
             let (directory, wildcards) = source.directory();
             let module = FetchedModule::new(package, directory, wildcards).ok()?;
             Some(module.with_version(locked.version.clone()))
@@ -267,7 +341,8 @@ impl ModuleFetcher {
         };
         let mut found = lock(&self.found);
         if found.len() >= MAX_PACKAGES {
-            let message = format!("the configuration calls modules of more than {MAX_PACKAGES} packages");
+            let message =
+                format!("the configuration calls modules of more than {MAX_PACKAGES} packages");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
         found.insert((package.name.clone(), origin));

@@ -1,9 +1,9 @@
-//! Packages in git repositories, fetched by the user's own git, which knows the user's credentials, keys and proxies
-//! (`getter/get_git.go` of go-getter).
+//! Packages in git repositories, fetched by the user's own git, which knows the user's credentials,
+//! keys and proxies (`getter/get_git.go` of go-getter).
 //!
-//! Git gets a bare repository without hooks, one commit of history if it can, and never a working tree: files are read
-//! from its objects, so that no filter runs. It uses only the protocols that it trusts for addresses that no user
-//! wrote, and it never prompts.
+//! Git gets a bare repository without hooks, one commit of history if it can, and never a working
+//! tree: files are read from its objects, so that no filter runs. It uses only the protocols that
+//! it trusts for addresses that no user wrote, and it never prompts.
 
 mod address;
 mod attributes;
@@ -40,20 +40,30 @@ impl Git<'_> {
     pub(super) fn references(&self, address: &GitAddress) -> Fetched<References> {
         let repository = Repository::for_fetching(self, "0", address)?;
         let too_many = "it has too many branches and tags to list them all";
-        let list = repository.list_refs(address, &[], &["HEAD", "refs/heads/*", "refs/tags/*"], too_many)?;
+        let list = repository.list_refs(
+            address,
+            &[],
+            &["HEAD", "refs/heads/*", "refs/tags/*"],
+            too_many,
+        )?;
         Ok(References::parse(&list))
     }
 
     /// Whether the `ref` of an address is a tag.
     pub(super) fn has_tag(&self, address: &GitAddress) -> Fetched<bool> {
         let name = address.reference().unwrap_or_default();
-        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+        let tag = ["refs/tags/", "tags/"]
+            .iter()
+            .find_map(|start| name.strip_prefix(start))
+            .unwrap_or(name);
         if tag.is_empty() || tag.contains(['*', '?', '[']) {
             return Ok(false);
         }
         let repository = Repository::for_fetching(self, "0", address)?;
         let pattern = format!("refs/tags/{tag}");
-        Ok(!repository.list_refs(address, &["--tags"], &[&pattern], "git printed too much")?.is_empty())
+        Ok(!repository
+            .list_refs(address, &["--tags"], &[&pattern], "git printed too much")?
+            .is_empty())
     }
 
     /// Returns the date of a commit according to its committer.
@@ -61,9 +71,21 @@ impl Git<'_> {
         let unknown = || FetchError::git("git does not report when the commit was made");
         let repository = Repository::for_fetching(self, "0", address)?;
         let revision = repository.fetch(address)?.ok_or_else(unknown)?;
-        let arguments = ["rev-list", "--max-count=1", "--format=%ct", "--end-of-options", &revision];
-        let seconds = repository.output(&arguments)?.lines().last().and_then(|line| line.parse().ok());
-        seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(unknown)
+        let arguments = [
+            "rev-list",
+            "--max-count=1",
+            "--format=%ct",
+            "--end-of-options",
+            &revision,
+        ];
+        let seconds = repository
+            .output(&arguments)?
+            .lines()
+            .last()
+            .and_then(|line| line.parse().ok());
+        seconds
+            .and_then(|seconds| Timestamp::from_second(seconds).ok())
+            .ok_or_else(unknown)
     }
 }
 

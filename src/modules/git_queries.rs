@@ -13,7 +13,8 @@ impl ModuleFetcher {
     /// # Errors
     /// The reason why it is unknown.
     pub(crate) fn committed(&self, source: &RemoteSource) -> Result<Timestamp, String> {
-        self.ask_git(source, |git, address| git.committed(address)).map_err(|error| error.to_string())
+        self.ask_git(source, |git, address| git.committed(address))
+            .map_err(|error| error.to_string())
     }
 
     /// Runs git for the repository of a source.
@@ -25,7 +26,9 @@ impl ModuleFetcher {
         let ask = || {
             // git treats the name of a host as a directory.
             if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
-                return Err(FetchError::address("it does not name a directory of this machine"));
+                return Err(FetchError::address(
+                    "it does not name a directory of this machine",
+                ));
             }
             let (address, scratch) = (GitAddress::parse(source.url())?, self.cache()?.scratch()?);
             ask(self.git(scratch.path()), &address)

@@ -1,4 +1,5 @@
-//! Packages on web servers: archives, and pages with the location of a package (`get_http.go` of go-getter;
+//! Packages on web servers: archives, and pages with the location of a package (`get_http.go` of
+//! go-getter;
 //! <https://opentofu.org/docs/language/modules/sources/#http-urls>).
 
 use std::borrow::Cow;
@@ -47,51 +48,92 @@ impl HttpAddress {
             "archive" => value.is_empty(),
             name => name != "checksum",
         };
-        let query = source::parameters(&url).into_iter().filter(is_for_server).collect();
+        let query = source::parameters(&url)
+            .into_iter()
+            .filter(is_for_server)
+            .collect();
         url.set_query(request_query(query).as_deref());
         let login = login(&mut url, netrc);
-        Ok(Self { url, login, parameters })
+        Ok(Self {
+            url,
+            login,
+            parameters,
+        })
     }
 
     /// Requests the package. `scratch` is a directory for the archive.
-    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
-        let credentials = self.login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
+    pub(super) fn fetch(
+        &self,
+        client: &Client,
+        netrc: &Netrc,
+        scratch: &Path,
+    ) -> Fetched<HttpPackage> {
+        let credentials = self
+            .login
+            .as_ref()
+            .map_or(RequestCredentials::None, RequestCredentials::Basic);
         let Some(format) = self.parameters.format else {
-            return self.location(client, credentials).map(HttpPackage::Elsewhere);
+            return self
+                .location(client, credentials)
+                .map(HttpPackage::Elsewhere);
         };
         let mut file = download(client, &self.url, credentials, scratch)?;
-        self.parameters.check(&mut file, |url| read_list(client, netrc, url))?;
+        self.parameters
+            .check(&mut file, |url| read_list(client, netrc, url))?;
         Ok(HttpPackage::Archive(file, format))
     }
 
-    /// Requests the location of the package, which is in a header or in a `meta` element of the page.
-    fn location(&self, client: &Client, credentials: RequestCredentials<'_>) -> Fetched<RemoteSource> {
+    /// Requests the location of the package, which is in a header or in a `meta` element of the
+    /// page.
+    fn location(
+        &self,
+        client: &Client,
+        credentials: RequestCredentials<'_>,
+    ) -> Fetched<RemoteSource> {
         let mut url = self.url.clone();
         let mut query = source::parameters(&url);
         query.push(("terraform-get".to_owned(), "1".to_owned()));
         url.set_query(request_query(query).as_deref());
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
-            let header = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let header = response
+                .headers()
+                .get(LOCATION)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned);
             match header.filter(|text| !text.is_empty()) {
                 Some(location) => Ok(Some(location)),
-                None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(response, LARGEST_PAGE)?))),
+                None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(
+                    response,
+                    LARGEST_PAGE,
+                )?))),
             }
         })?;
         let why = match location.as_deref().map(RemoteSource::parse_full) {
             Some(Some(source)) if !source.is_on_this_machine() => return Ok(source),
             Some(Some(_)) => "refers to this machine",
             Some(None) => "refers to something that is not the full address of a package",
-            None => "does not have the name of an archive, and does not contain the location of the package",
+            None => {
+                "does not have the name of an archive, and does not contain the location of the package"
+            }
         };
-        Err(FetchError::package(format!("{} {why}", SafeUrl::from(&self.url))))
+        Err(FetchError::package(format!(
+            "{} {why}",
+            SafeUrl::from(&self.url)
+        )))
     }
 }
 
 /// Requests a list of checksums.
 pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<Vec<u8>> {
     let login = login(&mut url, netrc);
-    let credentials = login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
-    Ok(client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?)
+    let credentials = login
+        .as_ref()
+        .map_or(RequestCredentials::None, RequestCredentials::Basic);
+    Ok(
+        client.exchange(&url, credentials, Purpose::Download, |response| {
+            read_whole(response, LARGEST_PAGE)
+        })?,
+    )
 }
 
 /// Downloads an archive to a file in `scratch` that has no name there.
@@ -101,18 +143,22 @@ pub(super) fn download(
     credentials: RequestCredentials<'_>,
     scratch: &Path,
 ) -> Fetched<File> {
-    let written: Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
-        let mut file = tempfile::tempfile_in(scratch)?;
-        io::copy(body, &mut file)?;
-        file.rewind()?;
-        Ok(file)
-    });
+    let written: Result<io::Result<File>, _> =
+        client.download(url, credentials, MOST_BYTES, |body, _| {
+            let mut file = tempfile::tempfile_in(scratch)?;
+            io::copy(body, &mut file)?;
+            file.rewind()?;
+            Ok(file)
+        });
     Ok(written??)
 }
 
 /// Removes the login from a URL and returns it, or else the one for its host in `.netrc`.
 fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
-    let own = (percent_decoded(url.username()), percent_decoded(url.password().unwrap_or_default()));
+    let own = (
+        percent_decoded(url.username()),
+        percent_decoded(url.password().unwrap_or_default()),
+    );
     // Only a URL that cannot have a user name refuses this, and such a URL has none.
     let _ = url.set_username("");
     let _ = url.set_password(None);
@@ -120,8 +166,12 @@ fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
         return Some(Token::basic(&own.0, &own.1));
     }
     let host = url.host_str()?;
-    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    netrc.login(&host).map(|(user, password)| Token::basic(user, password))
+    let host = url
+        .port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    netrc
+        .login(&host)
+        .map(|(user, password)| Token::basic(user, password))
 }
 
 /// Returns the content of `<meta name="terraform-get" content="…">` in the head of a page.
@@ -134,13 +184,20 @@ fn meta_location(page: &str) -> Option<String> {
         }
         let (tag, after) = split_tag(after)?;
         rest = after;
-        let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(tag.len()));
-        if ["body", "/head"].iter().any(|end| name.eq_ignore_ascii_case(end)) {
+        let (name, attributes) = tag.split_at(
+            tag.find(|c: char| c.is_whitespace() || c == '>')
+                .unwrap_or(tag.len()),
+        );
+        if ["body", "/head"]
+            .iter()
+            .any(|end| name.eq_ignore_ascii_case(end))
+        {
             return None;
         }
         if name.eq_ignore_ascii_case("meta")
             && attribute(attributes, "name").as_deref() == Some("terraform-get")
-            && let Some(content) = attribute(attributes, "content").filter(|content| !content.is_empty())
+            && let Some(content) =
+                attribute(attributes, "content").filter(|content| !content.is_empty())
         {
             return Some(content);
         }
@@ -209,14 +266,29 @@ mod tests {
     #[test]
     fn an_address_is_split_into_the_url_the_login_and_parameters_for_provlock() {
         for (text, url) in [
-            ("https://h.test/a.b/m.tar.gz?x=%2F", "https://h.test/a.b/m.tar.gz?x=%2F"),
+            (
+                "https://h.test/a.b/m.tar.gz?x=%2F",
+                "https://h.test/a.b/m.tar.gz?x=%2F",
+            ),
             ("https://h.test/m?archive=zip", "https://h.test/m"),
-            ("https://h.test/m.zip?archive=false&y=1", "https://h.test/m.zip?y=1"),
-            (&format!("https://h.test/m.zip?checksum={}", "0".repeat(64)), "https://h.test/m.zip"),
+            (
+                "https://h.test/m.zip?archive=false&y=1",
+                "https://h.test/m.zip?y=1",
+            ),
+            (
+                &format!("https://h.test/m.zip?checksum={}", "0".repeat(64)),
+                "https://h.test/m.zip",
+            ),
             ("https://u:p%20w@h.test/m.zip", "https://h.test/m.zip"),
         ] {
-            let address = HttpAddress::parse(text, Dialect::Tofu, &Netrc::default()).ok().unwrap();
-            assert_eq!((address.url.as_str(), address.login.is_some()), (url, text.contains('@')), "{text}");
+            let address = HttpAddress::parse(text, Dialect::Tofu, &Netrc::default())
+                .ok()
+                .unwrap();
+            assert_eq!(
+                (address.url.as_str(), address.login.is_some()),
+                (url, text.contains('@')),
+                "{text}"
+            );
         }
     }
 }

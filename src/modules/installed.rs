@@ -46,9 +46,14 @@ pub(crate) struct ManifestFile {
 }
 
 impl Installed {
-    /// Whether a call with this source and these constraints, which may have changed since the installation, may use
-    /// the module.
-    pub(crate) fn meets(&self, source: &ModuleSource, constraints: &ConstraintList, dialect: Dialect) -> bool {
+    /// Whether a call with this source and these constraints, which may have changed since the
+    /// installation, may use the module.
+    pub(crate) fn meets(
+        &self,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
+        dialect: Dialect,
+    ) -> bool {
         let allowed = match self.version.parse::<Version>() {
             Ok(version) => constraints.is_empty() || registry::allows(constraints, &version),
             Err(_) => constraints.is_empty(),
@@ -58,7 +63,11 @@ impl Installed {
 
     /// Returns the installed source and version.
     pub(crate) fn describe(&self) -> String {
-        let version = if self.version.is_empty() { String::new() } else { format!(" {}", self.version) };
+        let version = if self.version.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", self.version)
+        };
         format!("{}{version}", self.source)
     }
 }
@@ -71,16 +80,26 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Diagnostic::io("read", path, &error).into()),
         };
-        let file: ManifestFile = serde_json::from_slice(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes))
-            .map_err(|error| {
-                // A message of serde would quote the file.
-                let (line, column) = (error.line(), error.column());
-                Diagnostic::error(Code::InvalidConfiguration, "")
-                    .naming(path, |path| {
-                        format!("{path} is not a list of installed modules (line {line}, column {column})")
-                    })
-                    .help("remove the file and install the modules again")
-            })?;
-        Ok(Self { modules: file.modules.into_iter().map(|module| (module.key.clone(), module)).collect() })
+        let file: ManifestFile = serde_json::from_slice(
+            bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes),
+        )
+        .map_err(|error| {
+            // A message of serde would quote the file.
+            let (line, column) = (error.line(), error.column());
+            Diagnostic::error(Code::InvalidConfiguration, "")
+                .naming(path, |path| {
+                    format!(
+                        "{path} is not a list of installed modules (line {line}, column {column})"
+                    )
+                })
+                .help("remove the file and install the modules again")
+        })?;
+        Ok(Self {
+            modules: file
+                .modules
+                .into_iter()
+                .map(|module| (module.key.clone(), module))
+                .collect(),
+        })
     }
 }

@@ -1,8 +1,9 @@
 //! Copies of packages as OpenTofu and Terraform install them.
 //!
-//! Every call has its own copy. Only one copy of a package contains the names that begin with a dot (`copyDir` in
-//! OpenTofu's `internal/copy`). git may have changed line endings, expanded `$Id$`, or run a filter such as Git LFS
-//! when it wrote a file, so that the file differs from the locked blob.
+//! Every call has its own copy. Only one copy of a package contains the names that begin with a dot
+//! (`copyDir` in OpenTofu's `internal/copy`). git may have changed line endings, expanded `$Id$`,
+//! or run a filter such as Git LFS when it wrote a file, so that the file differs from the locked
+//! blob.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,8 +27,8 @@ const LARGEST_POINTER: u64 = 1024;
 /// The result of comparing a copy with a whole package.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// The copy is what OpenTofu and Terraform make of the package, except for files that git changes at checkout in a
-    /// way that cannot be computed here. These were not compared.
+    /// The copy is what OpenTofu and Terraform make of the package, except for files that git
+    /// changes at checkout in a way that cannot be computed here. These were not compared.
     Same { not_compared: Vec<String> },
     /// The first difference. The text continues a message that names the copy.
     Different(String),
@@ -36,27 +37,45 @@ pub(crate) enum Comparison {
 /// Compares a copy with a whole package.
 pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Comparison {
     let has_hidden = copy.files.keys().any(|name| is_hidden(name));
-    if let Some(name) = copy.files.keys().find(|name| !whole.files.contains_key(*name)) {
+    if let Some(name) = copy
+        .files
+        .keys()
+        .find(|name| !whole.files.contains_key(*name))
+    {
         return Comparison::Different(format!("has {name:?}, which the package does not have"));
     }
     let mut differing = Vec::new();
-    for (name, locked) in whole.files.iter().filter(|(name, _)| has_hidden || !is_hidden(name)) {
+    for (name, locked) in whole
+        .files
+        .iter()
+        .filter(|(name, _)| has_hidden || !is_hidden(name))
+    {
         let Some(digest) = copy.files.get(name) else {
             return Comparison::Different(format!("does not have {name:?}"));
         };
-        if digest == locked || (is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name))) {
+        if digest == locked
+            || (is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name)))
+        {
             continue;
         }
         differing.push((name.as_str(), digest));
     }
     let mut not_compared = Vec::new();
-    let changed = if is_from_git { changed_at_checkout(&whole.top, &differing) } else { BTreeSet::new() };
+    let changed = if is_from_git {
+        changed_at_checkout(&whole.top, &differing)
+    } else {
+        BTreeSet::new()
+    };
     for (name, digest) in differing {
         match pointed_at(&whole.top.join(name)) {
-            _ if !changed.contains(name) => return Comparison::Different(format!("has a different {name:?}")),
+            _ if !changed.contains(name) => {
+                return Comparison::Different(format!("has a different {name:?}"));
+            }
             Some(wanted) if wanted == *digest => {}
             Some(_) => {
-                return Comparison::Different(format!("has a different {name:?} than its Git LFS pointer specifies"));
+                return Comparison::Different(format!(
+                    "has a different {name:?} than its Git LFS pointer specifies"
+                ));
             }
             None => not_compared.push(name.to_owned()),
         }
@@ -64,16 +83,25 @@ pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Com
     Comparison::Same { not_compared }
 }
 
-/// Returns the files that git may have changed when it checked them out. If git cannot read the attributes of the
-/// package, it may have changed any. Configuration is always compared.
+/// Returns the files that git may have changed when it checked them out. If git cannot read the
+/// attributes of the package, it may have changed any. Configuration is always compared.
 fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeSet<&'a str> {
-    let names: Vec<_> = files.iter().map(|(name, _)| *name).filter(|name| !is_configuration(name)).collect();
+    let names: Vec<_> = files
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| !is_configuration(name))
+        .collect();
     if names.is_empty() {
         return BTreeSet::new();
     }
     let directory = TemporaryDirectory::new();
     let changed = directory.ok().and_then(|directory| {
-        let git = Git::new(Path::new("git"), None, directory.path(), ATTRIBUTES_TIME_LIMIT);
+        let git = Git::new(
+            Path::new("git"),
+            None,
+            directory.path(),
+            ATTRIBUTES_TIME_LIMIT,
+        );
         git.changed_at_checkout(whole, &names).ok()
     });
     changed.unwrap_or_else(|| names.into_iter().collect())
@@ -84,8 +112,13 @@ fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeS
 fn pointed_at(blob: &Path) -> Option<String> {
     let text = String::from_utf8(files::read(blob, LARGEST_POINTER).ok()?).ok()?;
     let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
-    let digest = rest.lines().find_map(|line| line.strip_prefix("oid sha256:"))?;
-    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let digest = rest
+        .lines()
+        .find_map(|line| line.strip_prefix("oid sha256:"))?;
+    let is_digest = digest.len() == 64
+        && digest
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_digest.then(|| digest.to_owned())
 }
 
@@ -93,15 +126,22 @@ fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether git may have written a file for a blob: with carriage returns before line ends, with `$Id$` expanded, or
-/// both.
+/// Whether git may have written a file for a blob: with carriage returns before line ends, with
+/// `$Id$` expanded, or both.
 fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
     let read = |path: &Path| {
-        fs::metadata(path).ok().filter(|file| file.len() <= LARGEST_TEXT).and_then(|_| fs::read(path).ok())
+        fs::metadata(path)
+            .ok()
+            .filter(|file| file.len() <= LARGEST_TEXT)
+            .and_then(|_| fs::read(path).ok())
     };
-    let (Some(copy), Some(blob)) = (read(copy), read(blob)) else { return false };
+    let (Some(copy), Some(blob)) = (read(copy), read(blob)) else {
+        return false;
+    };
     let expanded = expanded(&blob);
-    copy == expanded || copy == with_carriage_returns(&blob) || copy == with_carriage_returns(&expanded)
+    copy == expanded
+        || copy == with_carriage_returns(&blob)
+        || copy == with_carriage_returns(&expanded)
 }
 
 fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
@@ -140,7 +180,10 @@ mod tests {
     fn git_writes_line_ends_and_ids() {
         assert_eq!(with_carriage_returns(b"\na\r\nb\n"), b"\r\na\r\nb\r\n");
         // `printf 'x $Id$\n' | git hash-object --stdin`
-        assert_eq!(expanded(b"x $Id$\n"), b"x $Id: 5692e3a11c870839981c0b1bc913dd02601f18a7 $\n");
+        assert_eq!(
+            expanded(b"x $Id$\n"),
+            b"x $Id: 5692e3a11c870839981c0b1bc913dd02601f18a7 $\n"
+        );
     }
 
     #[test]
@@ -161,16 +204,38 @@ mod tests {
             (&whole[..1], false, None),
             (&whole[..2], false, Some("does not have \"d/.y\"")),
             (&whole[1..], false, Some("does not have \"main.tf\"")),
-            (&[("main.tf", "a\n"), ("evil.tf", "")], false, Some("has \"evil.tf\", which the package does not have")),
-            (&[("main.tf", "a\n"), (".evil", "")], false, Some("has \".evil\", which the package does not have")),
-            (&[("main.tf", "b\n")], true, Some("has a different \"main.tf\"")),
-            (&[("main.tf", "a\r\n")], false, Some("has a different \"main.tf\"")),
+            (
+                &[("main.tf", "a\n"), ("evil.tf", "")],
+                false,
+                Some("has \"evil.tf\", which the package does not have"),
+            ),
+            (
+                &[("main.tf", "a\n"), (".evil", "")],
+                false,
+                Some("has \".evil\", which the package does not have"),
+            ),
+            (
+                &[("main.tf", "b\n")],
+                true,
+                Some("has a different \"main.tf\""),
+            ),
+            (
+                &[("main.tf", "a\r\n")],
+                false,
+                Some("has a different \"main.tf\""),
+            ),
             (&[("main.tf", "a\r\n")], true, None),
         ] {
             let (_place, files) = listed(copy);
             let found = compare(&files, &expected_files, is_from_git);
-            let same = Comparison::Same { not_compared: Vec::new() };
-            assert_eq!(found, why.map_or(same, |why| Comparison::Different(why.to_owned())), "{copy:?}");
+            let same = Comparison::Same {
+                not_compared: Vec::new(),
+            };
+            assert_eq!(
+                found,
+                why.map_or(same, |why| Comparison::Different(why.to_owned())),
+                "{copy:?}"
+            );
         }
     }
 }

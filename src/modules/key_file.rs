@@ -11,28 +11,46 @@ pub(super) struct KeyFile {
     /// Path for ssh, which runs in the directory. It needs no quotes in a shell.
     pub(super) name: String,
     _file: File,
-    /// `None` if the file was removed from its directory. Then it ends with this process, even if that is killed.
+    /// `None` if the file was removed from its directory. Then it ends with this process, even if
+    /// that is killed.
     _path: Option<TempPath>,
 }
 
 impl KeyFile {
     pub(super) fn new(directory: &Path, content: &[u8]) -> io::Result<Self> {
-        let (mut file, path) = tempfile::Builder::new().prefix("ssh-key-").tempfile_in(directory)?.into_parts();
+        let (mut file, path) = tempfile::Builder::new()
+            .prefix("ssh-key-")
+            .tempfile_in(directory)?
+            .into_parts();
         let (name, path) = if let Some(name) = name_in_process(&file) {
             path.close()?;
             (name, None)
         } else {
-            (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), Some(path))
+            (
+                path.file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+                Some(path),
+            )
         };
         file.write_all(content)?;
-        Ok(Self { name, _file: file, _path: path })
+        Ok(Self {
+            name,
+            _file: file,
+            _path: path,
+        })
     }
 }
 
 /// Returns a path by which other processes of the user can open a file of this process.
 #[cfg(target_os = "linux")]
 fn name_in_process(file: &File) -> Option<String> {
-    let name = format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file));
+    let name = format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        std::os::fd::AsRawFd::as_raw_fd(file)
+    );
     Path::new(&name).exists().then_some(name)
 }
 
@@ -53,7 +71,11 @@ mod tests {
     fn a_key_file_has_no_name_on_linux_and_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let key = KeyFile::new(directory.path(), b"a private key").unwrap();
-        let read = Command::new("cat").arg(&key.name).current_dir(directory.path()).output().unwrap();
+        let read = Command::new("cat")
+            .arg(&key.name)
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
         assert_eq!(read.stdout, b"a private key");
         let entries = || fs::read_dir(directory.path()).unwrap().count();
         assert!(entries() == 0 || !cfg!(target_os = "linux"));
@@ -68,12 +90,26 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let made = ["-q", "-t", "ed25519", "-N", "", "-f", "key"];
-        assert!(Command::new("ssh-keygen").args(made).current_dir(directory.path()).status().unwrap().success());
+        assert!(
+            Command::new("ssh-keygen")
+                .args(made)
+                .current_dir(directory.path())
+                .status()
+                .unwrap()
+                .success()
+        );
         let content = fs::read(directory.path().join("key")).unwrap();
         let key = KeyFile::new(directory.path(), &content).unwrap();
-        let shown =
-            Command::new("ssh-keygen").args(["-y", "-f", &key.name]).current_dir(directory.path()).output().unwrap();
+        let shown = Command::new("ssh-keygen")
+            .args(["-y", "-f", &key.name])
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
         let public = fs::read_to_string(directory.path().join("key.pub")).unwrap();
-        assert_eq!(String::from_utf8_lossy(&shown.stdout).split(' ').nth(1), public.split(' ').nth(1), "{shown:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&shown.stdout).split(' ').nth(1),
+            public.split(' ').nth(1),
+            "{shown:?}"
+        );
     }
 }

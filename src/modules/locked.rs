@@ -15,7 +15,8 @@ use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 
 /// Start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
-/// Hosts on which the first part of a path is the owner of a repository or a bucket, for archives, too.
+/// Hosts on which the first part of a path is the owner of a repository or a bucket, for archives,
+/// too.
 const SHARED_HOSTS: [&str; 11] = [
     "bitbucket.org",
     "codeberg.org",
@@ -34,20 +35,33 @@ const SHARED_HOSTS: [&str; 11] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LockedAddress {
     /// The package of a version in a registry, and the directory in it that the registry specifies.
-    Registry { module: RegistryModule, version: Version, directory: String },
+    Registry {
+        module: RegistryModule,
+        version: Version,
+        directory: String,
+    },
     /// Any other package.
     Remote(RemoteSource),
 }
 
 impl LockedAddress {
-    /// Parses the `package` of an entry: `registry::registry.opentofu.org/acme/net/aws@1.2.0`, or a full source.
+    /// Parses the `package` of an entry: `registry::registry.opentofu.org/acme/net/aws@1.2.0`, or a
+    /// full source.
     fn parse(text: &str) -> Option<Self> {
-        let Some(rest) = text.strip_prefix(REGISTRY) else { return RemoteSource::parse_full(text).map(Self::Remote) };
+        let Some(rest) = text.strip_prefix(REGISTRY) else {
+            return RemoteSource::parse_full(text).map(Self::Remote);
+        };
         // The host is written, so the dialect does not matter.
-        let (name, rest) = rest.split_once('@').filter(|(name, _)| name.split('/').count() == 4)?;
+        let (name, rest) = rest
+            .split_once('@')
+            .filter(|(name, _)| name.split('/').count() == 4)?;
         let (version, directory) = rest.split_once("//").unwrap_or((rest, ""));
         let module = RegistryModule::parse(name, Dialect::default())?;
-        Some(Self::Registry { module, version: version.parse().ok()?, directory: directory.to_owned() })
+        Some(Self::Registry {
+            module,
+            version: version.parse().ok()?,
+            directory: directory.to_owned(),
+        })
     }
 
     /// Returns the address of a version of a registry module.
@@ -58,55 +72,95 @@ impl LockedAddress {
     /// Returns the address of an entry for a call with this source.
     ///
     /// # Errors
-    /// The package cannot be that of the source, or there is no hash. The text continues a message that names the call.
+    /// The package cannot be that of the source, or there is no hash. The text continues a message
+    /// that names the call.
     pub(super) fn of(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let address = Self::of_source(locked, source)?;
         let has_hash = locked.hashes.iter().any(Hash::is_known);
-        has_hash.then_some(address).ok_or_else(|| "is locked without a hash that can be compared".to_owned())
+        has_hash
+            .then_some(address)
+            .ok_or_else(|| "is locked without a hash that can be compared".to_owned())
     }
 
     /// [`LockedAddress::of`] without looking at the hashes.
     fn of_source(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let Some(address) = Self::parse(&locked.package) else {
-            return Err(format!("is locked with {:?}, which is not the address of a package", locked.package));
+            return Err(format!(
+                "is locked with {:?}, which is not the address of a package",
+                locked.package
+            ));
         };
         let is_own = match (&address, source) {
-            (Self::Registry { module, version, .. }, ModuleSource::Registry(source)) => {
-                *module == source.module && Some(version) == locked.version.as_ref()
-            }
+            (
+                Self::Registry {
+                    module, version, ..
+                },
+                ModuleSource::Registry(source),
+            ) => *module == source.module && Some(version) == locked.version.as_ref(),
             (Self::Remote(package), ModuleSource::Registry(_)) => {
-                locked.version.is_some() && !package.is_on_this_machine() && !package.is_unencrypted()
+                locked.version.is_some()
+                    && !package.is_on_this_machine()
+                    && !package.is_unencrypted()
             }
-            (Self::Remote(package), ModuleSource::Remote(source)) => match (package.getter(), source.getter()) {
-                (Getter::Git, Getter::Git) => {
-                    let at_commit = package.at_commit("").package;
-                    at_commit == source.without_credentials().at_commit("").package && package.directory.is_empty()
+            (Self::Remote(package), ModuleSource::Remote(source)) => {
+                match (package.getter(), source.getter()) {
+                    (Getter::Git, Getter::Git) => {
+                        let at_commit = package.at_commit("").package;
+                        at_commit == source.without_credentials().at_commit("").package
+                            && package.directory.is_empty()
+                    }
+                    (_, Getter::Http) => {
+                        !package.is_on_this_machine()
+                            && (source.is_unencrypted() || !package.is_unencrypted())
+                    }
+                    _ => {
+                        *package
+                            == RemoteSource {
+                                directory: String::new(),
+                                ..source.without_credentials()
+                            }
+                    }
                 }
-                (_, Getter::Http) => {
-                    !package.is_on_this_machine() && (source.is_unencrypted() || !package.is_unencrypted())
-                }
-                _ => *package == RemoteSource { directory: String::new(), ..source.without_credentials() },
-            },
+            }
             _ => false,
         };
         match &address {
-            _ if !is_own => Err(format!("is locked with {}, which is not a package of its source", locked.package)),
-            Self::Remote(package) if package.getter() == Getter::Git && locked_commit(package).is_none() => {
-                Err(format!("is locked with {}, whose ref is not a full commit id", locked.package))
+            _ if !is_own => Err(format!(
+                "is locked with {}, which is not a package of its source",
+                locked.package
+            )),
+            Self::Remote(package)
+                if package.getter() == Getter::Git && locked_commit(package).is_none() =>
+            {
+                Err(format!(
+                    "is locked with {}, whose ref is not a full commit id",
+                    locked.package
+                ))
             }
             _ => Ok(address),
         }
     }
 
-    /// Returns the address of the package in the cache, and the directory in it that the registry of a call with this
-    /// source specifies. For any other source, a package with a directory contains only that directory.
+    /// Returns the address of the package in the cache, and the directory in it that the registry
+    /// of a call with this source specifies. For any other source, a package with a directory
+    /// contains only that directory.
     pub(super) fn key(&self, source: &ModuleSource) -> (String, String) {
         match (self, source) {
-            (Self::Registry { module, version, directory }, _) => {
-                (Self::of_version(module, version), directory.clone())
+            (
+                Self::Registry {
+                    module,
+                    version,
+                    directory,
+                },
+                _,
+            ) => (Self::of_version(module, version), directory.clone()),
+            (Self::Remote(package), ModuleSource::Registry(_)) => {
+                (package.package.clone(), package.directory.clone())
             }
-            (Self::Remote(package), ModuleSource::Registry(_)) => (package.package.clone(), package.directory.clone()),
-            (Self::Remote(package), _) => (with_directory(&package.package, &package.directory), String::new()),
+            (Self::Remote(package), _) => (
+                with_directory(&package.package, &package.directory),
+                String::new(),
+            ),
         }
     }
 }
@@ -114,13 +168,25 @@ impl LockedAddress {
 /// The error for a package that does not have a locked hash.
 pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
     let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
-    let (expected, found) = if h1.is_empty() { ([zh, unknown].concat(), &package.zh) } else { (h1, &package.h1) };
+    let (expected, found) = if h1.is_empty() {
+        ([zh, unknown].concat(), &package.zh)
+    } else {
+        (h1, &package.h1)
+    };
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
-    let message = format!("the package of {} has changed since it was locked", name(locked));
+    let message = format!(
+        "the package of {} has changed since it was locked",
+        name(locked)
+    );
     let error = Diagnostic::error(Code::ModuleReplaced, message)
         .note(format!("locked hash: {}", expected.join(", ")))
-        .note(format!("fetched hash: {}", found.as_ref().map_or("none", Hash::as_str)));
-    error.help("find out why before you accept it: a version or address should never change its content")
+        .note(format!(
+            "fetched hash: {}",
+            found.as_ref().map_or("none", Hash::as_str)
+        ));
+    error.help(
+        "find out why before you accept it: a version or address should never change its content",
+    )
 }
 
 /// Returns the name of a locked package in messages: its source and version, or its address.
@@ -138,7 +204,8 @@ pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)
 
 /// The repository and the commit in the address of a locked package.
 pub(super) fn at_commit(package: &str) -> Option<(RemoteSource, String)> {
-    let package = RemoteSource::parse_full(package).filter(|package| package.getter() == Getter::Git)?;
+    let package =
+        RemoteSource::parse_full(package).filter(|package| package.getter() == Getter::Git)?;
     let commit = locked_commit(&package)?;
     Some((package, commit))
 }
@@ -146,21 +213,29 @@ pub(super) fn at_commit(package: &str) -> Option<(RemoteSource, String)> {
 /// The commit in the address of a locked package in git.
 pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
     let address = GitAddress::parse(package.url()).ok()?;
-    address.reference().filter(|reference| GitAddress::is_commit(reference)).map(str::to_owned)
+    address
+        .reference()
+        .filter(|reference| GitAddress::is_commit(reference))
+        .map(str::to_owned)
 }
 
-/// The commit of a locked package; `None` if it is not in git, or if its `ref` is not a full commit id.
+/// The commit of a locked package; `None` if it is not in git, or if its `ref` is not a full commit
+/// id.
 pub fn commit_of(locked: &LockedModule) -> Option<String> {
     repository(locked).map(|(_, commit)| commit)
 }
 
 /// Whether a call with this source and these constraints may get a locked module.
-pub(crate) fn is_allowed(locked: &LockedModule, source: &ModuleSource, constraints: &ConstraintList) -> bool {
+pub(crate) fn is_allowed(
+    locked: &LockedModule,
+    source: &ModuleSource,
+    constraints: &ConstraintList,
+) -> bool {
     refusal("", Some(locked), source, constraints).is_none()
 }
 
-/// Returns why a call with this source and these constraints may not get the module that is locked for it, if it may
-/// not: a code, and a message that names the call.
+/// Returns why a call with this source and these constraints may not get the module that is locked
+/// for it, if it may not: a code, and a message that names the call.
 pub(crate) fn refusal(
     key: &str,
     locked: Option<&LockedModule>,
@@ -168,10 +243,15 @@ pub(crate) fn refusal(
     constraints: &ConstraintList,
 ) -> Option<(Code, String)> {
     let name = lockfile::module_name(key);
-    let Some(locked) = locked else { return Some((Code::ModuleNotLocked, format!("{name} is not locked"))) };
+    let Some(locked) = locked else {
+        return Some((Code::ModuleNotLocked, format!("{name} is not locked")));
+    };
     let (code, why) = match (source, &locked.version) {
         _ if locked.source != source.recorded() => {
-            let why = format!("with the source {}, and the configuration has {source}", locked.source);
+            let why = format!(
+                "with the source {}, and the configuration has {source}",
+                locked.source
+            );
             (Code::ModuleLockStale, why)
         }
         (ModuleSource::Registry(_), Some(version)) => {
@@ -181,16 +261,20 @@ pub(crate) fn refusal(
             let why = format!("as {version}, which does not meet \"{constraints}\"");
             (Code::ModuleVersionOutsideConstraints, why)
         }
-        (ModuleSource::Registry(_), None) => (Code::ModulePackageForeign, "without a version".to_owned()),
-        (_, Some(_)) => {
-            (Code::ModulePackageForeign, "with a version, which only modules of a registry have".to_owned())
+        (ModuleSource::Registry(_), None) => {
+            (Code::ModulePackageForeign, "without a version".to_owned())
         }
+        (_, Some(_)) => (
+            Code::ModulePackageForeign,
+            "with a version, which only modules of a registry have".to_owned(),
+        ),
         (_, None) => return None,
     };
     Some((code, format!("{name} is locked {why}")))
 }
 
-/// Whether the source of a locked module may lead to different packages on purpose, such as a branch of a repository.
+/// Whether the source of a locked module may lead to different packages on purpose, such as a
+/// branch of a repository.
 pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     let source = ModuleSource::parse(&locked.source, dialect).ok();
     let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));
@@ -198,9 +282,9 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     request.is_some_and(|request| request.unpinned().is_some())
 }
 
-/// Returns the publishers of a locked module: of its source and of its package the host, with the namespace in a
-/// registry or the owner of a repository. Without encryption anybody on the way can replace the module, so `http://`
-/// and `git://` are part of the publisher.
+/// Returns the publishers of a locked module: of its source and of its package the host, with the
+/// namespace in a registry or the owner of a repository. Without encryption anybody on the way can
+/// replace the module, so `http://` and `git://` are part of the publisher.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     // The host of a registry is recorded, so that the dialect does not matter.
     let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();
@@ -209,7 +293,12 @@ pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
         Some(LockedAddress::Remote(source)) => publisher_of_remote(&source),
         None => None,
     };
-    source.as_ref().and_then(publisher_of_source).into_iter().chain(package).collect()
+    source
+        .as_ref()
+        .and_then(publisher_of_source)
+        .into_iter()
+        .chain(package)
+        .collect()
 }
 
 /// Returns the publisher of the source of a call, in the form of [`publishers`].
@@ -231,11 +320,17 @@ pub(crate) fn publisher_of_source(source: &ModuleSource) -> Option<String> {
 
 fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let url = Url::parse(source.url()).ok()?;
-    let host = url.host_str().unwrap_or("this machine").to_ascii_lowercase();
+    let host = url
+        .host_str()
+        .unwrap_or("this machine")
+        .to_ascii_lowercase();
     let parts: Vec<_> = url.path_segments().into_iter().flatten().collect();
     let length = owner_length(source.getter(), &host, &parts);
     let owner = parts[..length.min(parts.len())].join("/");
-    let host = match url.port().filter(|port| url.scheme() != "ssh" || *port != 22) {
+    let host = match url
+        .port()
+        .filter(|port| url.scheme() != "ssh" || *port != 22)
+    {
         Some(port) => format!("{host}:{port}"),
         None => host,
     };
@@ -243,11 +338,16 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
         scheme @ ("http" | "git") => format!("{scheme}://{host}"),
         _ => host,
     };
-    Some(if length == 0 { host } else { format!("{host}/{owner}") })
+    Some(if length == 0 {
+        host
+    } else {
+        format!("{host}/{owner}")
+    })
 }
 
-/// Number of parts of a path that identify the owner of a repository or a bucket: 1 for `github.com/acme/net`, 2 for
-/// `bitbucket.example.com/scm/acme/net`, 0 for a host whose files have one publisher.
+/// Number of parts of a path that identify the owner of a repository or a bucket: 1 for
+/// `github.com/acme/net`, 2 for `bitbucket.example.com/scm/acme/net`, 0 for a host whose files have
+/// one publisher.
 fn owner_length(getter: Getter, host: &str, parts: &[&str]) -> usize {
     let is_shared = SHARED_HOSTS.contains(&host);
     let is_of_amazon = host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
@@ -255,7 +355,9 @@ fn owner_length(getter: Getter, host: &str, parts: &[&str]) -> usize {
     match (getter, parts.first()) {
         (_, Some(&"api")) if host == "gitlab.com" => "api/v4/projects/1".split('/').count(),
         (_, Some(&"repos")) if host == "api.github.com" => "repos/acme".split('/').count(),
-        (_, Some(&"storage")) if host == "www.googleapis.com" => "storage/v1/bucket".split('/').count(),
+        (_, Some(&"storage")) if host == "www.googleapis.com" => {
+            "storage/v1/bucket".split('/').count()
+        }
         // Bitbucket Server, Azure DevOps over SSH, Google Cloud Source Repositories.
         (Getter::Git, Some(&("scm" | "v3" | "p"))) if !is_shared => 2,
         (Getter::Git | Getter::Oci, _) => 1,
@@ -267,13 +369,18 @@ fn publisher_in_registry(module: &RegistryModule) -> String {
     format!("{}/{}", module.host, module.namespace)
 }
 
-/// Returns why the package of an entry cannot be that of its source, if it cannot. The text continues a message that
-/// names the module.
+/// Returns why the package of an entry cannot be that of its source, if it cannot. The text
+/// continues a message that names the module.
 pub(crate) fn fault(locked: &LockedModule, dialect: Dialect) -> Option<String> {
     match ModuleSource::parse(&locked.source, dialect) {
-        Ok(ModuleSource::Local(_)) => Some("is locked, and its source is a local directory".to_owned()),
+        Ok(ModuleSource::Local(_)) => {
+            Some("is locked, and its source is a local directory".to_owned())
+        }
         Ok(source) => LockedAddress::of_source(locked, &source).err(),
-        Err(error) => Some(format!("is locked with the source {:?}, which cannot be used: {error}", locked.source)),
+        Err(error) => Some(format!(
+            "is locked with the source {:?}, which cannot be used: {error}",
+            locked.source
+        )),
     }
 }
 
@@ -284,26 +391,72 @@ mod tests {
     #[test]
     fn a_publisher_owns_a_repository_or_a_bucket() {
         for (source, publisher) in [
-            ("git::https://github.com/acme/net.git?ref=v1", "github.com/acme"),
-            ("git::https://git.example.com/acme/net.git", "git.example.com/acme"),
-            ("git::https://git.example.com/scm/~acme/net.git", "git.example.com/scm/~acme"),
+            (
+                "git::https://github.com/acme/net.git?ref=v1",
+                "github.com/acme",
+            ),
+            (
+                "git::https://git.example.com/acme/net.git",
+                "git.example.com/acme",
+            ),
+            (
+                "git::https://git.example.com/scm/~acme/net.git",
+                "git.example.com/scm/~acme",
+            ),
             ("git::https://github.com/scm/net.git", "github.com/scm"),
-            ("git::git@ssh.dev.azure.com:v3/acme/p/r?ref=v1.0.0", "ssh.dev.azure.com/v3/acme"),
-            ("git::https://source.developers.google.com/p/acme/r/net", "source.developers.google.com/p/acme"),
-            ("https://raw.githubusercontent.com/acme/net/main/m.zip", "raw.githubusercontent.com/acme"),
-            ("https://api.github.com/repos/acme/m/tarball/v1?archive=tar.gz", "api.github.com/repos/acme"),
-            ("https://s3.cn-north-1.amazonaws.com.cn/acme/m.zip", "s3.cn-north-1.amazonaws.com.cn/acme"),
+            (
+                "git::git@ssh.dev.azure.com:v3/acme/p/r?ref=v1.0.0",
+                "ssh.dev.azure.com/v3/acme",
+            ),
+            (
+                "git::https://source.developers.google.com/p/acme/r/net",
+                "source.developers.google.com/p/acme",
+            ),
+            (
+                "https://raw.githubusercontent.com/acme/net/main/m.zip",
+                "raw.githubusercontent.com/acme",
+            ),
+            (
+                "https://api.github.com/repos/acme/m/tarball/v1?archive=tar.gz",
+                "api.github.com/repos/acme",
+            ),
+            (
+                "https://s3.cn-north-1.amazonaws.com.cn/acme/m.zip",
+                "s3.cn-north-1.amazonaws.com.cn/acme",
+            ),
             ("https://gitlab.com/acme/net/m.zip", "gitlab.com/acme"),
-            ("https://gitlab.com/api/v4/projects/1/packages/generic/m.zip", "gitlab.com/api/v4/projects/1"),
-            ("https://storage.googleapis.com/acme/m.zip", "storage.googleapis.com/acme"),
-            ("gcs::https://www.googleapis.com/storage/v1/acme/m.zip", "www.googleapis.com/storage/v1/acme"),
-            ("s3::https://s3.amazonaws.com/acme/m.zip", "s3.amazonaws.com/acme"),
-            ("s3::https://s3-eu-west-1.amazonaws.com/acme/m.zip", "s3-eu-west-1.amazonaws.com/acme"),
-            ("s3::https://acme.s3.amazonaws.com/m.zip", "acme.s3.amazonaws.com"),
+            (
+                "https://gitlab.com/api/v4/projects/1/packages/generic/m.zip",
+                "gitlab.com/api/v4/projects/1",
+            ),
+            (
+                "https://storage.googleapis.com/acme/m.zip",
+                "storage.googleapis.com/acme",
+            ),
+            (
+                "gcs::https://www.googleapis.com/storage/v1/acme/m.zip",
+                "www.googleapis.com/storage/v1/acme",
+            ),
+            (
+                "s3::https://s3.amazonaws.com/acme/m.zip",
+                "s3.amazonaws.com/acme",
+            ),
+            (
+                "s3::https://s3-eu-west-1.amazonaws.com/acme/m.zip",
+                "s3-eu-west-1.amazonaws.com/acme",
+            ),
+            (
+                "s3::https://acme.s3.amazonaws.com/m.zip",
+                "acme.s3.amazonaws.com",
+            ),
             ("https://example.com/scm/m.zip", "example.com"),
         ] {
             let parsed = ModuleSource::parse(source, Dialect::default()).unwrap();
-            assert_eq!(publisher_of_source(&parsed).as_deref(), Some(publisher), "{source}");
+            assert_eq!(
+                publisher_of_source(&parsed).as_deref(),
+                Some(publisher),
+                "{source}"
+            );
         }
     }
 }

@@ -36,5 +36,7 @@ pub(crate) use git::{References, Revision};
 pub(crate) use limits::{GIT, is_configuration};
 pub use locked::commit_of;
 pub(crate) use releases::Releases;
-pub use source::{Getter, ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};
+pub use source::{
+    Getter, ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource,
+};
 pub(crate) use unpinned::Unpinned;

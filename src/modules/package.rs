@@ -22,7 +22,8 @@ pub(super) struct Package {
     pub(super) directory: String,
     /// Hash of the archive, if there is one and it is known.
     pub(super) zh: Option<Hash>,
-    /// Address for a lock file, which always leads to the same package; `None` if it was fetched only to be read.
+    /// Address for a lock file, which always leads to the same package; `None` if it was fetched
+    /// only to be read.
     pub(super) recorded: Option<String>,
     pub(super) origin: PackageOrigin,
     /// Name in messages: the address without secrets, or the registry module and version.
@@ -53,26 +54,45 @@ impl Package {
     /// A package in the cache.
     pub(super) fn cached(content: Content, name: String) -> Self {
         let origin = PackageOrigin::Cache;
-        Self { h1: Some(content.h1), origin, ..Self::of_this_machine(content.path, name) }
+        Self {
+            h1: Some(content.h1),
+            origin,
+            ..Self::of_this_machine(content.path, name)
+        }
     }
 
     /// A directory of this machine, which is read where it is.
     pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
         let origin = PackageOrigin::ThisMachine;
-        Self { top, h1: None, directory: String::new(), zh: None, recorded: None, origin, name }
+        Self {
+            top,
+            h1: None,
+            directory: String::new(),
+            zh: None,
+            recorded: None,
+            origin,
+            name,
+        }
     }
 
-    /// Whether one of the hashes in a lock file is that of the files, or that of the archive if there is no `h1:`.
+    /// Whether one of the hashes in a lock file is that of the files, or that of the archive if
+    /// there is no `h1:`.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
         let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
-        let (expected, own) = if h1.is_empty() { (zh, &self.zh) } else { (h1, &self.h1) };
+        let (expected, own) = if h1.is_empty() {
+            (zh, &self.zh)
+        } else {
+            (h1, &self.h1)
+        };
         own.as_ref().is_some_and(|own| expected.contains(&own))
     }
 
     /// Returns the path of a directory of the package, relative to the top and with slashes.
     pub(super) fn below_top(&self, directory: &Path) -> String {
         let below = directory.strip_prefix(&self.top).unwrap_or(directory);
-        let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+        let parts = below
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy());
         parts.collect::<Vec<_>>().join("/")
     }
 
@@ -84,23 +104,40 @@ impl Package {
     /// Finds a directory of the package, relative to the one to which its address leads.
     ///
     /// # Errors
-    /// There is no such directory, or more than one; or the directory, or a configuration file in it, is a link out of
-    /// the package.
+    /// There is no such directory, or more than one; or the directory, or a configuration file in
+    /// it, is a link out of the package.
     pub(super) fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         self.directory_below(&self.top.join(&self.directory), directory, wildcards)
     }
 
     /// [`Package::directory`], relative to a given directory of the package.
-    pub(super) fn directory_below(&self, base: &Path, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
+    pub(super) fn directory_below(
+        &self,
+        base: &Path,
+        directory: &str,
+        wildcards: Wildcards,
+    ) -> Result<PathBuf> {
         let failed = |why: String| -> Diagnostic {
-            Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.name))
+            Diagnostic::error(
+                Code::InvalidPackage,
+                format!("the module package {} {why}", self.name),
+            )
         };
         let found = if wildcards == Wildcards::Expanded && directory.contains(['*', '?', '[']) {
             let mut matches = matching(base, directory);
             match (matches.pop(), matches.pop()) {
                 (Some(only), None) => only,
-                (None, _) => return Err(failed(format!("has no directory that matches {directory:?}")).into()),
-                _ => return Err(failed(format!("has several files or directories that match {directory:?}")).into()),
+                (None, _) => {
+                    return Err(
+                        failed(format!("has no directory that matches {directory:?}")).into(),
+                    );
+                }
+                _ => {
+                    return Err(failed(format!(
+                        "has several files or directories that match {directory:?}"
+                    ))
+                    .into());
+                }
             }
         } else {
             base.join(directory.trim_start_matches('/'))
@@ -109,14 +146,21 @@ impl Package {
         let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
             return Err(missing().into());
         };
-        let is_inside = |path: &Path| canonicalize(path).is_ok_and(|canonical| canonical.starts_with(&top));
+        let is_inside =
+            |path: &Path| canonicalize(path).is_ok_and(|canonical| canonical.starts_with(&top));
         if !is_inside(&canonical) {
-            return Err(failed(format!("does not contain {directory:?}, which leads out of it")).into());
+            return Err(failed(format!(
+                "does not contain {directory:?}, which leads out of it"
+            ))
+            .into());
         }
         for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if is_configuration(&name) && entry.path().is_symlink() && !is_inside(&entry.path()) {
-                return Err(failed(format!("contains {name}, a link that leads out of it, or nowhere")).into());
+                return Err(failed(format!(
+                    "contains {name}, a link that leads out of it, or nowhere"
+                ))
+                .into());
             }
         }
         Ok(found)
@@ -127,11 +171,18 @@ impl Package {
 fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![top.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        let Ok(glob) = glob::parse(part) else { return Vec::new() };
+        let Ok(glob) = glob::parse(part) else {
+            return Vec::new();
+        };
         let matcher = glob.compile_matcher();
         let is_match = |path: &PathBuf| path.file_name().is_some_and(|name| matcher.is_match(name));
-        let children = found.iter().filter_map(|directory| fs::read_dir(directory).ok());
-        found = children.flat_map(|entries| entries.flatten().map(|entry| entry.path())).filter(is_match).collect();
+        let children = found
+            .iter()
+            .filter_map(|directory| fs::read_dir(directory).ok());
+        found = children
+            .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+            .filter(is_match)
+            .collect();
     }
     found
 }
@@ -146,7 +197,10 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(content.join(directory)).unwrap();
         }
-        (place, Package::of_this_machine(content, "https://h.test/m.zip".to_owned()))
+        (
+            place,
+            Package::of_this_machine(content, "https://h.test/m.zip".to_owned()),
+        )
     }
 
     #[test]
@@ -154,25 +208,68 @@ mod tests {
         let (_place, package) = package(&["modules/a", "modules/b", "[x]", "one/a"]);
         fs::write(package.top.join("one/main.tf"), "").unwrap();
         let directory = |name, wildcards| {
-            package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
+            package
+                .directory(name, wildcards)
+                .map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
         };
         assert_eq!(directory("", Wildcards::Literal), Ok(PathBuf::new()));
-        assert_eq!(directory("modules/a", Wildcards::Literal), Ok("modules/a".into()));
-        assert_eq!(directory("mod*/[a]", Wildcards::Expanded), Ok("modules/a".into()));
+        assert_eq!(
+            directory("modules/a", Wildcards::Literal),
+            Ok("modules/a".into())
+        );
+        assert_eq!(
+            directory("mod*/[a]", Wildcards::Expanded),
+            Ok("modules/a".into())
+        );
         assert_eq!(directory("[x]", Wildcards::Literal), Ok("[x]".into()));
         for (name, wildcards, message) in [
             ("absent", Wildcards::Literal, r#"has no directory "absent""#),
-            ("..", Wildcards::Literal, r#"does not contain "..", which leads out of it"#),
-            ("modules/../../..", Wildcards::Expanded, r#"does not contain "modules/../../..", which leads out of it"#),
-            ("modules/*", Wildcards::Expanded, r#"has several files or directories that match "modules/*""#),
-            ("one/*", Wildcards::Expanded, r#"has several files or directories that match "one/*""#),
-            ("one/m*", Wildcards::Expanded, r#"has no directory "one/m*""#),
-            ("one/m*/*", Wildcards::Expanded, r#"has no directory that matches "one/m*/*""#),
-            ("modules/*", Wildcards::Literal, r#"has no directory "modules/*""#),
-            ("c*", Wildcards::Expanded, r#"has no directory that matches "c*""#),
+            (
+                "..",
+                Wildcards::Literal,
+                r#"does not contain "..", which leads out of it"#,
+            ),
+            (
+                "modules/../../..",
+                Wildcards::Expanded,
+                r#"does not contain "modules/../../..", which leads out of it"#,
+            ),
+            (
+                "modules/*",
+                Wildcards::Expanded,
+                r#"has several files or directories that match "modules/*""#,
+            ),
+            (
+                "one/*",
+                Wildcards::Expanded,
+                r#"has several files or directories that match "one/*""#,
+            ),
+            (
+                "one/m*",
+                Wildcards::Expanded,
+                r#"has no directory "one/m*""#,
+            ),
+            (
+                "one/m*/*",
+                Wildcards::Expanded,
+                r#"has no directory that matches "one/m*/*""#,
+            ),
+            (
+                "modules/*",
+                Wildcards::Literal,
+                r#"has no directory "modules/*""#,
+            ),
+            (
+                "c*",
+                Wildcards::Expanded,
+                r#"has no directory that matches "c*""#,
+            ),
         ] {
             let error = directory(name, wildcards).unwrap_err().to_string();
-            assert_eq!(error, format!("the module package https://h.test/m.zip {message}"));
+            assert_eq!(
+                error,
+                format!("the module package https://h.test/m.zip {message}")
+            );
         }
     }
 
@@ -184,8 +281,14 @@ mod tests {
         std::os::unix::fs::symlink("../outside", package.top.join("out")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", package.top.join("modules/passwd.tf")).unwrap();
         package.directory("", Wildcards::Literal).unwrap();
-        for (name, message) in [("out", "which leads out of it"), ("modules", "contains passwd.tf, a link")] {
-            let error = package.directory(name, Wildcards::Literal).unwrap_err().to_string();
+        for (name, message) in [
+            ("out", "which leads out of it"),
+            ("modules", "contains passwd.tf, a link"),
+        ] {
+            let error = package
+                .directory(name, Wildcards::Literal)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(message), "{error}");
         }
     }

@@ -1,9 +1,9 @@
 //! `h1:` of a module package on disk: Go's `dirhash.Hash1` (<https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash>) over
 //! its files, without any `.git`.
 //!
-//! Go follows links to files and fails at other links. Here a link to a file of the package is treated as that file,
-//! and any other link in the package as a file that contains the link's text. A package with a link that leaves it, at
-//! any step, is refused.
+//! Go follows links to files and fails at other links. Here a link to a file of the package is
+//! treated as that file, and any other link in the package as a file that contains the link's text.
+//! A package with a link that leaves it, at any step, is refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,24 +51,43 @@ impl Listing {
 /// Lists the files of the package in a directory.
 ///
 /// # Errors
-/// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
+/// A link leaves the directory, a name is not text of one line, there are too many files, or one
+/// cannot be read.
 pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
-    let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
+    let mut walk = Walk {
+        top,
+        files: BTreeMap::new(),
+        entries: 0,
+        bytes: 0,
+    };
     walk.directory("")?;
-    Ok(Listing { top: top.to_owned(), files: walk.files })
+    Ok(Listing {
+        top: top.to_owned(),
+        files: walk.files,
+    })
 }
 
-/// Returns the name of a `.git` in a listed directory whose package does not come from git. No hash covers it.
+/// Returns the name of a `.git` in a listed directory whose package does not come from git. No hash
+/// covers it.
 pub(crate) fn foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
-    let is_from_git =
-        RemoteSource::parse_full(package).is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
-    let mut waiting = if is_from_git { Vec::new() } else { vec![top.to_owned()] };
+    let is_from_git = RemoteSource::parse_full(package)
+        .is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
+    let mut waiting = if is_from_git {
+        Vec::new()
+    } else {
+        vec![top.to_owned()]
+    };
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if entry.file_name() == GIT {
                 return entry.path().strip_prefix(top).ok().map(Path::to_owned);
             }
-            waiting.extend(entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.path()));
+            waiting.extend(
+                entry
+                    .file_type()
+                    .is_ok_and(|kind| kind.is_dir())
+                    .then(|| entry.path()),
+            );
         }
     }
     None
@@ -99,12 +118,20 @@ impl Walk<'_> {
             if name.contains('\n') {
                 return Err(FetchError::bad_name(&name));
             }
-            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            let name = if directory.is_empty() {
+                name
+            } else {
+                format!("{directory}/{name}")
+            };
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.directory(&name)?;
             } else {
-                let digest = if kind.is_symlink() { self.link(&name)? } else { self.file(&entry.path())? };
+                let digest = if kind.is_symlink() {
+                    self.link(&name)?
+                } else {
+                    self.file(&entry.path())?
+                };
                 self.files.insert(name, digest);
             }
         }
@@ -132,22 +159,30 @@ impl Walk<'_> {
 /// Returns the text of a link.
 pub(super) fn target(link: &Path) -> Fetched<String> {
     let target = fs::read_link(link)?;
-    target.into_os_string().into_string().map_err(|target| FetchError::bad_name(&target.to_string_lossy()))
+    target
+        .into_os_string()
+        .into_string()
+        .map_err(|target| FetchError::bad_name(&target.to_string_lossy()))
 }
 
-/// Returns the file of the package to which a link resolves; `None` if it resolves to anything else in the package, or
-/// to nothing.
+/// Returns the file of the package to which a link resolves; `None` if it resolves to anything else
+/// in the package, or to nothing.
 ///
 /// # Errors
 /// The link leaves the package.
 pub(super) fn linked_file(top: &Path, name: &str) -> Fetched<Option<PathBuf>> {
-    let Some(followed) = links::follow(top, Path::new(name))? else { return Ok(None) };
+    let Some(followed) = links::follow(top, Path::new(name))? else {
+        return Ok(None);
+    };
     if followed.is_outside {
         let target = target(&top.join(name)).unwrap_or_default();
         return Err(FetchError::link_outside(name, &target));
     }
     let file = top.join(followed.path);
-    let is_file = !followed.passes_git && file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_file = !followed.passes_git
+        && file
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_file());
     Ok(is_file.then_some(file))
 }
 
@@ -184,10 +219,26 @@ mod tests {
             sum.update(format!("{:x}  {name}\n", Sha256::digest(content)));
         }
         let expected = Hash::h1(&sum.finalize().into()).to_string();
-        assert_eq!(hash(&[("main.tf", ""), ("a/x", "1"), ("a-b/x", "2")], &[]), expected);
-        let with_git = [("main.tf", ""), ("a/x", "1"), ("a-b/x", "2"), (".git/HEAD", "x"), ("a/.git", "gitdir: x")];
-        assert_eq!(hash(&with_git, &[]), expected, "what git keeps does not count");
-        assert_eq!(hash(&[], &[]), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(
+            hash(&[("main.tf", ""), ("a/x", "1"), ("a-b/x", "2")], &[]),
+            expected
+        );
+        let with_git = [
+            ("main.tf", ""),
+            ("a/x", "1"),
+            ("a-b/x", "2"),
+            (".git/HEAD", "x"),
+            ("a/.git", "gitdir: x"),
+        ];
+        assert_eq!(
+            hash(&with_git, &[]),
+            expected,
+            "what git keeps does not count"
+        );
+        assert_eq!(
+            hash(&[], &[]),
+            "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        );
     }
 
     #[test]
@@ -202,10 +253,29 @@ mod tests {
             ("git", ".git/HEAD", ".git/HEAD"),
         ] {
             let linked = hash(&files, &[(link, target)]);
-            assert_eq!(linked, hash(&[files[0], files[1], (link, as_file)], &[]), "{link}");
+            assert_eq!(
+                linked,
+                hash(&[files[0], files[1], (link, as_file)], &[]),
+                "{link}"
+            );
         }
-        let chained = hash(&files, &[("one", "real"), ("two", "one"), ("x.tf", "two/main.tf")]);
-        assert_eq!(chained, hash(&[files[0], files[1], ("one", "real"), ("two", "one"), ("x.tf", "one")], &[]));
+        let chained = hash(
+            &files,
+            &[("one", "real"), ("two", "one"), ("x.tf", "two/main.tf")],
+        );
+        assert_eq!(
+            chained,
+            hash(
+                &[
+                    files[0],
+                    files[1],
+                    ("one", "real"),
+                    ("two", "one"),
+                    ("x.tf", "one")
+                ],
+                &[]
+            )
+        );
     }
 
     #[test]
@@ -218,15 +288,29 @@ mod tests {
             ("absent", "x/../../y"),
         ] {
             let message = hash(&[("real/main.tf", "one")], &[(link, target)]);
-            assert_eq!(message, format!("its entry {link:?} is a link to {target:?}, which leads out of the package"));
+            assert_eq!(
+                message,
+                format!(
+                    "its entry {link:?} is a link to {target:?}, which leads out of the package"
+                )
+            );
         }
         // Each target looks harmless by its text, and together they lead out.
-        let message = hash(&[("real/main.tf", "one")], &[("real/top", ".."), ("deep/x", "../real/top/..")]);
-        assert_eq!(message, "its entry \"deep/x\" is a link to \"../real/top/..\", which leads out of the package");
+        let message = hash(
+            &[("real/main.tf", "one")],
+            &[("real/top", ".."), ("deep/x", "../real/top/..")],
+        );
+        assert_eq!(
+            message,
+            "its entry \"deep/x\" is a link to \"../real/top/..\", which leads out of the package"
+        );
     }
 
     #[test]
     fn a_name_of_two_lines_refuses_it() {
-        assert_eq!(hash(&[("a\nb", "")], &[]), r#"its entry "a\nb" does not have a name of one line of text"#);
+        assert_eq!(
+            hash(&[("a\nb", "")], &[]),
+            r#"its entry "a\nb" does not have a name of one line of text"#
+        );
     }
 }

@@ -6,7 +6,9 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use super::fetch_error::{FetchError, Fetched};
-use super::limits::{GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, is_configuration};
+use super::limits::{
+    GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, is_configuration,
+};
 use super::package_hash::linked_file;
 use crate::system::files::name::is_special_on_windows;
 
@@ -15,20 +17,22 @@ const NOWHERE: &str = "leads-out-of-the-package";
 
 /// Writes a package into an empty directory.
 ///
-/// Links are created last and checked then, so no file is ever written through a link. A file that cannot be kept as it
-/// is, such as a link out of the package, is an error if it is configuration. Otherwise it is omitted, and the package
-/// can be read but not locked.
+/// Links are created last and checked then, so no file is ever written through a link. A file that
+/// cannot be kept as it is, such as a link out of the package, is an error if it is configuration.
+/// Otherwise it is omitted, and the package can be read but not locked.
 pub(super) struct PackageWriter {
     top: PathBuf,
     /// Whether each entry is a directory.
     entries: BTreeMap<String, bool>,
-    /// Directories to be created when a file needs them, or at the end. So a package that is refused takes little time.
+    /// Directories to be created when a file needs them, or at the end. So a package that is
+    /// refused takes little time.
     missing: BTreeSet<String>,
     /// Size of the names of all entries in bytes.
     names_size: usize,
     /// Targets by name.
     links: BTreeMap<String, String>,
-    /// Size of the names and targets of links in bytes, including links that later entries replaced.
+    /// Size of the names and targets of links in bytes, including links that later entries
+    /// replaced.
     links_size: usize,
     /// Reason why the package cannot be locked.
     omitted: Option<FetchError>,
@@ -37,7 +41,15 @@ pub(super) struct PackageWriter {
 impl PackageWriter {
     pub(super) fn new(top: &Path) -> Self {
         let (entries, missing, links) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Self { top: top.to_owned(), entries, missing, names_size: 0, links, links_size: 0, omitted: None }
+        Self {
+            top: top.to_owned(),
+            entries,
+            missing,
+            names_size: 0,
+            links,
+            links_size: 0,
+            omitted: None,
+        }
     }
 
     /// Adds a directory.
@@ -46,7 +58,12 @@ impl PackageWriter {
     }
 
     /// Adds a file. The content is read to its end even if the file is omitted.
-    pub(super) fn file(&mut self, name: &str, is_executable: bool, content: &mut dyn Read) -> Fetched<()> {
+    pub(super) fn file(
+        &mut self,
+        name: &str,
+        is_executable: bool,
+        content: &mut dyn Read,
+    ) -> Fetched<()> {
         let copied = match self.open(name, is_executable)? {
             Some(mut file) => io::copy(content, &mut file),
             None => io::copy(content, &mut io::sink()),
@@ -54,12 +71,15 @@ impl PackageWriter {
         copied.map(drop).map_err(FetchError::reading)
     }
 
-    /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last of several files
-    /// with the same name stays.
+    /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last
+    /// of several files with the same name stays.
     pub(super) fn open(&mut self, name: &str, is_executable: bool) -> Fetched<Option<File>> {
-        let Some((name, is_new)) = self.enter(name, false)? else { return Ok(None) };
+        let Some((name, is_new)) = self.enter(name, false)? else {
+            return Ok(None);
+        };
         self.links.remove(&name);
-        name.match_indices('/').try_for_each(|(end, _)| self.create_directory(&name[..end]))?;
+        name.match_indices('/')
+            .try_for_each(|(end, _)| self.create_directory(&name[..end]))?;
         let path = self.top.join(&name);
         if !is_new && path.exists() {
             fs::remove_file(&path)?;
@@ -67,7 +87,10 @@ impl PackageWriter {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_executable { 0o555 } else { 0o444 });
+        std::os::unix::fs::OpenOptionsExt::mode(
+            &mut options,
+            if is_executable { 0o555 } else { 0o444 },
+        );
         #[cfg(not(unix))]
         let _ = is_executable;
         match options.open(path) {
@@ -80,13 +103,18 @@ impl PackageWriter {
 
     /// Adds a link, whose target is relative to its own directory.
     pub(super) fn link(&mut self, name: &str, target: &str) -> Fetched<()> {
-        let Some((name, _)) = self.enter(name, false)? else { return Ok(()) };
+        let Some((name, _)) = self.enter(name, false)? else {
+            return Ok(());
+        };
         if target.len() > LONGEST_NAME {
             return Err(long_name());
         }
         self.links_size += name.len() + target.len();
         if self.links_size > MOST_LINKS {
-            return Err(FetchError::package(format!("its links take more than {} MiB", MOST_LINKS >> 20)));
+            return Err(FetchError::package(format!(
+                "its links take more than {} MiB",
+                MOST_LINKS >> 20
+            )));
         }
         self.links.insert(name, target.to_owned());
         Ok(())
@@ -116,9 +144,9 @@ impl PackageWriter {
         Ok(())
     }
 
-    /// Creates the links and the empty directories, and returns why the package cannot be locked, if it cannot. A
-    /// configuration file that is a link out of the package stays and leads nowhere, so that only reading it is an
-    /// error.
+    /// Creates the links and the empty directories, and returns why the package cannot be locked,
+    /// if it cannot. A configuration file that is a link out of the package stays and leads
+    /// nowhere, so that only reading it is an error.
     pub(super) fn finish(mut self) -> Fetched<Option<FetchError>> {
         // In the order of their names, so that each comes after the directory that contains it.
         while let Some(name) = self.missing.first().cloned() {
@@ -127,13 +155,17 @@ impl PackageWriter {
         let links = std::mem::take(&mut self.links);
         for (name, target) in &links {
             match make_link(target, &self.top.join(name)) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => self.omit(name, differs_in_case(name))?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    self.omit(name, differs_in_case(name))?
+                }
                 made => made?,
             }
         }
         // A link may lead out through another link, so none is removed before all are checked.
-        let outside: Vec<_> =
-            links.keys().filter_map(|name| Some((name, linked_file(&self.top, name).err()?))).collect();
+        let outside: Vec<_> = links
+            .keys()
+            .filter_map(|name| Some((name, linked_file(&self.top, name).err()?)))
+            .collect();
         for (name, why) in outside {
             let path = self.top.join(name);
             fs::remove_file(&path)?;
@@ -145,23 +177,28 @@ impl PackageWriter {
         Ok(self.omitted)
     }
 
-    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it is new;
-    /// `None` if it is omitted.
+    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it
+    /// is new; `None` if it is omitted.
     fn enter(&mut self, name: &str, is_directory: bool) -> Fetched<Option<(String, bool)>> {
-        let outside = || FetchError::package(format!("its entry {name:?} leads out of the package"));
-        let parts: Vec<_> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let outside =
+            || FetchError::package(format!("its entry {name:?} leads out of the package"));
+        let parts: Vec<_> = name
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "."))
+            .collect();
         if name.len() > LONGEST_NAME || parts.len() > MOST_PARTS {
             return Err(long_name());
         }
         // On Windows a part may be more than a name, such as `C:`.
-        let is_name =
-            |part: &&str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == *part);
+        let is_name = |part: &&str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == *part);
         if name.split(['/', '\\']).any(|part| part == "..") || !parts.iter().all(is_name) {
             return Err(outside());
         }
         if parts.contains(&GIT) {
             if !is_directory && is_configuration(name) {
-                let why = format!("its entry {name:?} is configuration in a {GIT} directory, which is not part of it");
+                let why = format!(
+                    "its entry {name:?} is configuration in a {GIT} directory, which is not part of it"
+                );
                 return Err(FetchError::package(why));
             }
             return Ok(None);
@@ -178,7 +215,11 @@ impl PackageWriter {
         }
         let name = parts.join("/");
         if name.is_empty() {
-            return if is_directory { Ok(None) } else { Err(outside()) };
+            return if is_directory {
+                Ok(None)
+            } else {
+                Err(outside())
+            };
         }
         let is_new = self.note(&name, is_directory)?;
         Ok(Some((name, is_new)))
@@ -189,7 +230,8 @@ impl PackageWriter {
         match self.entries.get(name) {
             Some(known) if *known == is_directory => return Ok(false),
             Some(_) => {
-                let why = format!("its entry {name:?} is a file or a link, and a directory as well");
+                let why =
+                    format!("its entry {name:?} is a file or a link, and a directory as well");
                 return Err(FetchError::package(why));
             }
             None => {}
@@ -199,7 +241,10 @@ impl PackageWriter {
         }
         self.names_size += name.len();
         if self.names_size > MOST_NAMES {
-            let why = format!("the names of its entries take more than {} MiB", MOST_NAMES >> 20);
+            let why = format!(
+                "the names of its entries take more than {} MiB",
+                MOST_NAMES >> 20
+            );
             return Err(FetchError::package(why));
         }
         self.entries.insert(name.to_owned(), is_directory);
@@ -228,8 +273,8 @@ fn make_link(target: &str, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
-/// Creating a link needs a privilege on Windows; other systems have no symlinks. As with git there, a file with the
-/// target takes its place.
+/// Creating a link needs a privilege on Windows; other systems have no symlinks. As with git there,
+/// a file with the target takes its place.
 #[cfg(not(unix))]
 fn make_link(target: &str, path: &Path) -> io::Result<()> {
     fs::write(path, target)
@@ -239,7 +284,9 @@ fn make_link(target: &str, path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn written(fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>) -> (tempfile::TempDir, PathBuf) {
+    fn written(
+        fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>,
+    ) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
@@ -254,7 +301,11 @@ mod tests {
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
         let problem = fill(&mut PackageWriter::new(&top)).unwrap_err();
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is outside");
+        assert_eq!(
+            fs::read_dir(directory.path()).unwrap().count(),
+            1,
+            "nothing is outside"
+        );
         problem.to_string()
     }
 
@@ -277,21 +328,42 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = PackageWriter::new(directory.path());
         writer.file("main.tf", false, &mut "x".as_bytes()).unwrap();
-        writer.file("two\nlines", false, &mut "x".as_bytes()).unwrap();
+        writer
+            .file("two\nlines", false, &mut "x".as_bytes())
+            .unwrap();
         writer.link("etc", "/etc").unwrap();
-        writer.file("a/.git/config", false, &mut "x".as_bytes()).unwrap();
+        writer
+            .file("a/.git/config", false, &mut "x".as_bytes())
+            .unwrap();
         let message = writer.finish().unwrap().unwrap().to_string();
-        assert_eq!(message, r#"its entry "two\nlines" does not have a name of one line of text"#);
+        assert_eq!(
+            message,
+            r#"its entry "two\nlines" does not have a name of one line of text"#
+        );
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-        let message = problem(|writer| writer.file("two\nlines/main.tf", false, &mut "x".as_bytes()));
-        assert_eq!(message, r#"its entry "two\nlines/main.tf" does not have a name of one line of text"#);
+        let message =
+            problem(|writer| writer.file("two\nlines/main.tf", false, &mut "x".as_bytes()));
+        assert_eq!(
+            message,
+            r#"its entry "two\nlines/main.tf" does not have a name of one line of text"#
+        );
     }
 
     #[test]
     fn no_entry_gets_outside() {
-        for name in ["../main.tf", "a/../../main.tf", "a/../main.tf", "..\\main.tf", "/../main.tf", "."] {
+        for name in [
+            "../main.tf",
+            "a/../../main.tf",
+            "a/../main.tf",
+            "..\\main.tf",
+            "/../main.tf",
+            ".",
+        ] {
             let message = problem(|writer| writer.file(name, false, &mut "x".as_bytes()));
-            assert!(message.ends_with("leads out of the package"), "{name}: {message}");
+            assert!(
+                message.ends_with("leads out of the package"),
+                "{name}: {message}"
+            );
         }
     }
 
@@ -301,20 +373,35 @@ mod tests {
             writer.link("out", "../..")?;
             writer.file("out/main.tf", false, &mut "x".as_bytes())
         });
-        assert_eq!(message, r#"its entry "out" is a file or a link, and a directory as well"#);
+        assert_eq!(
+            message,
+            r#"its entry "out" is a file or a link, and a directory as well"#
+        );
         let message = problem(|writer| {
             writer.file("a/main.tf", false, &mut "x".as_bytes())?;
             writer.link("a", "/etc")
         });
-        assert_eq!(message, r#"its entry "a" is a file or a link, and a directory as well"#);
+        assert_eq!(
+            message,
+            r#"its entry "a" is a file or a link, and a directory as well"#
+        );
     }
 
     #[cfg(windows)]
     #[test]
     fn no_entry_is_a_device_or_a_stream() {
-        for name in ["nul.tf", "com1/main.tf", "main.tf:hidden.tf", "a./main.tf", "main?.tf"] {
+        for name in [
+            "nul.tf",
+            "com1/main.tf",
+            "main.tf:hidden.tf",
+            "a./main.tf",
+            "main?.tf",
+        ] {
             let message = problem(|writer| writer.file(name, false, &mut "x".as_bytes()));
-            assert_eq!(message, format!("its entry {name:?} has a name that Windows reserves"));
+            assert_eq!(
+                message,
+                format!("its entry {name:?} has a name that Windows reserves")
+            );
         }
         let (_directory, top) = written(|writer| {
             writer.file("main.tf", false, &mut "x".as_bytes())?;
@@ -359,23 +446,36 @@ mod tests {
     fn names_and_links_have_an_end() {
         let long = "a/".repeat(MOST_PARTS) + "b";
         let much = "x".repeat(LONGEST_NAME - 5);
-        let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts";
+        let too_long =
+            "it contains a name that is longer than 4096 bytes or has more than 100 parts";
         let long_names = |count: usize| (0..count).map(|number| format!("{number:04}{much}"));
         for (message, expected) in [
             (problem(|writer| writer.directory(&long)), too_long),
-            (problem(|writer| writer.file(&format!("{much}12345.tf"), false, &mut io::empty())), too_long),
-            (problem(|writer| writer.link("a", &"b".repeat(LONGEST_NAME + 1))), too_long),
+            (
+                problem(|writer| writer.file(&format!("{much}12345.tf"), false, &mut io::empty())),
+                too_long,
+            ),
+            (
+                problem(|writer| writer.link("a", &"b".repeat(LONGEST_NAME + 1))),
+                too_long,
+            ),
             (
                 problem(|writer| {
-                    long_names(MOST_NAMES / LONGEST_NAME + 9).try_for_each(|name| writer.directory(&name))
+                    long_names(MOST_NAMES / LONGEST_NAME + 9)
+                        .try_for_each(|name| writer.directory(&name))
                 }),
                 "the names of its entries take more than 16 MiB",
             ),
             (
-                problem(|writer| long_names(300).try_for_each(|target| writer.link(&target[..4], &target))),
+                problem(|writer| {
+                    long_names(300).try_for_each(|target| writer.link(&target[..4], &target))
+                }),
                 "its links take more than 1 MiB",
             ),
-            (problem(|writer| (0..300).try_for_each(|_| writer.link("a", &much))), "its links take more than 1 MiB"),
+            (
+                problem(|writer| (0..300).try_for_each(|_| writer.link("a", &much))),
+                "its links take more than 1 MiB",
+            ),
         ] {
             assert_eq!(message, expected);
         }

@@ -1,4 +1,5 @@
-//! Compares the published release of a locked module with its entry in the lock file. The cache is not used.
+//! Compares the published release of a locked module with its entry in the lock file. The cache is
+//! not used.
 
 use super::fetch_error::{FetchError, Fetched};
 use super::fetch_locked::own_repository;
@@ -11,8 +12,8 @@ use crate::lockfile::LockedModule;
 use crate::provider::Dialect;
 
 impl ModuleFetcher {
-    /// Fetches the package to which a source leads now, and compares it with the locked one. Returns findings without
-    /// locations.
+    /// Fetches the package to which a source leads now, and compares it with the locked one.
+    /// Returns findings without locations.
     ///
     /// # Errors
     /// It cannot be fetched, and was not removed.
@@ -26,10 +27,18 @@ impl ModuleFetcher {
         let compare = || -> Fetched<Vec<Diagnostic>> {
             let now = self.published_package(clients, source, locked)?;
             let is_same = now.is_one_of(&locked.hashes);
-            let commits = (at_commit(&locked.package), now.locked_address().and_then(|address| at_commit(&address)));
+            let commits = (
+                at_commit(&locked.package),
+                now.locked_address().and_then(|address| at_commit(&address)),
+            );
             match commits {
-                (Some((then, old)), Some((now, new))) if then.at_commit("") == now.at_commit("") && old != new => {
-                    let mut findings: Vec<_> = self.moved(source, locked, &old, &new, is_same)?.into_iter().collect();
+                (Some((then, old)), Some((now, new)))
+                    if then.at_commit("") == now.at_commit("") && old != new =>
+                {
+                    let mut findings: Vec<_> = self
+                        .moved(source, locked, &old, &new, is_same)?
+                        .into_iter()
+                        .collect();
                     findings.extend(self.compare_commit(clients, source, locked, &then, &old)?);
                     Ok(findings)
                 }
@@ -45,19 +54,34 @@ impl ModuleFetcher {
     }
 
     /// Fetches the package to which the source leads now, in the locked version.
-    fn published_package(&self, clients: &Clients, source: &ModuleSource, locked: &LockedModule) -> Fetched<Package> {
+    fn published_package(
+        &self,
+        clients: &Clients,
+        source: &ModuleSource,
+        locked: &LockedModule,
+    ) -> Fetched<Package> {
         let registry = &clients.registry;
         match (source, &locked.version) {
             (ModuleSource::Registry(source), Some(version)) => {
                 let module = &source.module;
                 if !registry.versions(module)?.contains(version) {
                     let message = format!("{module} does not list the version {version}");
-                    return Err(FetchError::from(Diagnostic::error(Code::NoMatchingVersion, message)).gone(true));
+                    return Err(FetchError::from(Diagnostic::error(
+                        Code::NoMatchingVersion,
+                        message,
+                    ))
+                    .gone(true));
                 }
-                self.version(clients, module, version, true, || registry.location(module, version))
+                self.version(clients, module, version, true, || {
+                    registry.location(module, version)
+                })
             }
             (ModuleSource::Remote(source), _) => self.package(clients, source, true),
-            _ => Err(Diagnostic::error(Code::NoMatchingVersion, "the module is locked without a version").into()),
+            _ => Err(Diagnostic::error(
+                Code::NoMatchingVersion,
+                "the module is locked without a version",
+            )
+            .into()),
         }
     }
 
@@ -73,7 +97,8 @@ impl ModuleFetcher {
         let what = match source {
             ModuleSource::Registry(_) => locked::name(locked),
             ModuleSource::Remote(own)
-                if own.getter() == Getter::Git && self.ask_git(own, |git, address| git.has_tag(address))? =>
+                if own.getter() == Getter::Git
+                    && self.ask_git(own, |git, address| git.has_tag(address))? =>
             {
                 format!("the tag of {own}")
             }
@@ -83,8 +108,14 @@ impl ModuleFetcher {
         let error = Diagnostic::finding(Code::ModuleMoved, message)
             .note(format!("locked commit: {old}"))
             .note(format!("commit now: {new}"));
-        let error = if is_same { error.note("both have the same files") } else { error };
-        Ok(Some(error.help("find out why; provlock get installs the locked commit, and init the new one")))
+        let error = if is_same {
+            error.note("both have the same files")
+        } else {
+            error
+        };
+        Ok(Some(error.help(
+            "find out why; provlock get installs the locked commit, and init the new one",
+        )))
     }
 
     /// Returns a finding if the locked commit was removed, or has different files.
@@ -97,10 +128,18 @@ impl ModuleFetcher {
         commit: &str,
     ) -> Fetched<Option<Diagnostic>> {
         let own = own_repository(source, package).at_commit(commit);
-        match self.package(clients, &RemoteSource { directory: String::new(), ..own }, true) {
+        match self.package(
+            clients,
+            &RemoteSource {
+                directory: String::new(),
+                ..own
+            },
+            true,
+        ) {
             Ok(fetched) => {
                 // The hash is of a directory only if a server has referred to one.
-                let is_whole = package.directory.is_empty() || matches!(source, ModuleSource::Registry(_));
+                let is_whole =
+                    package.directory.is_empty() || matches!(source, ModuleSource::Registry(_));
                 let is_replaced = is_whole && !fetched.is_one_of(&locked.hashes);
                 Ok(is_replaced.then(|| locked::replaced(locked, &fetched)))
             }
@@ -111,8 +150,15 @@ impl ModuleFetcher {
 }
 
 fn withdrawn(locked: &LockedModule, why: &FetchError) -> Diagnostic {
-    let message = format!("{} is locked, and its package was removed", locked::name(locked));
+    let message = format!(
+        "{} is locked, and its package was removed",
+        locked::name(locked)
+    );
     let error = Diagnostic::finding(Code::ModuleWithdrawn, message);
-    let error = why.errors.iter().fold(error, |error, why| error.note(why.message.clone()));
-    error.help(Help::text("call a different version or address, and run: ").and(Remedy::LockModules))
+    let error = why
+        .errors
+        .iter()
+        .fold(error, |error, why| error.note(why.message.clone()));
+    error
+        .help(Help::text("call a different version or address, and run: ").and(Remedy::LockModules))
 }

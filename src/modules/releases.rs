@@ -21,7 +21,9 @@ impl Revision {
     /// The `ref` of a source; `None` if that is not a git repository.
     pub(crate) fn of(source: &RemoteSource) -> Option<Self> {
         let is_in_git = source.getter() == Getter::Git;
-        is_in_git.then(|| GitAddress::parse(source.url()).ok())?.map(|address| address.revision)
+        is_in_git
+            .then(|| GitAddress::parse(source.url()).ok())?
+            .map(|address| address.revision)
     }
 }
 

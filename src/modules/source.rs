@@ -1,7 +1,7 @@
 //! Module sources: a path, a module of a registry, or the address of a package.
 //!
-//! The rules are the same as in OpenTofu's `internal/addrs/module_source.go` and the detectors of go-getter in its
-//! `internal/getmodules/getter.go`. Terraform differs only in the default host.
+//! The rules are the same as in OpenTofu's `internal/addrs/module_source.go` and the detectors of
+//! go-getter in its `internal/getmodules/getter.go`. Terraform differs only in the default host.
 
 mod getter;
 mod request_url;
@@ -78,7 +78,8 @@ pub enum ModuleSourceError {
     /// An address with a percent sign that does not start an escape.
     #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
-    /// An address that ends with a space, with which OpenTofu and Terraform request it. A URL parser drops it.
+    /// An address that ends with a space, with which OpenTofu and Terraform request it. A URL
+    /// parser drops it.
     #[error("its address ends with a space")]
     TrailingSpace,
     /// Not a known form.
@@ -89,8 +90,8 @@ pub enum ModuleSourceError {
 type Result<T> = std::result::Result<T, ModuleSourceError>;
 
 impl ModuleSource {
-    /// Parses the `source` of a call: `hashicorp/consul/aws//modules/server` is a directory in a module of the
-    /// registry.
+    /// Parses the `source` of a call: `hashicorp/consul/aws//modules/server` is a directory in a
+    /// module of the registry.
     ///
     /// # Errors
     /// The text has an unknown form.
@@ -118,10 +119,18 @@ impl RegistryModule {
             [host, namespace, name, system] => (parse_host(host)?, [namespace, name, system]),
             _ => return None,
         };
-        let is_system = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        let is_system = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
         let valid = is_name(namespace) && is_name(name) && is_name(system) && is_system(system);
         let [namespace, name, system] = [namespace, name, system].map(str::to_owned);
-        valid.then_some(Self { host, namespace, name, system })
+        valid.then_some(Self {
+            host,
+            namespace,
+            name,
+            system,
+        })
     }
 }
 
@@ -152,22 +161,37 @@ impl RemoteSource {
     /// Removes the login and the key, which do not belong to the package.
     pub(crate) fn without_credentials(&self) -> Self {
         let package = without_parameters(&self.package, &["sshkey"]);
-        let Some((start, rest)) = package.split_once("://") else { return Self { package, ..self.clone() } };
+        let Some((start, rest)) = package.split_once("://") else {
+            return Self {
+                package,
+                ..self.clone()
+            };
+        };
         let (authority, path) = split_authority(rest);
         let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let user = login.split(':').next().filter(|user| start.ends_with("ssh") && !user.is_empty());
+        let user = login
+            .split(':')
+            .next()
+            .filter(|user| start.ends_with("ssh") && !user.is_empty());
         let user = user.map(|user| format!("{user}@")).unwrap_or_default();
-        Self { package: format!("{start}://{user}{host}{path}"), directory: self.directory.clone() }
+        Self {
+            package: format!("{start}://{user}{host}{path}"),
+            directory: self.directory.clone(),
+        }
     }
 
     /// Returns the same repository at a commit.
     pub(crate) fn at_commit(&self, commit: &str) -> Self {
         let package = without_parameters(&self.package, &["ref", "depth"]);
         let separator = if package.contains('?') { '&' } else { '?' };
-        Self { package: format!("{package}{separator}ref={commit}"), directory: self.directory.clone() }
+        Self {
+            package: format!("{package}{separator}ref={commit}"),
+            directory: self.directory.clone(),
+        }
     }
 
-    /// Parses the address of a package, which may be a short form. `directory` is relative to the one in the address.
+    /// Parses the address of a package, which may be a short form. `directory` is relative to the
+    /// one in the address.
     ///
     /// # Errors
     /// The text has an unknown form.
@@ -182,7 +206,11 @@ impl RemoteSource {
 
     /// The address without its directory, for messages.
     pub(crate) fn without_directory(&self) -> String {
-        Self { directory: String::new(), ..self.clone() }.to_string()
+        Self {
+            directory: String::new(),
+            ..self.clone()
+        }
+        .to_string()
     }
 
     /// Parses the full address of a package; `None` for a short form.
@@ -193,10 +221,14 @@ impl RemoteSource {
         (can_be_requested && !source.directory.starts_with("../")).then_some(source)
     }
 
-    /// Whether the package is on this machine. Only the user's own configuration may specify such a package.
+    /// Whether the package is on this machine. Only the user's own configuration may specify such a
+    /// package.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let (getter, url) = self.getter_and_url();
-        getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+        getter.eq_ignore_ascii_case("file")
+            || url
+                .get(..5)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
     }
 
     /// Whether provlock can fetch the package.
@@ -211,7 +243,9 @@ impl RemoteSource {
     /// Whether the package comes from a server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
         matches!(self.getter(), Getter::Http | Getter::Git)
-            && ["http", "git"].iter().any(|scheme| self.url_scheme().eq_ignore_ascii_case(scheme))
+            && ["http", "git"]
+                .iter()
+                .any(|scheme| self.url_scheme().eq_ignore_ascii_case(scheme))
     }
 
     fn url_scheme(&self) -> &str {
@@ -221,7 +255,11 @@ impl RemoteSource {
     /// The path of a package on this machine; `None` if it is elsewhere.
     pub(crate) fn path_on_this_machine(&self) -> Option<PathBuf> {
         let url = Url::parse(self.url()).ok()?;
-        if self.is_on_this_machine() { url.to_file_path().ok() } else { None }
+        if self.is_on_this_machine() {
+            url.to_file_path().ok()
+        } else {
+            None
+        }
     }
 
     /// Returns how the package is fetched.
@@ -244,18 +282,25 @@ impl RemoteSource {
     }
 }
 
-/// Splits login, host and port from the rest of an address. If programs find several hosts, the first one is taken.
+/// Splits login, host and port from the rest of an address. If programs find several hosts, the
+/// first one is taken.
 fn split_authority(rest: &str) -> (&str, &str) {
     rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()))
 }
 
-/// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first `//` that is neither in
-/// `://` nor in the query. The query stays with the package.
+/// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first
+/// `//` that is neither in `://` nor in the query. The query stays with the package.
 fn split_directory(text: &str) -> (String, String) {
     let (address, query) = split_query(text);
     let start = address.find("://").map_or(0, |index| index + 3);
-    let Some((package, directory)) = address[start..].split_once("//") else { return (text.to_owned(), String::new()) };
-    let directory = if directory.is_empty() { String::new() } else { clean_path(directory) };
+    let Some((package, directory)) = address[start..].split_once("//") else {
+        return (text.to_owned(), String::new());
+    };
+    let directory = if directory.is_empty() {
+        String::new()
+    } else {
+        clean_path(directory)
+    };
     (format!("{}{package}{query}", &address[..start]), directory)
 }
 
@@ -268,10 +313,17 @@ pub(crate) fn with_directory(package: &str, directory: &str) -> String {
 
 /// Removes parameters from an address.
 fn without_parameters(address: &str, names: &[&str]) -> String {
-    let Some((address, query)) = address.split_once('?') else { return address.to_owned() };
-    let is_kept = |parameter: &&str| !names.contains(&parameter.split('=').next().unwrap_or_default());
+    let Some((address, query)) = address.split_once('?') else {
+        return address.to_owned();
+    };
+    let is_kept =
+        |parameter: &&str| !names.contains(&parameter.split('=').next().unwrap_or_default());
     let kept: Vec<_> = query.split('&').filter(is_kept).collect();
-    if kept.is_empty() { address.to_owned() } else { format!("{address}?{}", kept.join("&")) }
+    if kept.is_empty() {
+        address.to_owned()
+    } else {
+        format!("{address}?{}", kept.join("&"))
+    }
 }
 
 /// A directory below a different one; either may be empty.
@@ -292,7 +344,8 @@ fn forced_getter(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the full form of an address: `git::https://github.com/a/b.git//c` for `github.com/a/b/c`.
 fn detect(text: &str) -> Result<String> {
-    let (forced, rest) = forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
+    let (forced, rest) =
+        forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
     let (address, directory) = split_directory(rest);
     if address.ends_with(' ') {
         return Err(ModuleSourceError::TrailingSpace);
@@ -309,7 +362,8 @@ fn detect(text: &str) -> Result<String> {
     })
 }
 
-/// Returns the getter and the URL that the first matching detector gives for an address that is not a URL.
+/// Returns the getter and the URL that the first matching detector gives for an address that is not
+/// a URL.
 fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.starts_with("github.com/") {
         Ok((Some("git"), github(address)?))
@@ -322,7 +376,10 @@ fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
     } else if address.contains(".amazonaws.com/") {
         Ok((Some("s3"), amazon_storage(address)?))
     } else if address.starts_with('/') || is_on_drive(address) {
-        Ok((None, format!("file://{}", address.replace(MAIN_SEPARATOR, "/"))))
+        Ok((
+            None,
+            format!("file://{}", address.replace(MAIN_SEPARATOR, "/")),
+        ))
     } else {
         Err(ModuleSourceError::Unknown)
     }
@@ -336,11 +393,14 @@ fn github(address: &str) -> Result<String> {
         return Err(ModuleSourceError::ShortForm("github.com/OWNER/REPOSITORY"));
     };
     let url = repository_url(&format!("{host}/{owner}/{repository}"))?;
-    Ok(directory.iter().fold(url, |url, directory| format!("{url}//{directory}")) + query)
+    Ok(directory
+        .iter()
+        .fold(url, |url, directory| format!("{url}//{directory}"))
+        + query)
 }
 
-/// The HTTPS URL of a repository, with `.git` at its end. All repositories of Bitbucket are git repositories, so,
-/// unlike OpenTofu, provlock does not ask `api.bitbucket.org` for the kind.
+/// The HTTPS URL of a repository, with `.git` at its end. All repositories of Bitbucket are git
+/// repositories, so, unlike OpenTofu, provlock does not ask `api.bitbucket.org` for the kind.
 fn repository_url(address: &str) -> Result<String> {
     if !has_valid_escapes(address) {
         return Err(ModuleSourceError::Escape);
@@ -350,16 +410,26 @@ fn repository_url(address: &str) -> Result<String> {
     Ok(format!("https://{path}.git{rest}"))
 }
 
-/// Parses `git@HOST:PATH`, the form of scp (`detectSSH` of go-getter). go-getter recognizes no other user name.
+/// Parses `git@HOST:PATH`, the form of scp (`detectSSH` of go-getter). go-getter recognizes no
+/// other user name.
 fn scp(address: &str) -> Option<String> {
     let (host, path) = address.strip_prefix("git@")?.split_once(':')?;
-    let path = path.strip_prefix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+    let path = path
+        .strip_prefix('/')
+        .filter(|path| !path.is_empty())
+        .unwrap_or(path);
     if host.is_empty() || host.contains('@') || path.is_empty() {
         return None;
     }
     let (path, query) = split_query(path);
-    let mut url = format!("ssh://git@{host}/{}", escape_path(path.trim_start_matches('/')));
-    if let Some(query) = query.strip_prefix('?').and_then(|query| request_query(parameters_of_query(query))) {
+    let mut url = format!(
+        "ssh://git@{host}/{}",
+        escape_path(path.trim_start_matches('/'))
+    );
+    if let Some(query) = query
+        .strip_prefix('?')
+        .and_then(|query| request_query(parameters_of_query(query)))
+    {
         url.extend(["?", &query]);
     }
     Some(url)
@@ -369,10 +439,12 @@ fn scp(address: &str) -> Option<String> {
 fn google_storage(address: &str) -> Result<String> {
     let parts: Vec<_> = address.splitn(5, '/').collect();
     match parts[..] {
-        [_, _, version, bucket, object] => {
-            Ok(format!("https://www.googleapis.com/storage/{version}/{bucket}/{object}"))
-        }
-        _ => Err(ModuleSourceError::ShortForm("www.googleapis.com/storage/v1/BUCKET/OBJECT")),
+        [_, _, version, bucket, object] => Ok(format!(
+            "https://www.googleapis.com/storage/{version}/{bucket}/{object}"
+        )),
+        _ => Err(ModuleSourceError::ShortForm(
+            "www.googleapis.com/storage/v1/BUCKET/OBJECT",
+        )),
     }
 }
 
@@ -383,14 +455,20 @@ fn amazon_storage(address: &str) -> Result<String> {
     match labels[..] {
         [region, _, _] => Ok(format!("https://{region}.amazonaws.com/{path}")),
         [bucket, region, _, _] => Ok(format!("https://{region}.amazonaws.com/{bucket}/{path}")),
-        [bucket, "s3", region, _, _] => Ok(format!("https://s3.{region}.amazonaws.com/{bucket}/{path}")),
-        _ => Err(ModuleSourceError::ShortForm("s3-REGION.amazonaws.com/BUCKET/OBJECT")),
+        [bucket, "s3", region, _, _] => {
+            Ok(format!("https://s3.{region}.amazonaws.com/{bucket}/{path}"))
+        }
+        _ => Err(ModuleSourceError::ShortForm(
+            "s3-REGION.amazonaws.com/BUCKET/OBJECT",
+        )),
     }
 }
 
 /// Whether Go's `net/url` parses a text as a URL with a scheme.
 fn is_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
     let path = &rest[..rest.find('?').unwrap_or(rest.len())];
     let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -401,15 +479,23 @@ fn is_url(text: &str) -> bool {
         && !is_on_drive(text)
 }
 
-/// Whether a text is an absolute path on Windows, whose drive looks like a scheme (go-getter's `url_windows.go`).
+/// Whether a text is an absolute path on Windows, whose drive looks like a scheme (go-getter's
+/// `url_windows.go`).
 fn is_on_drive(text: &str) -> bool {
-    cfg!(windows) && matches!(text.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
+    cfg!(windows)
+        && matches!(text.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
 /// Escapes the characters that Go's `net/url` escapes in a path.
 fn escape_path(path: &str) -> String {
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte);
-    let escape = |byte| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let escape = |byte| {
+        if is_kept(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
     path.bytes().map(escape).collect()
 }
 
@@ -427,19 +513,30 @@ fn is_name(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
-    bytes.len() <= 64 && bytes.iter().copied().all(inner) && outer(bytes.first()) && outer(bytes.last())
+    bytes.len() <= 64
+        && bytes.iter().copied().all(inner)
+        && outer(bytes.first())
+        && outer(bytes.last())
 }
 
 /// Cleans a local source, which then has slashes and starts with `./` or `../`.
 fn clean_local(text: &str) -> String {
     let path = clean_path(&text.replace('\\', "/"));
-    if path.starts_with("../") { path } else { format!("./{path}") }
+    if path.starts_with("../") {
+        path
+    } else {
+        format!("./{path}")
+    }
 }
 
 impl fmt::Display for RegistrySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.module.fmt(f)?;
-        if self.directory.is_empty() { Ok(()) } else { write!(f, "//{}", self.directory) }
+        if self.directory.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "//{}", self.directory)
+        }
     }
 }
 
@@ -451,7 +548,9 @@ impl fmt::Display for RemoteSource {
         let (authority, _) = split_authority(rest);
         let separator = if scheme.is_empty() { "" } else { "://" };
         match authority.rsplit_once('@') {
-            Some((user, _)) if user.contains(':') || (user != "git" && !scheme.ends_with("ssh")) => {
+            Some((user, _))
+                if user.contains(':') || (user != "git" && !scheme.ends_with("ssh")) =>
+            {
                 write!(f, "{scheme}{separator}redacted{}", &rest[user.len()..])?;
             }
             _ => f.write_str(address)?,
@@ -459,7 +558,11 @@ impl fmt::Display for RemoteSource {
         if !self.directory.is_empty() {
             write!(f, "//{}", self.directory)?;
         }
-        for (index, parameter) in query.split('&').filter(|parameter| !parameter.is_empty()).enumerate() {
+        for (index, parameter) in query
+            .split('&')
+            .filter(|parameter| !parameter.is_empty())
+            .enumerate()
+        {
             f.write_str(if index == 0 { "?" } else { "&" })?;
             match parameter.split_once('=') {
                 _ if is_public(parameter) => f.write_str(parameter)?,

@@ -12,16 +12,27 @@ pub(crate) const FILE_NAME: &str = ".gitmodules";
 /// Largest file that is read in bytes.
 pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 
-/// Returns the submodule that contains a directory, if it is not checked out. The path is relative if `directory` is.
+/// Returns the submodule that contains a directory, if it is not checked out. The path is relative
+/// if `directory` is.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
-    let is_empty = |directory: &&Path| fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
-    let nearest = directory.ancestors().find(|directory| directory.is_dir()).filter(is_empty)?;
+    let is_empty = |directory: &&Path| {
+        fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+    };
+    let nearest = directory
+        .ancestors()
+        .find(|directory| directory.is_dir())
+        .filter(is_empty)?;
     let canonical = canonicalize(nearest).ok()?;
-    let top = canonical.ancestors().skip(1).find(|directory| directory.join(FILE_NAME).is_file())?;
+    let top = canonical
+        .ancestors()
+        .skip(1)
+        .find(|directory| directory.join(FILE_NAME).is_file())?;
     let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let mut paths = text.lines().filter_map(path);
-    paths.any(|path| top.join(path) == canonical).then(|| nearest.to_owned())
+    paths
+        .any(|path| top.join(path) == canonical)
+        .then(|| nearest.to_owned())
 }
 
 /// Returns the lines of each submodule's section, by its path.
@@ -39,7 +50,10 @@ pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
     let mut by_path: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for section in sections {
         for path in section.iter().filter_map(|line| path(line)) {
-            by_path.entry(path.to_owned()).or_default().extend(section.iter().cloned());
+            by_path
+                .entry(path.to_owned())
+                .or_default()
+                .extend(section.iter().cloned());
         }
     }
     by_path
@@ -48,5 +62,7 @@ pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
 /// Returns the value of a line `path = VALUE`.
 fn path(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
-    name.trim().eq_ignore_ascii_case("path").then(|| value.trim().trim_matches('"'))
+    name.trim()
+        .eq_ignore_ascii_case("path")
+        .then(|| value.trim().trim_matches('"'))
 }

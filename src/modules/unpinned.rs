@@ -16,8 +16,8 @@ pub(crate) enum Unpinned {
     DefaultBranch,
     /// A git repository with a `ref` that may be a branch.
     Reference(String),
-    /// An archive without a checksum, with a checksum that its server lists, or with an MD5 or SHA-1, which is not
-    /// unique.
+    /// An archive without a checksum, with a checksum that its server lists, or with an MD5 or
+    /// SHA-1, which is not unique.
     NoChecksum,
     /// A package of an OCI registry with a tag instead of a digest.
     Tag,
@@ -26,7 +26,14 @@ pub(crate) enum Unpinned {
 impl ModuleRequest {
     /// Returns why the request is not pinned; `None` if it is, or for a directory of this machine.
     pub(crate) fn unpinned(&self) -> Option<Unpinned> {
-        let Self::Unlocked { source, constraints, .. } = self else { return None };
+        let Self::Unlocked {
+            source,
+            constraints,
+            ..
+        } = self
+        else {
+            return None;
+        };
         match source {
             ModuleSource::Local(_) => None,
             ModuleSource::Registry(_) => constraints.is_empty().then_some(Unpinned::AnyVersion),
@@ -43,9 +50,13 @@ impl ModuleRequest {
 impl RemoteSource {
     /// Whether the address always leads to the same files: it contains a commit or a digest.
     pub(super) fn is_immutable(&self) -> bool {
-        let Ok(url) = request_url(self.url()) else { return false };
+        let Ok(url) = request_url(self.url()) else {
+            return false;
+        };
         match self.getter() {
-            Getter::Git => GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable()),
+            Getter::Git => {
+                GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable())
+            }
             Getter::Oci => ModulePackage::parse(&url).is_ok_and(|package| package.is_immutable()),
             _ => {
                 let query = parameters(&url);
@@ -59,18 +70,24 @@ impl RemoteSource {
 }
 
 impl GitAddress {
-    /// A branch may have any name, so only a commit id is certain to be pinned. A name that contains a version or
-    /// begins with `tags/` is assumed to be a tag.
+    /// A branch may have any name, so only a commit id is certain to be pinned. A name that
+    /// contains a version or begins with `tags/` is assumed to be a tag.
     fn unpinned(&self) -> Option<Unpinned> {
-        let Some(reference) = self.reference() else { return Some(Unpinned::DefaultBranch) };
+        let Some(reference) = self.reference() else {
+            return Some(Unpinned::DefaultBranch);
+        };
         let is_pinned = self.is_immutable() || self.tag().is_some();
         (!is_pinned).then(|| Unpinned::Reference(reference.to_owned()))
     }
 
     /// Returns the `ref` if its form is that of a tag.
     pub(super) fn tag(&self) -> Option<&str> {
-        let (Revision::Name(reference) | Revision::Expression(reference)) = &self.revision else { return None };
-        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
+        let (Revision::Name(reference) | Revision::Expression(reference)) = &self.revision else {
+            return None;
+        };
+        let tag = ["refs/tags/", "tags/"]
+            .iter()
+            .find_map(|start| reference.strip_prefix(start));
         tag.or_else(|| version_start(reference).map(|_| reference.as_str()))
     }
 }
@@ -82,7 +99,9 @@ mod tests {
 
     fn unpinned(source: &str, version: &str) -> Option<Unpinned> {
         let source = ModuleSource::parse(source, Dialect::Tofu).unwrap();
-        ModuleRequest::new(source, version.parse().unwrap()).unwrap().unpinned()
+        ModuleRequest::new(source, version.parse().unwrap())
+            .unwrap()
+            .unpinned()
     }
 
     #[test]
@@ -93,10 +112,17 @@ mod tests {
 
     #[test]
     fn a_repository_is_unpinned_without_a_ref() {
-        for source in
-            ["git::https://h.test/a.git", "github.com/a/b", "git@h.test:a.git//part", "git::https://h.test/a?ref="]
-        {
-            assert_eq!(unpinned(source, ""), Some(Unpinned::DefaultBranch), "{source}");
+        for source in [
+            "git::https://h.test/a.git",
+            "github.com/a/b",
+            "git@h.test:a.git//part",
+            "git::https://h.test/a?ref=",
+        ] {
+            assert_eq!(
+                unpinned(source, ""),
+                Some(Unpinned::DefaultBranch),
+                "{source}"
+            );
         }
         assert_eq!(unpinned("git::ext::sh", ""), None);
     }
@@ -104,9 +130,12 @@ mod tests {
     #[test]
     fn an_archive_is_unpinned_without_a_checksum_in_its_address() {
         let digest = "0123456789abcdef".repeat(4);
-        for source in
-            ["https://h.test/a.zip", "s3::https://h.test/a.zip", "gcs::https://h.test/a.zip", "hg::http://h.test/a"]
-        {
+        for source in [
+            "https://h.test/a.zip",
+            "s3::https://h.test/a.zip",
+            "gcs::https://h.test/a.zip",
+            "hg::http://h.test/a",
+        ] {
             assert_eq!(unpinned(source, ""), Some(Unpinned::NoChecksum), "{source}");
         }
         for (checksum, is_pinned) in [
@@ -114,12 +143,19 @@ mod tests {
             (digest, true),
             ("file:https://h.test/SHA256SUMS".to_owned(), false),
             ("d41d8cd98f00b204e9800998ecf8427e".to_owned(), false),
-            ("sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709".to_owned(), false),
+            (
+                "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709".to_owned(),
+                false,
+            ),
             (String::new(), false),
             ("none".to_owned(), false),
         ] {
             let found = unpinned(&format!("https://h.test/a.zip?checksum={checksum}"), "");
-            assert_eq!(found, (!is_pinned).then_some(Unpinned::NoChecksum), "{checksum}");
+            assert_eq!(
+                found,
+                (!is_pinned).then_some(Unpinned::NoChecksum),
+                "{checksum}"
+            );
         }
     }
 
@@ -131,14 +167,23 @@ mod tests {
             ("oci://h.test/a?tag=1.0.0".to_owned(), false),
             (format!("oci://h.test/a?digest=sha256:{digest}"), true),
         ] {
-            assert_eq!(unpinned(&source, ""), (!is_pinned).then_some(Unpinned::Tag), "{source}");
+            assert_eq!(
+                unpinned(&source, ""),
+                (!is_pinned).then_some(Unpinned::Tag),
+                "{source}"
+            );
         }
     }
 
     #[test]
     fn a_ref_is_unpinned_unless_it_is_a_commit_or_looks_like_a_tag() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
-        let with = |reference: &str| unpinned(&format!("git::https://h.test/a.git?depth=1&ref={reference}"), "");
+        let with = |reference: &str| {
+            unpinned(
+                &format!("git::https://h.test/a.git?depth=1&ref={reference}"),
+                "",
+            )
+        };
         for pinned in [
             commit,
             &commit.to_uppercase(),
@@ -169,7 +214,11 @@ mod tests {
             &commit[..7],
             "HEAD",
         ] {
-            assert_eq!(with(other), Some(Unpinned::Reference(other.to_owned())), "{other}");
+            assert_eq!(
+                with(other),
+                Some(Unpinned::Reference(other.to_owned())),
+                "{other}"
+            );
         }
     }
 }

@@ -13,13 +13,21 @@ pub(crate) struct VersionTag {
 }
 
 impl VersionTag {
-    /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL, a string or a
-    /// comment.
+    /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL,
+    /// a string or a comment.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let start = version_start(name)?;
-        let start = if name[start..].starts_with('v') { start + 1 } else { start };
+        let start = if name[start..].starts_with('v') {
+            start + 1
+        } else {
+            start
+        };
         let (version, numbers) = Version::parse_partial(&name[start..]).ok()?;
-        is_harmless(name).then(|| Self { prefix: name[..start].to_owned(), numbers, version })
+        is_harmless(name).then(|| Self {
+            prefix: name[..start].to_owned(),
+            numbers,
+            version,
+        })
     }
 
     /// Whether two tags differ only in their versions.
@@ -30,29 +38,48 @@ impl VersionTag {
 
 /// Whether the name of a branch or tag needs no escape in a configuration or a comment.
 pub(crate) fn is_harmless(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/@".contains(&byte))
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-/@".contains(&byte))
 }
 
-/// Returns the start of the version at the end of a name: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A
-/// name with only two numbers, such as `release-1.2`, is more often a branch.
+/// Returns the start of the version at the end of a name: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`,
+/// `network/1.2.3`. A name with only two numbers, such as `release-1.2`, is more often a branch.
 pub(super) fn version_start(name: &str) -> Option<usize> {
-    if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {
+    if [
+        "refs/heads/",
+        "heads/",
+        "refs/remotes/",
+        "remotes/",
+        "origin/",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
+    {
         return None;
     }
-    let starts = name.match_indices(['/', '-', '_', '@']).map(|(index, _)| index + 1);
-    std::iter::once(0).chain(starts).find(|start| is_version(&name[*start..]))
+    let starts = name
+        .match_indices(['/', '-', '_', '@'])
+        .map(|(index, _)| index + 1);
+    std::iter::once(0)
+        .chain(starts)
+        .find(|start| is_version(&name[*start..]))
 }
 
 fn is_version(text: &str) -> bool {
     let (rest, least) = text.strip_prefix('v').map_or((text, 3), |rest| (rest, 2));
     let numbers = rest.split(['-', '+']).next().unwrap_or_default();
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.split('.').all(is_number) && numbers.split('.').count() >= least && is_name(&rest[numbers.len()..])
+    numbers.split('.').all(is_number)
+        && numbers.split('.').count() >= least
+        && is_name(&rest[numbers.len()..])
 }
 
 /// Whether a text is a plain name, not an expression such as the parent of a tag (`v1.2.3-rc1~1`).
 fn is_name(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
 }
 
 #[cfg(test)]
@@ -72,13 +99,25 @@ mod tests {
         ] {
             assert!(parse(one).is_like(&parse(other)), "{one} {other}");
         }
-        for (one, other) in [("v1.2.0", "1.3.0"), ("v1.2", "v1.2.0"), ("a-1.2.0", "b-1.3.0"), ("a-v1.2.0", "v1.3.0")] {
+        for (one, other) in [
+            ("v1.2.0", "1.3.0"),
+            ("v1.2", "v1.2.0"),
+            ("a-1.2.0", "b-1.3.0"),
+            ("a-v1.2.0", "v1.3.0"),
+        ] {
             assert!(!parse(one).is_like(&parse(other)), "{one} {other}");
         }
         assert!(parse("v1.10.0").version > parse("v1.9.0").version);
-        for name in
-            ["main", "v1", "release-1.2", "v1.2.0+build", "v1.2.0~1", "refs/heads/v1.2.0", "\"-1.2.0", "1.2.3.4"]
-        {
+        for name in [
+            "main",
+            "v1",
+            "release-1.2",
+            "v1.2.0+build",
+            "v1.2.0~1",
+            "refs/heads/v1.2.0",
+            "\"-1.2.0",
+            "1.2.3.4",
+        ] {
             assert_eq!(VersionTag::parse(name), None, "{name}");
         }
     }

@@ -21,9 +21,13 @@ pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the whole body, as [`read_whole`] does. A large body first waits until there is memory for it and for decoding
-/// it.
-pub(super) fn read_bounded(response: Response, limit: u64, memory: &Memory) -> Attempt<(Vec<u8>, Option<Permit<'_>>)> {
+/// Reads the whole body, as [`read_whole`] does. A large body first waits until there is memory for
+/// it and for decoding it.
+pub(super) fn read_bounded(
+    response: Response,
+    limit: u64,
+    memory: &Memory,
+) -> Attempt<(Vec<u8>, Option<Permit<'_>>)> {
     let (mut bytes, mut reserved) = (Vec::new(), None);
     let _ = read_with(response, limit, |body, _| {
         if Read::take(&mut *body, SMALL).read_to_end(&mut bytes)? as u64 == SMALL {
@@ -35,8 +39,8 @@ pub(super) fn read_bounded(response: Response, limit: u64, memory: &Memory) -> A
     Ok((bytes, reserved))
 }
 
-/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. A failure to
-/// read the body is an error, whatever `consume` returns.
+/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is
+/// known. A failure to read the body is an error, whatever `consume` returns.
 pub(crate) fn read_with<T>(
     response: Response,
     limit: u64,
@@ -61,11 +65,21 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Attempt<Self> {
-        if response.content_length().is_some_and(|length| length > limit) {
+        if response
+            .content_length()
+            .is_some_and(|length| length > limit)
+        {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }
         let pending = Pending::of(&response);
-        Ok(Self { response, pending, limit, read: 0, failure: None, pace })
+        Ok(Self {
+            response,
+            pending,
+            limit,
+            read: 0,
+            failure: None,
+            pace,
+        })
     }
 
     fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
@@ -88,11 +102,16 @@ impl Read for Body {
                     Ok(error) => no_response(error),
                     Err(error) => RequestErrorKind::Connection(quote(&error.to_string())),
                 };
-                return self.fail(Failure::passing(kind), io::ErrorKind::ConnectionAborted.into());
+                return self.fail(
+                    Failure::passing(kind),
+                    io::ErrorKind::ConnectionAborted.into(),
+                );
             }
         };
         self.read += count as u64;
-        self.pending.iter().for_each(|pending| pending.add(count as u64));
+        self.pending
+            .iter()
+            .for_each(|pending| pending.add(count as u64));
         if self.read > self.limit {
             let kind = RequestErrorKind::TooLarge { limit: self.limit };
             return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());

@@ -96,8 +96,8 @@ impl<'a> RequestCredentials<'a> {
 }
 
 impl Client {
-    /// A client for a run. `authorize` returns the token of a host, and is called before each request that may carry
-    /// one.
+    /// A client for a run. `authorize` returns the token of a host, and is called before each
+    /// request that may carry one.
     ///
     /// # Errors
     /// When a certificate cannot be read or the system's trust store is unusable.
@@ -106,12 +106,24 @@ impl Client {
         authorize: impl Fn(&Hostname) -> Result<Option<Token>> + Send + Sync + 'static,
     ) -> Result<Self> {
         let http = build(&settings).map_err(|why| {
-            let diagnostic = Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {why}"));
-            diagnostic.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
+            let diagnostic =
+                Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {why}"));
+            diagnostic
+                .help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
         })?;
         let download_retries = settings.download_retries;
-        let shared = Arc::new(Shared { http, settings, authorize: Box::new(authorize), memory: Memory::default() });
-        Ok(Self { shared, observer: RequestObserver::default(), download_retries, plain_http: PlainHttp::Configured })
+        let shared = Arc::new(Shared {
+            http,
+            settings,
+            authorize: Box::new(authorize),
+            memory: Memory::default(),
+        });
+        Ok(Self {
+            shared,
+            observer: RequestObserver::default(),
+            download_retries,
+            plain_http: PlainHttp::Configured,
+        })
     }
 
     /// The same client, which reports its requests.
@@ -120,22 +132,32 @@ impl Client {
         Self { observer, ..self }
     }
 
-    /// The same client for URLs that the user names, which need not be encrypted. Without encryption, credentials are
-    /// only sent to this machine.
+    /// The same client for URLs that the user names, which need not be encrypted. Without
+    /// encryption, credentials are only sent to this machine.
     #[must_use]
     pub(crate) fn with_plain_http(self) -> Self {
-        Self { plain_http: PlainHttp::NamedHost, ..self }
+        Self {
+            plain_http: PlainHttp::NamedHost,
+            ..self
+        }
     }
 
-    /// Checks that another program may request a URL: not without encryption, unless this client may.
+    /// Checks that another program may request a URL: not without encryption, unless this client
+    /// may.
     ///
     /// # Errors
     /// The URL is not allowed.
     pub(crate) fn permits(&self, url: &Url) -> Requested<()> {
-        if !matches!(url.scheme(), "http" | "git") || redirect::is_allowed(url, self.plain_http, self.settings()) {
+        if !matches!(url.scheme(), "http" | "git")
+            || redirect::is_allowed(url, self.plain_http, self.settings())
+        {
             return Ok(());
         }
-        Err(RequestError { url: url.into(), kind: RequestErrorKind::Insecure, credentials_of: None })
+        Err(RequestError {
+            url: url.into(),
+            kind: RequestErrorKind::Insecure,
+            credentials_of: None,
+        })
     }
 
     /// Receives a report of each request.
@@ -143,17 +165,20 @@ impl Client {
         &self.observer
     }
 
-    /// The same client with a different number of retries for downloads (`download_retry_count` of an installation
-    /// method).
+    /// The same client with a different number of retries for downloads (`download_retry_count` of
+    /// an installation method).
     #[must_use]
     pub(crate) fn with_download_retries(&self, retries: u32) -> Self {
-        Self { download_retries: retries, ..self.clone() }
+        Self {
+            download_retries: retries,
+            ..self.clone()
+        }
     }
 
     /// Fetches a document of at most `limit` bytes, after decompression.
     ///
-    /// The token of the host `credentials_of` is sent along, if it has one and if the connection is encrypted or stays
-    /// on this machine. A redirect to another host or port goes without it.
+    /// The token of the host `credentials_of` is sent along, if it has one and if the connection is
+    /// encrypted or stays on this machine. A redirect to another host or port goes without it.
     pub fn get(
         &self,
         url: &Url,
@@ -161,11 +186,13 @@ impl Client {
         limit: u64,
         purpose: Purpose,
     ) -> Requested<FetchedDocument> {
-        self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
+        self.get_decoded(url, credentials_of, limit, purpose, |document| {
+            Ok((document, 0))
+        })
     }
 
-    /// Fetches a document as [`Client::get`] does, and decodes it; large documents wait for memory. `decode` also
-    /// returns how many bytes of its result stay in memory until the end of the run.
+    /// Fetches a document as [`Client::get`] does, and decodes it; large documents wait for memory.
+    /// `decode` also returns how many bytes of its result stay in memory until the end of the run.
     pub(crate) fn get_decoded<T>(
         &self,
         url: &Url,
@@ -174,16 +201,29 @@ impl Client {
         purpose: Purpose,
         decode: impl FnOnce(FetchedDocument) -> std::result::Result<(T, usize), RequestErrorKind>,
     ) -> Requested<T> {
-        let credentials = credentials_of.map_or(RequestCredentials::None, RequestCredentials::TokenOf);
+        let credentials =
+            credentials_of.map_or(RequestCredentials::None, RequestCredentials::TokenOf);
         let answer = self.exchange(url, credentials, purpose, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
             let (bytes, reserved) = read_bounded(response, limit, &self.shared.memory)?;
-            Ok((FetchedDocument { url, bytes, last_modified, headers }, reserved))
+            Ok((
+                FetchedDocument {
+                    url,
+                    bytes,
+                    last_modified,
+                    headers,
+                },
+                reserved,
+            ))
         });
         let (document, _reserved) = answer?;
-        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
+        let fail = |kind| RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: credentials_of.cloned(),
+        };
         let (value, kept) = decode(document).map_err(fail)?;
         self.shared.memory.keep(kept).map_err(fail)?;
         Ok(value)
@@ -192,11 +232,15 @@ impl Client {
     /// Counts bytes of the answer from `url` that stay in memory until the end of the run.
     pub(crate) fn keep(&self, url: &Url, bytes: usize) -> Requested<()> {
         let kept = self.shared.memory.keep(bytes);
-        kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
+        kept.map_err(|kind| RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: None,
+        })
     }
 
-    /// Fetches a JSON document, as [`Client::get`] does, and returns its URL. `convert` also returns how many bytes of
-    /// its result stay in memory until the end of the run.
+    /// Fetches a JSON document, as [`Client::get`] does, and returns its URL. `convert` also
+    /// returns how many bytes of its result stay in memory until the end of the run.
     pub(crate) fn get_json<J: DeserializeOwned, T>(
         &self,
         url: &Url,
@@ -210,11 +254,12 @@ impl Client {
         })
     }
 
-    /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that
-    /// returns. The credentials go to the origin of the URL and nowhere else.
+    /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and
+    /// returns what that returns. The credentials go to the origin of the URL and nowhere else.
     ///
-    /// If the connection breaks, the client requests the rest, and `consume` does not notice. If the server cannot send
-    /// the rest alone, the whole download is repeated, with a fresh call of `consume`.
+    /// If the connection breaks, the client requests the rest, and `consume` does not notice. If
+    /// the server cannot send the rest alone, the whole download is repeated, with a fresh call of
+    /// `consume`.
     pub(crate) fn download<T>(
         &self,
         url: &Url,
@@ -222,16 +267,26 @@ impl Client {
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> Requested<T> {
-        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
+        let fail = |kind| RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: credentials.host().cloned(),
+        };
         let token = self.permission(url, credentials).map_err(fail)?;
         let send = |headers| {
-            let request = Request { url, headers, time_limit: None, plain_http: self.plain_http };
+            let request = Request {
+                url,
+                headers,
+                time_limit: None,
+                plain_http: self.plain_http,
+            };
             self.send_for_success(&request, token.as_ref())
         };
         self.receive(limit, send, consume).map_err(fail)
     }
 
-    /// Downloads as [`Client::download`] does, with requests that `send` makes from the given headers.
+    /// Downloads as [`Client::download`] does, with requests that `send` makes from the given
+    /// headers.
     pub(crate) fn receive<T>(
         &self,
         limit: u64,
@@ -243,8 +298,8 @@ impl Client {
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
-    /// Sends a request until it succeeds or cannot succeed, and hands the response over. A failure of `receive` is
-    /// treated as a failure of the request.
+    /// Sends a request until it succeeds or cannot succeed, and hands the response over. A failure
+    /// of `receive` is treated as a failure of the request.
     pub(crate) fn exchange<T>(
         &self,
         url: &Url,
@@ -254,13 +309,27 @@ impl Client {
     ) -> Requested<T> {
         let time_limit = match purpose {
             Purpose::Metadata => self.settings().timeout,
-            Purpose::Download => SILENCE_TIMEOUT.max(self.settings().timeout).min(self.settings().download_timeout),
+            Purpose::Download => SILENCE_TIMEOUT
+                .max(self.settings().timeout)
+                .min(self.settings().download_timeout),
         };
-        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
+        let fail = |kind| RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: credentials.host().cloned(),
+        };
         let token = self.permission(url, credentials).map_err(fail)?;
         let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
-        let request = Request { url, headers, time_limit, plain_http: self.plain_http };
-        self.repeat(purpose, || receive(self.send_for_success(&request, token.as_ref())?)).map_err(fail)
+        let request = Request {
+            url,
+            headers,
+            time_limit,
+            plain_http: self.plain_http,
+        };
+        self.repeat(purpose, || {
+            receive(self.send_for_success(&request, token.as_ref())?)
+        })
+        .map_err(fail)
     }
 
     /// The token for a request, if the URL may be requested at all.
@@ -301,51 +370,78 @@ impl Client {
         }
         let credentials_sent = token.is_some() && response.url().origin() == request.url.origin();
         let retry = after_status(&response);
-        let kind = RequestErrorKind::of_status(status, credentials_sent, || beginning(response, token));
+        let kind =
+            RequestErrorKind::of_status(status, credentials_sent, || beginning(response, token));
         Err(Failure { kind, retry })
     }
 
-    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
-    /// to the origin of the URL and nowhere else.
-    pub(crate) fn send(&self, request: &Request<'_>, mut authorization: Option<&HeaderValue>) -> Attempt<Response> {
+    /// One attempt: sends a request and follows its redirects. The response may have any status.
+    /// `authorization` goes to the origin of the URL and nowhere else.
+    pub(crate) fn send(
+        &self,
+        request: &Request<'_>,
+        mut authorization: Option<&HeaderValue>,
+    ) -> Attempt<Response> {
         let started = Instant::now();
-        let time_limit = request.time_limit.unwrap_or_else(|| header_limit(&self.shared.settings));
-        let late = || RequestErrorKind::Timeout { time_limit: Some(time_limit) };
+        let time_limit = request
+            .time_limit
+            .unwrap_or_else(|| header_limit(&self.shared.settings));
+        let late = || RequestErrorKind::Timeout {
+            time_limit: Some(time_limit),
+        };
         let mut url = request.url.clone();
         for _ in 0..=MOST_REDIRECTS {
-            let mut builder = self.shared.http.get(url.clone()).headers(request.headers.clone());
+            let mut builder = self
+                .shared
+                .http
+                .get(url.clone())
+                .headers(request.headers.clone());
             if let Some(time_limit) = request.time_limit {
                 builder = builder.timeout(time_limit.saturating_sub(started.elapsed()));
             }
             if let Some(authorization) = authorization {
                 builder = builder.header(AUTHORIZATION, authorization);
             }
-            let response = self.send_once(builder).map_err(|failure| match failure.kind {
-                RequestErrorKind::Timeout { .. } => Failure::passing(late()),
-                _ => failure,
-            })?;
+            let response = self
+                .send_once(builder)
+                .map_err(|failure| match failure.kind {
+                    RequestErrorKind::Timeout { .. } => Failure::passing(late()),
+                    _ => failure,
+                })?;
             if started.elapsed() > time_limit {
                 return Err(Failure::passing(late()));
             }
-            let Some(target) = redirect::target(&response)? else { return Ok(response) };
+            let Some(target) = redirect::target(&response)? else {
+                return Ok(response);
+            };
             let leaves_https = url.scheme() == "https" && target.scheme() != "https";
             let stays = target.host() == request.url.host();
-            let plain_http = if stays { request.plain_http } else { request.plain_http.of_others() };
+            let plain_http = if stays {
+                request.plain_http
+            } else {
+                request.plain_http.of_others()
+            };
             // Another machine must not be able to make this one send requests to its own services.
             if leaves_https || !redirect::is_allowed(&target, plain_http, self.settings()) {
-                return Err(redirect::refused(format!("{} is not an https URL", SafeUrl::from(target))));
+                return Err(redirect::refused(format!(
+                    "{} is not an https URL",
+                    SafeUrl::from(target)
+                )));
             }
             if target.origin() != url.origin() {
-                // Do not send the credentials again, even if a later redirect leads back to the first host.
+                // Do not send the credentials again, even if a later redirect leads back to the
+                // first host.
                 authorization = None;
             }
             url = target;
         }
-        Err(redirect::refused(format!("more than {MOST_REDIRECTS} redirects")))
+        Err(redirect::refused(format!(
+            "more than {MOST_REDIRECTS} redirects"
+        )))
     }
 
-    /// Sends a request as it is, and follows no redirect. A failure may be temporary, unless the request cannot be
-    /// made.
+    /// Sends a request as it is, and follows no redirect. A failure may be temporary, unless the
+    /// request cannot be made.
     pub(crate) fn send_once(&self, builder: RequestBuilder) -> Attempt<Response> {
         self.observer.send(builder).map_err(|error| {
             if error.is_builder() {
@@ -358,7 +454,10 @@ impl Client {
 
     /// A request for [`Client::send_once`].
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        self.shared.http.request(method, url).timeout(self.settings().timeout)
+        self.shared
+            .http
+            .request(method, url)
+            .timeout(self.settings().timeout)
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
@@ -385,19 +484,27 @@ impl Client {
 }
 
 /// Decodes a JSON document.
-pub(crate) fn decode_json<T: DeserializeOwned>(document: &FetchedDocument) -> std::result::Result<T, RequestErrorKind> {
+pub(crate) fn decode_json<T: DeserializeOwned>(
+    document: &FetchedDocument,
+) -> std::result::Result<T, RequestErrorKind> {
     let value = serde_json::from_slice(&document.bytes);
     value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
 }
 
-/// Describes the error in a JSON document and its position. serde's own message would quote the document, and a server
-/// may have put the token that it received in it.
+/// Describes the error in a JSON document and its position. serde's own message would quote the
+/// document, and a server may have put the token that it received in it.
 fn what_is_wrong(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Syntax | Category::Io => "it is not JSON",
         Category::Eof => "its JSON ends too early",
         Category::Data => match missing_field(&error.to_string()) {
-            Some(field) => return format!("it has no `{field}` (line {}, column {})", error.line(), error.column()),
+            Some(field) => {
+                return format!(
+                    "it has no `{field}` (line {}, column {})",
+                    error.line(),
+                    error.column()
+                );
+            }
             None => "its JSON does not have the expected form",
         },
     };
@@ -409,18 +516,24 @@ fn missing_field(error: &str) -> Option<&str> {
     Some(error.strip_prefix("missing field `")?.split_once('`')?.0)
 }
 
-/// Longest time until the headers of a response are complete if the request has no time limit of its own, and longest
-/// silence of the body.
+/// Longest time until the headers of a response are complete if the request has no time limit of
+/// its own, and longest silence of the body.
 fn header_limit(settings: &NetSettings) -> Duration {
     SILENCE_TIMEOUT.min(settings.download_timeout)
 }
 
-/// Builds the client without redirects, because [`redirect`] decides which to follow, and with which headers. The error
-/// is its text.
+/// Builds the client without redirects, because [`redirect`] decides which to follow, and with
+/// which headers. The error is its text.
 fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
-    let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
-    let mut certificates = certificates.collect::<reqwest::Result<Vec<_>>>().map_err(causes)?;
-    // An error means that the process has installed a provider of cryptography already, which is then used.
+    let certificates = settings
+        .extra_root_certificates
+        .iter()
+        .map(|der| Certificate::from_der(der));
+    let mut certificates = certificates
+        .collect::<reqwest::Result<Vec<_>>>()
+        .map_err(causes)?;
+    // An error means that the process has installed a provider of cryptography already, which is
+    // then used.
     let _ = ring::default_provider().install_default();
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
@@ -429,7 +542,8 @@ fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Clien
         .redirect(Policy::none())
         .referer(false);
     let builder = if let Some(file) = &settings.certificate_file {
-        certificates.extend(certificates_in(file).map_err(|why| format!("{}: {why}", file.display()))?);
+        certificates
+            .extend(certificates_in(file).map_err(|why| format!("{}: {why}", file.display()))?);
         builder.tls_certs_only(certificates)
     } else {
         builder.tls_certs_merge(certificates)
@@ -441,14 +555,20 @@ fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Clien
 fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String> {
     let text = files::read(file, LARGEST_CERTIFICATE_FILE).map_err(|error| error.to_string())?;
     let certificates = Certificate::from_pem_bundle(&text).map_err(causes)?;
-    if certificates.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(certificates) }
+    if certificates.is_empty() {
+        Err("it holds no certificate".to_owned())
+    } else {
+        Ok(certificates)
+    }
 }
 
 /// The start of a body, for an error.
 fn beginning(response: Response, token: Option<&Token>) -> String {
     // Unreadable text is not quoted.
     let mut bytes = Vec::new();
-    let _ = read_with(response, u64::MAX, |body, _| body.take(4096).read_to_end(&mut bytes));
+    let _ = read_with(response, u64::MAX, |body, _| {
+        body.take(4096).read_to_end(&mut bytes)
+    });
     let text = String::from_utf8_lossy(&bytes);
     quote(&token.map_or_else(|| text.to_string(), |token| token.redact(&text)))
 }

@@ -30,10 +30,12 @@ pub struct RequestError {
 pub enum RequestErrorKind {
     #[display("was not found (404)")]
     NotFound,
-    /// Status 401 or 403, and whether the server got a token. A redirect to another host carries none.
+    /// Status 401 or 403, and whether the server got a token. A redirect to another host carries
+    /// none.
     #[display("was refused ({status}){}", if *credentials_sent { SENT } else { NOT_SENT })]
     Unauthorized { status: u16, credentials_sent: bool },
-    /// Any other status that is not a success, and the start of the body, without control characters.
+    /// Any other status that is not a success, and the start of the body, without control
+    /// characters.
     #[display("answered with status {status}{}{body}", if body.is_empty() { "" } else { ": " })]
     Status { status: u16, body: String },
     /// The body has more bytes than the caller allows.
@@ -73,29 +75,44 @@ const SENT: &str = " with the credentials that were sent";
 const NOT_SENT: &str = "; no credentials were sent";
 
 fn shown_limit(time_limit: Option<Duration>) -> String {
-    time_limit.map_or_else(|| "in time".to_owned(), |limit| format!("within {}", seconds(limit)))
+    time_limit.map_or_else(
+        || "in time".to_owned(),
+        |limit| format!("within {}", seconds(limit)),
+    )
 }
 
 fn seconds(time: Duration) -> String {
-    count(usize::try_from(time.as_secs()).unwrap_or(usize::MAX), "second")
+    count(
+        usize::try_from(time.as_secs()).unwrap_or(usize::MAX),
+        "second",
+    )
 }
 
 impl RequestErrorKind {
-    /// The error for a status that is not a success. `body` returns the start of the body, without control characters.
-    pub(crate) fn of_status(status: StatusCode, credentials_sent: bool, body: impl FnOnce() -> String) -> Self {
+    /// The error for a status that is not a success. `body` returns the start of the body, without
+    /// control characters.
+    pub(crate) fn of_status(
+        status: StatusCode,
+        credentials_sent: bool,
+        body: impl FnOnce() -> String,
+    ) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Self::Unauthorized { status: status.as_u16(), credentials_sent }
-            }
-            _ => Self::Status { status: status.as_u16(), body: body() },
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Unauthorized {
+                status: status.as_u16(),
+                credentials_sent,
+            },
+            _ => Self::Status {
+                status: status.as_u16(),
+                body: body(),
+            },
         }
     }
 }
 
 impl RequestError {
-    /// The error for the user, with the next step. `what` is the requested thing, for example "hashicorp/aws 5.0.0 for
-    /// `linux_amd64`".
+    /// The error for the user, with the next step. `what` is the requested thing, for example
+    /// "hashicorp/aws 5.0.0 for `linux_amd64`".
     pub(crate) fn into_diagnostic(self, what: &str) -> Diagnostics {
         if let RequestErrorKind::Credentials(diagnostics) = self.kind {
             return diagnostics.map(|diagnostic| diagnostic.note(format!("needed for {what}")));
@@ -105,24 +122,36 @@ impl RequestError {
             _ => Code::RequestFailed,
         };
         let diagnostic = Diagnostic::error(code, format!("cannot get {what}: {self}"));
-        Diagnostic { help: self.help(), ..diagnostic }.into()
+        Diagnostic {
+            help: self.help(),
+            ..diagnostic
+        }
+        .into()
     }
 
     fn help(&self) -> Option<Help> {
         let words = match &self.kind {
-            RequestErrorKind::Unauthorized { credentials_sent, .. } => return self.login_help(*credentials_sent),
+            RequestErrorKind::Unauthorized {
+                credentials_sent, ..
+            } => return self.login_help(*credentials_sent),
             RequestErrorKind::TooSlow { .. } => {
                 "PROVLOCK_DOWNLOAD_MINIMUM_RATE sets a different minimum, in KiB per second"
             }
-            RequestErrorKind::TooLong { .. } => "PROVLOCK_DOWNLOAD_TIMEOUT sets a different limit, in seconds",
+            RequestErrorKind::TooLong { .. } => {
+                "PROVLOCK_DOWNLOAD_TIMEOUT sets a different limit, in seconds"
+            }
             RequestErrorKind::Timeout { .. } | RequestErrorKind::Connection(_) => {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
             }
-            RequestErrorKind::Proxy(_) => "check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it",
+            RequestErrorKind::Proxy(_) => {
+                "check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it"
+            }
             RequestErrorKind::TooMuchInAll { .. } => {
                 "unless a server misbehaves, name fewer root modules or providers in one command"
             }
-            RequestErrorKind::Insecure => "use https, or set the URL in a host block of the CLI configuration",
+            RequestErrorKind::Insecure => {
+                "use https, or set the URL in a host block of the CLI configuration"
+            }
             _ => return None,
         };
         Some(words.into())
@@ -130,15 +159,21 @@ impl RequestError {
 
     fn login_help(&self, credentials_sent: bool) -> Option<Help> {
         let Some(host) = self.credentials_of.as_ref() else {
-            let words = "this server must answer without credentials, since no tokens are sent to it";
+            let words =
+                "this server must answer without credentials, since no tokens are sent to it";
             return (!credentials_sent).then(|| words.into());
         };
         let (name, variable) = (host.to_string(), token_variable(host));
         if credentials_sent {
-            return Some(Help::text("check where the token comes from: ").and(Remedy::CheckLogin { host: name }));
+            return Some(
+                Help::text("check where the token comes from: ")
+                    .and(Remedy::CheckLogin { host: name }),
+            );
         }
         let help = Help::text("add credentials: ").and(Remedy::Login { host: name });
-        Some(variable.into_iter().fold(help, |help, variable| help.and_text(format!(", or set {variable}"))))
+        Some(variable.into_iter().fold(help, |help, variable| {
+            help.and_text(format!(", or set {variable}"))
+        }))
     }
 }
 
@@ -147,15 +182,23 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
         return RequestErrorKind::Timeout { time_limit: None };
     }
-    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the host").to_owned();
+    let host = error
+        .url()
+        .and_then(|url| url.host_str())
+        .unwrap_or("the host")
+        .to_owned();
     let why = causes(error);
     // Match the text, because the type of the error is private to hyper-util.
-    let Some(tunnel) = why.strip_prefix("tunnel error: ") else { return RequestErrorKind::Connection(why) };
+    let Some(tunnel) = why.strip_prefix("tunnel error: ") else {
+        return RequestErrorKind::Connection(why);
+    };
     let (what, cause) = tunnel.split_once(": ").unwrap_or((tunnel, ""));
     RequestErrorKind::Proxy(match what {
         "unsuccessful" => format!("the proxy refused to connect to {host}"),
         "proxy authorization required" => "the proxy requires a user name and password".to_owned(),
-        "failed to create underlying connection" => format!("the proxy could not be reached: {cause}"),
+        "failed to create underlying connection" => {
+            format!("the proxy could not be reached: {cause}")
+        }
         _ => "the proxy sent an unusable response".to_owned(),
     })
 }
@@ -167,19 +210,28 @@ pub(super) fn causes(error: reqwest::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let text = cause.to_string();
-        let is_general = ["client error", "request or response body error"].iter().any(|start| text.starts_with(start));
+        let is_general = ["client error", "request or response body error"]
+            .iter()
+            .any(|start| text.starts_with(start));
         if !is_general && !causes.iter().any(|known| known.contains(&text)) {
             causes.push(text);
         }
         source = cause.source();
     }
-    if causes.is_empty() { quote(&error.to_string()) } else { quote(&causes.join(": ")) }
+    if causes.is_empty() {
+        quote(&error.to_string())
+    } else {
+        quote(&causes.join(": "))
+    }
 }
 
 /// The start of a foreign text in one line, without control characters.
 pub(super) fn quote(text: &str) -> String {
-    let words: String =
-        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
+    let words: String = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .filter(|c| !c.is_control())
+        .collect();
     words.trim().chars().take(QUOTE_LENGTH).collect()
 }
 

@@ -6,12 +6,13 @@ use super::error::RequestErrorKind;
 use crate::system::lock;
 use crate::system::parallel::{Permit, Permits};
 
-/// Size of an answer that is read without waiting for memory, in bytes. Nearly all answers are smaller.
+/// Size of an answer that is read without waiting for memory, in bytes. Nearly all answers are
+/// smaller.
 pub(super) const SMALL: u64 = 256 << 10;
 /// Maximum total size of larger answers that are being read and decoded, in bytes.
 const READING: u64 = 36 << 20;
-/// Maximum total size of the data that is kept of all answers until the end of the run, in bytes. A large provider
-/// takes some hundred KiB.
+/// Maximum total size of the data that is kept of all answers until the end of the run, in bytes. A
+/// large provider takes some hundred KiB.
 const KEPT: u64 = 48 << 20;
 /// Memory of a document while it is decoded, as a multiple of its size.
 const DECODING: u64 = 3;
@@ -24,23 +25,30 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Waits until there is room for an answer of at most `limit` bytes to be read and decoded. An answer that needs
-    /// more than there is gets all of it. A thread that has room never waits for more, so that all get it in the end.
+    /// Waits until there is room for an answer of at most `limit` bytes to be read and decoded. An
+    /// answer that needs more than there is gets all of it. A thread that has room never waits for
+    /// more, so that all get it in the end.
     pub(super) fn reserve(&self, limit: u64) -> Permit<'_> {
-        self.reading.take(limit.saturating_mul(DECODING).min(READING))
+        self.reading
+            .take(limit.saturating_mul(DECODING).min(READING))
     }
 
     /// Counts the bytes of an answer that are kept until the end of the run.
     pub(super) fn keep(&self, bytes: usize) -> Result<(), RequestErrorKind> {
         let mut left = lock(&self.kept);
-        *left = left.checked_sub(bytes as u64).ok_or(RequestErrorKind::TooMuchInAll { limit: KEPT })?;
+        *left = left
+            .checked_sub(bytes as u64)
+            .ok_or(RequestErrorKind::TooMuchInAll { limit: KEPT })?;
         Ok(())
     }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { reading: Permits::new(READING), kept: Mutex::new(KEPT) }
+        Self {
+            reading: Permits::new(READING),
+            kept: Mutex::new(KEPT),
+        }
     }
 }
 
@@ -65,14 +73,21 @@ mod tests {
                 });
             }
         });
-        assert_eq!(memory.reserve(u64::MAX).count, READING, "everything was given back");
+        assert_eq!(
+            memory.reserve(u64::MAX).count,
+            READING,
+            "everything was given back"
+        );
     }
 
     #[test]
     fn the_kept_answers_have_a_limit() {
         let memory = Memory::default();
         assert_eq!(memory.keep(usize::try_from(KEPT).unwrap() - 1), Ok(()));
-        assert_eq!(memory.keep(2), Err(RequestErrorKind::TooMuchInAll { limit: KEPT }));
+        assert_eq!(
+            memory.keep(2),
+            Err(RequestErrorKind::TooMuchInAll { limit: KEPT })
+        );
         assert_eq!(memory.keep(1), Ok(()));
     }
 }

@@ -1,7 +1,8 @@
 //! One HTTP client: redirects, retries, size caps, tokens for hosts. It knows no registry.
 //!
-//! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP except to this
-//! machine or to a host that the settings allow, and never sends a token to a host that it is not for.
+//! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP
+//! except to this machine or to a host that the settings allow, and never sends a token to a host
+//! that it is not for.
 
 mod body;
 mod client;

@@ -54,16 +54,28 @@ impl RequestObserver {
     /// Reports a document that need not be requested.
     pub(crate) fn cached(&self, url: impl Into<SafeUrl>) {
         let method = "GET".to_owned();
-        (self.0)(&RequestReport { method, url: url.into(), outcome: RequestOutcome::Cached });
+        (self.0)(&RequestReport {
+            method,
+            url: url.into(),
+            outcome: RequestOutcome::Cached,
+        });
     }
 
-    /// Sends a request. It is reported at once if there is no response, else when the response is dropped.
+    /// Sends a request. It is reported at once if there is no response, else when the response is
+    /// dropped.
     pub(super) fn send(&self, builder: RequestBuilder) -> reqwest::Result<Response> {
         let (client, request) = builder.build_split();
         let request = request?;
         let (method, url) = (request.method().to_string(), SafeUrl::from(request.url()));
         let (started, bytes) = (Instant::now(), AtomicU64::new(0));
-        let mut pending = Pending { observer: self.clone(), method, url, status: None, started, bytes };
+        let mut pending = Pending {
+            observer: self.clone(),
+            method,
+            url,
+            status: None,
+            started,
+            bytes,
+        };
         let mut response = client.execute(request)?;
         pending.status = Some(response.status().as_u16());
         response.extensions_mut().insert(Arc::new(pending));
@@ -78,7 +90,8 @@ impl Default for RequestObserver {
     }
 }
 
-/// A request that waits for its response, or whose response is being read; reported when it is dropped.
+/// A request that waits for its response, or whose response is being read; reported when it is
+/// dropped.
 pub(super) struct Pending {
     observer: RequestObserver,
     method: String,
@@ -103,12 +116,27 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let Self { observer, method, url, status, started, bytes } = self;
+        let Self {
+            observer,
+            method,
+            url,
+            status,
+            started,
+            bytes,
+        } = self;
         let (bytes, duration) = (bytes.load(Ordering::Relaxed), started.elapsed());
         let outcome = match *status {
-            Some(status) => RequestOutcome::Response { status, bytes, duration },
+            Some(status) => RequestOutcome::Response {
+                status,
+                bytes,
+                duration,
+            },
             None => RequestOutcome::NoResponse { duration },
         };
-        (observer.0)(&RequestReport { method: std::mem::take(method), url: url.clone(), outcome });
+        (observer.0)(&RequestReport {
+            method: std::mem::take(method),
+            url: url.clone(),
+            outcome,
+        });
     }
 }

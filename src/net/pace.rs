@@ -24,13 +24,24 @@ pub(super) struct Pace {
 impl Pace {
     /// At least `minimum_rate` bytes per second, and all of them within `time_limit` from now.
     pub(super) fn new(minimum_rate: u64, time_limit: Duration) -> Self {
-        let deadline = Instant::now().checked_add(time_limit).map(|end| (end, time_limit));
-        Self { minimum_rate, deadline, waited: Duration::ZERO, received: 0 }
+        let deadline = Instant::now()
+            .checked_add(time_limit)
+            .map(|end| (end, time_limit));
+        Self {
+            minimum_rate,
+            deadline,
+            waited: Duration::ZERO,
+            received: 0,
+        }
     }
 
     /// The same pace for another body.
     pub(super) fn restarted(&self) -> Self {
-        Self { waited: Duration::ZERO, received: 0, ..self.clone() }
+        Self {
+            waited: Duration::ZERO,
+            received: 0,
+            ..self.clone()
+        }
     }
 
     /// Counts `count` bytes that arrived after a wait.
@@ -48,7 +59,9 @@ impl Pace {
         let rate = u128::from(self.received) * 1000 / self.waited.as_millis();
         (self.waited, self.received) = (Duration::ZERO, 0);
         if rate < u128::from(self.minimum_rate) {
-            return Err(Failure::passing(RequestErrorKind::TooSlow { minimum_rate: self.minimum_rate }));
+            return Err(Failure::passing(RequestErrorKind::TooSlow {
+                minimum_rate: self.minimum_rate,
+            }));
         }
         Ok(())
     }
@@ -57,7 +70,12 @@ impl Pace {
 /// A pace without a minimum rate or time limit.
 impl Default for Pace {
     fn default() -> Self {
-        Self { minimum_rate: 1 << 10, deadline: None, waited: Duration::ZERO, received: 0 }
+        Self {
+            minimum_rate: 1 << 10,
+            deadline: None,
+            waited: Duration::ZERO,
+            received: 0,
+        }
     }
 }
 
@@ -75,7 +93,15 @@ mod tests {
             (1..=90).find_map(|seconds| Some((seconds, pace.check(second, rate).err()?.kind)))
         };
         assert_eq!(failure_after(16 << 10), None);
-        assert_eq!(failure_after((16 << 10) - 1), Some((30, RequestErrorKind::TooSlow { minimum_rate: 16 << 10 })));
+        assert_eq!(
+            failure_after((16 << 10) - 1),
+            Some((
+                30,
+                RequestErrorKind::TooSlow {
+                    minimum_rate: 16 << 10
+                }
+            ))
+        );
         // A fast start does not make up for slow data later.
         let mut pace = Pace::new(16 << 10, HOUR);
         pace.check(WINDOW, 100 << 20).unwrap();
@@ -84,8 +110,15 @@ mod tests {
 
     #[test]
     fn a_body_that_takes_too_long_is_an_error() {
-        let failure = Pace::new(0, Duration::ZERO).check(Duration::ZERO, 1 << 30).unwrap_err();
-        assert_eq!(failure.kind, RequestErrorKind::TooLong { time_limit: Duration::ZERO });
+        let failure = Pace::new(0, Duration::ZERO)
+            .check(Duration::ZERO, 1 << 30)
+            .unwrap_err();
+        assert_eq!(
+            failure.kind,
+            RequestErrorKind::TooLong {
+                time_limit: Duration::ZERO
+            }
+        );
         assert!(Pace::new(0, Duration::MAX).check(HOUR, 1).is_ok());
         assert!(Pace::default().check(HOUR, 3600 << 10).is_ok());
     }

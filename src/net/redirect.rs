@@ -1,7 +1,7 @@
 //! Requests and their redirects (RFC 9110, section 15.4).
 //!
-//! Credentials stay with their origin: a redirect to a different host, port or scheme carries none, and neither do
-//! later redirects. No redirect leads from https to http.
+//! Credentials stay with their origin: a redirect to a different host, port or scheme carries none,
+//! and neither do later redirects. No redirect leads from https to http.
 
 use std::time::Duration;
 
@@ -34,14 +34,19 @@ pub(crate) enum PlainHttp {
     Configured,
     /// This machine, as in container tools.
     ThisMachine,
-    /// A host that the user has named, and the configured hosts. Redirects to other hosts are not followed.
+    /// A host that the user has named, and the configured hosts. Redirects to other hosts are not
+    /// followed.
     NamedHost,
 }
 
 impl PlainHttp {
     /// The variant for targets of redirects, which the user has not named.
     pub(super) fn of_others(self) -> Self {
-        if self == Self::NamedHost { Self::Configured } else { self }
+        if self == Self::NamedHost {
+            Self::Configured
+        } else {
+            self
+        }
     }
 }
 
@@ -49,9 +54,9 @@ impl PlainHttp {
 pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSettings) -> bool {
     match (url.scheme(), plain_http) {
         ("https", _) | ("http" | "git", PlainHttp::NamedHost) => true,
-        ("http" | "git", PlainHttp::Configured) => {
-            url.host_str().is_some_and(|host| settings.plain_http_hosts.contains(host))
-        }
+        ("http" | "git", PlainHttp::Configured) => url
+            .host_str()
+            .is_some_and(|host| settings.plain_http_hosts.contains(host)),
         ("http", PlainHttp::ThisMachine) => is_loopback(url),
         _ => false,
     }
@@ -63,9 +68,15 @@ pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
     if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok());
     let location = location.ok_or_else(|| refused(format!("status {status} has no location")))?;
-    let mut target = response.url().join(location).map_err(|error| refused(error.to_string()))?;
+    let mut target = response
+        .url()
+        .join(location)
+        .map_err(|error| refused(error.to_string()))?;
     // This fails only for URLs that cannot have a user name.
     let _ = target.set_username("");
     let _ = target.set_password(None);

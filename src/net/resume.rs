@@ -1,12 +1,13 @@
-//! Downloads that continue where the connection broke: range requests (RFC 9110, section 14), which are valid only
-//! while the server has the same content (section 13.1.5).
+//! Downloads that continue where the connection broke: range requests (RFC 9110, section 14), which
+//! are valid only while the server has the same content (section 13.1.5).
 
 use std::io::{self, Read};
 
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+    ACCEPT_ENCODING, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, IF_RANGE, LAST_MODIFIED,
+    RANGE,
 };
 
 use super::body::Body;
@@ -14,11 +15,13 @@ use super::error::RequestErrorKind;
 use super::pace::Pace;
 use super::retry::{Attempt, Failure, Retries, http_date};
 
-/// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
+/// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and
+/// returns what that returns.
 ///
-/// `send` sends a request with these headers, and returns a successful response. If the connection breaks, the rest is
-/// requested, and `consume` does not notice; if the server cannot send the rest, the download starts again, with a
-/// fresh call of `consume`. Each attempt takes one of the `retries`.
+/// `send` sends a request with these headers, and returns a successful response. If the connection
+/// breaks, the rest is requested, and `consume` does not notice; if the server cannot send the
+/// rest, the download starts again, with a fresh call of `consume`. Each attempt takes one of the
+/// `retries`.
 pub(super) fn download<T>(
     limit: u64,
     pace: &Pace,
@@ -28,12 +31,22 @@ pub(super) fn download<T>(
 ) -> Result<T, RequestErrorKind> {
     let mut restarted = None;
     loop {
-        let response = restarted.take().map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
+        let response = restarted
+            .take()
+            .map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
         let received = response.and_then(|response| {
             let (length, resumption) = (response.content_length(), Resumption::of(&response));
             let body = Body::new(response, limit, pace.restarted())?;
-            let mut download =
-                Download { body, limit, pace, resumption, retries: &mut retries, send: &mut send, read: 0, end: None };
+            let mut download = Download {
+                body,
+                limit,
+                pace,
+                resumption,
+                retries: &mut retries,
+                send: &mut send,
+                read: 0,
+                end: None,
+            };
             let consumed = consume(&mut download, length);
             Ok((consumed, download.end))
         });
@@ -49,19 +62,25 @@ pub(super) fn download<T>(
     }
 }
 
-/// Headers that request the file without compression, so that client and server count the same bytes.
+/// Headers that request the file without compression, so that client and server count the same
+/// bytes.
 fn headers() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
 }
 
-/// Returns a header value that changes whenever the content does: a strong entity tag or, without any tag, a date that
-/// was already past when the response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
+/// Returns a header value that changes whenever the content does: a strong entity tag or, without
+/// any tag, a date that was already past when the response was made (RFC 9110, sections 8.8.2.2 and
+/// 13.1.5).
 fn strong_validator(headers: &HeaderMap) -> Option<&HeaderValue> {
     if let Some(tag) = headers.get(ETAG) {
         return Some(tag).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
     }
     let is_over = http_date(headers, &DATE)? > http_date(headers, &LAST_MODIFIED)?;
-    if is_over { headers.get(LAST_MODIFIED) } else { None }
+    if is_over {
+        headers.get(LAST_MODIFIED)
+    } else {
+        None
+    }
 }
 
 /// A body that may come in several responses.
@@ -94,9 +113,13 @@ struct Resumption {
 }
 
 impl Resumption {
-    /// Returns `None` if the server sends no validator or length. A compressed body has no length here.
+    /// Returns `None` if the server sends no validator or length. A compressed body has no length
+    /// here.
     fn of(response: &Response) -> Option<Self> {
-        let (validator, length) = (strong_validator(response.headers())?.clone(), response.content_length()?);
+        let (validator, length) = (
+            strong_validator(response.headers())?.clone(),
+            response.content_length()?,
+        );
         (response.status() == StatusCode::OK).then_some(Self { validator, length })
     }
 
@@ -110,7 +133,11 @@ impl Resumption {
 
     /// Whether a response contains the bytes after `offset`, up to the end.
     fn is_continued_by(&self, response: &Response, offset: u64) -> bool {
-        let expected = format!("bytes {offset}-{}/{}", self.length.saturating_sub(1), self.length);
+        let expected = format!(
+            "bytes {offset}-{}/{}",
+            self.length.saturating_sub(1),
+            self.length
+        );
         let range = response.headers().get(CONTENT_RANGE);
         response.status() == StatusCode::PARTIAL_CONTENT
             && range.is_some_and(|range| range.as_bytes().eq_ignore_ascii_case(expected.as_bytes()))
@@ -122,8 +149,12 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
     /// Continues the body after a failure, or returns the failure if that is not possible.
     fn resume(&mut self, mut failure: Failure) -> Result<(), Interruption> {
         loop {
-            let resumption = self.resumption.as_ref().filter(|known| (1..known.length).contains(&self.read));
-            let Some((resumption, headers)) = resumption.and_then(|known| Some((known, known.headers(self.read)?)))
+            let resumption = self
+                .resumption
+                .as_ref()
+                .filter(|known| (1..known.length).contains(&self.read));
+            let Some((resumption, headers)) =
+                resumption.and_then(|known| Some((known, known.headers(self.read)?)))
             else {
                 return Err(Interruption::Failed(failure));
             };
@@ -138,7 +169,10 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
                     let whole = (response.status() == StatusCode::OK).then(|| Box::new(response));
                     return Err(Interruption::Restart(whole));
                 }
-                Err(Failure { kind: RequestErrorKind::Status { status: 416, .. }, .. }) => {
+                Err(Failure {
+                    kind: RequestErrorKind::Status { status: 416, .. },
+                    ..
+                }) => {
                     return Err(Interruption::Restart(None));
                 }
                 Err(another) => failure = another,

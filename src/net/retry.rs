@@ -37,12 +37,18 @@ pub(crate) enum Retry {
 impl Failure {
     /// A failure that a retry would not change.
     pub(crate) fn lasting(kind: RequestErrorKind) -> Self {
-        Self { kind, retry: Retry::Never }
+        Self {
+            kind,
+            retry: Retry::Never,
+        }
     }
 
     /// A failure that may be temporary.
     pub(crate) fn passing(kind: RequestErrorKind) -> Self {
-        Self { kind, retry: Retry::BackOff }
+        Self {
+            kind,
+            retry: Retry::BackOff,
+        }
     }
 }
 
@@ -56,7 +62,10 @@ pub(super) struct Retries {
 
 impl Retries {
     pub(super) fn new(retries: u32, back_off: Duration) -> Self {
-        Self { left: retries, back_off }
+        Self {
+            left: retries,
+            back_off,
+        }
     }
 
     /// Waits until the next attempt. Returns the failure if no attempt is left, or none would help.
@@ -90,8 +99,15 @@ pub(super) fn with_retries<T>(
 /// Returns the remedy if a status means "later" (RFC 6585, section 4; RFC 9110, section 15.6).
 pub(crate) fn after_status(response: &Response) -> Retry {
     let status = response.status();
-    let asks = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-    let pause = if asks { retry_after(response.headers(), Timestamp::now()) } else { None };
+    let asks = matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    );
+    let pause = if asks {
+        retry_after(response.headers(), Timestamp::now())
+    } else {
+        None
+    };
     match pause {
         Some(pause) => Retry::After(pause),
         None if asks || status.is_server_error() => Retry::BackOff,
@@ -101,7 +117,10 @@ pub(crate) fn after_status(response: &Response) -> Retry {
 
 /// The pause in a `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a time to wait for.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    if let Some(seconds) = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok()) {
+    if let Some(seconds) = headers
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+    {
         return Some(Duration::from_secs(seconds));
     }
     let pause = http_date(headers, &RETRY_AFTER)?.duration_since(now);
@@ -111,7 +130,9 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 /// Parses a header that contains a time.
 pub(super) fn http_date(headers: &HeaderMap, name: &HeaderName) -> Option<Timestamp> {
     let text = headers.get(name)?.to_str().ok()?;
-    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()
+    jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(text.trim())
+        .ok()
 }
 
 #[cfg(test)]
@@ -132,7 +153,11 @@ mod tests {
             ("-3", None),
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
-            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_secs), "{value}");
+            assert_eq!(
+                retry_after(&headers, now),
+                expected.map(Duration::from_secs),
+                "{value}"
+            );
         }
         assert_eq!(retry_after(&HeaderMap::new(), now), None);
     }

@@ -21,15 +21,25 @@ pub(crate) struct ArchiveFile<'a> {
 impl<'a> ArchiveFile<'a> {
     /// A file that is open for reading and writing, and its path for errors.
     pub(crate) fn new(file: &'a File, path: &'a Path) -> Self {
-        Self { file, path, failure: Mutex::new(None) }
+        Self {
+            file,
+            path,
+            failure: Mutex::new(None),
+        }
     }
 
     /// Copies an archive, and hashes the copy.
-    pub(super) fn copy(&self, archive: impl Read, provider_type: &str) -> Result<PackageDigest, PackageError> {
+    pub(super) fn copy(
+        &self,
+        archive: impl Read,
+        provider_type: &str,
+    ) -> Result<PackageDigest, PackageError> {
         let limits = Limits::default();
         // One byte more than is allowed makes it too large.
         let mut archive = archive.take(limits.archive_bytes + 1);
-        self.start().and_then(|()| io::copy(&mut archive, &mut &*self)).map_err(PackageError::Read)?;
+        self.start()
+            .and_then(|()| io::copy(&mut archive, &mut &*self))
+            .map_err(PackageError::Read)?;
         hash_zip_file(&mut { self.file }, provider_type, &limits)
     }
 
@@ -42,7 +52,10 @@ impl<'a> ArchiveFile<'a> {
     /// Empties the file, because an archive starts again from its beginning.
     pub(super) fn start(&self) -> io::Result<()> {
         let mut file = self.file;
-        self.noted(file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)).map(drop)))
+        self.noted(
+            file.set_len(0)
+                .and_then(|()| file.seek(SeekFrom::Start(0)).map(drop)),
+        )
     }
 
     fn noted(&self, result: io::Result<()>) -> io::Result<()> {

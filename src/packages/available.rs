@@ -1,5 +1,6 @@
-//! Versions and platforms that a source lists for a provider, before any package is fetched. A registry may list many
-//! versions with much data, so a version takes little more memory than the text that lists it.
+//! Versions and platforms that a source lists for a provider, before any package is fetched. A
+//! registry may list many versions with much data, so a version takes little more memory than the
+//! text that lists it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,8 @@ pub struct AvailableVersions {
 /// Details of a version, as a source lists them.
 #[derive(Clone, Debug, Default)]
 pub struct AvailableVersion {
-    /// The start of the list of its plugin protocols, as in `4.0, 4.1`, if OpenTofu and Terraform support none of them.
+    /// The start of the list of its plugin protocols, as in `4.0, 4.1`, if OpenTofu and Terraform
+    /// support none of them.
     pub unsupported_protocols: Option<Box<str>>,
     /// Its platforms; empty if the source does not list them.
     pub platforms: Platforms,
@@ -44,7 +46,9 @@ impl AvailableVersions {
     pub(super) fn merge(&mut self, other: &Self) {
         for (version, available) in &other.versions {
             let known = self.versions.entry(version.clone());
-            known.and_modify(|known| known.merge(available)).or_insert_with(|| available.clone());
+            known
+                .and_modify(|known| known.merge(available))
+                .or_insert_with(|| available.clone());
         }
         self.warnings.extend(other.warnings.iter().cloned());
         self.is_partial |= other.is_partial;
@@ -55,33 +59,51 @@ impl AvailableVersions {
         /// Bytes of a version in the map, without its texts.
         const ENTRY: usize = 128;
         let versions = self.versions.iter();
-        let versions = versions.map(|(version, available)| ENTRY + version.text_length() + available.text_length());
+        let versions = versions
+            .map(|(version, available)| ENTRY + version.text_length() + available.text_length());
         let weight = versions.chain(self.warnings.iter().map(String::len)).sum();
         (self, weight)
     }
 }
 
 impl AvailableVersion {
-    /// Adds the platforms that another source lists for the same version: the package of a platform may come from
-    /// either.
+    /// Adds the platforms that another source lists for the same version: the package of a platform
+    /// may come from either.
     fn merge(&mut self, other: &Self) {
         if self.platforms.is_empty() || other.platforms.is_empty() {
             self.platforms = Platforms::default();
         } else {
-            self.platforms = self.platforms.iter().chain(other.platforms.iter()).collect();
+            self.platforms = self
+                .platforms
+                .iter()
+                .chain(other.platforms.iter())
+                .collect();
         }
     }
 
     fn text_length(&self) -> usize {
-        self.unsupported_protocols.as_ref().map_or(0, |protocols| protocols.len()) + self.platforms.names.len()
+        self.unsupported_protocols
+            .as_ref()
+            .map_or(0, |protocols| protocols.len())
+            + self.platforms.names.len()
     }
 }
 
 /// The start of a list of protocols, such as `5.0`, if OpenTofu and Terraform support none of them.
 pub(super) fn unsupported(protocols: &[String]) -> Option<Box<str>> {
-    let major = |name: &String| name.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
+    let major = |name: &String| {
+        name.split('.')
+            .next()
+            .is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major))
+    };
     let is_unsupported = !protocols.is_empty() && !protocols.iter().any(major);
-    is_unsupported.then(|| protocols.join(", ").chars().take(LONGEST_PROTOCOLS).collect())
+    is_unsupported.then(|| {
+        protocols
+            .join(", ")
+            .chars()
+            .take(LONGEST_PROTOCOLS)
+            .collect()
+    })
 }
 
 impl Platforms {
@@ -92,13 +114,17 @@ impl Platforms {
 
     /// The platforms in order.
     pub fn iter(&self) -> impl Iterator<Item = Platform> {
-        self.names.split_ascii_whitespace().filter_map(|name| name.parse().ok())
+        self.names
+            .split_ascii_whitespace()
+            .filter_map(|name| name.parse().ok())
     }
 
     /// Whether a platform is one of them.
     pub fn contains(&self, platform: &Platform) -> bool {
         let name = platform.to_string();
-        self.names.split_ascii_whitespace().any(|listed| listed == name)
+        self.names
+            .split_ascii_whitespace()
+            .any(|listed| listed == name)
     }
 }
 
@@ -106,15 +132,23 @@ impl FromIterator<Platform> for Platforms {
     fn from_iter<I: IntoIterator<Item = Platform>>(platforms: I) -> Self {
         let platforms: BTreeSet<_> = platforms.into_iter().collect();
         let names: Vec<_> = platforms.iter().map(Platform::to_string).collect();
-        Self { names: names.join(" ").into() }
+        Self {
+            names: names.join(" ").into(),
+        }
     }
 }
 
 /// Versions without details.
 impl FromIterator<Version> for AvailableVersions {
     fn from_iter<I: IntoIterator<Item = Version>>(versions: I) -> Self {
-        let versions = versions.into_iter().map(|version| (version, AvailableVersion::default())).collect();
-        Self { versions, ..Self::default() }
+        let versions = versions
+            .into_iter()
+            .map(|version| (version, AvailableVersion::default()))
+            .collect();
+        Self {
+            versions,
+            ..Self::default()
+        }
     }
 }
 
@@ -124,19 +158,36 @@ mod tests {
 
     #[test]
     fn platforms_are_a_set() {
-        let set = |names: &[&str]| names.iter().map(|name| name.parse::<Platform>().unwrap()).collect::<Platforms>();
+        let set = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| name.parse::<Platform>().unwrap())
+                .collect::<Platforms>()
+        };
         let some = set(&["linux_amd64", "darwin_arm64", "linux_amd64"]);
         assert_eq!(
-            some.iter().map(|platform| platform.to_string()).collect::<Vec<_>>(),
+            some.iter()
+                .map(|platform| platform.to_string())
+                .collect::<Vec<_>>(),
             ["darwin_arm64", "linux_amd64"]
         );
-        assert!(some.contains(&"linux_amd64".parse().unwrap()) && !some.contains(&"linux_arm64".parse().unwrap()));
+        assert!(
+            some.contains(&"linux_amd64".parse().unwrap())
+                && !some.contains(&"linux_arm64".parse().unwrap())
+        );
         assert!(!some.is_empty() && set(&[]).is_empty());
     }
 
     #[test]
     fn only_unsupported_protocols_are_kept() {
-        let kept = |names: &[&str]| unsupported(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let kept = |names: &[&str]| {
+            unsupported(
+                &names
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(kept(&[]), None);
         assert_eq!(kept(&["4.0", "5.1"]), None);
         assert_eq!(kept(&["4.0", "50"]).as_deref(), Some("4.0, 50"));

@@ -11,11 +11,14 @@ use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
 use crate::net::{Client, RequestCredentials};
-use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
+use crate::packages::archive::{
+    HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
+};
 use crate::provider::Hash;
 use crate::system::SafeUrl;
 
-/// Fetches documents and packages. Limits the number of simultaneous packages, because each takes memory and a core.
+/// Fetches documents and packages. Limits the number of simultaneous packages, because each takes
+/// memory and a core.
 ///
 /// Clones share the limit, so that it applies to all sources of a run.
 #[derive(Clone)]
@@ -65,7 +68,8 @@ pub(super) struct Downloaded {
     pub(super) is_shared: bool,
 }
 
-/// A body that reports progress, is copied if the archive is kept, and fails once the download is cancelled.
+/// A body that reports progress, is copied if the archive is kept, and fails once the download is
+/// cancelled.
 struct Received<'a> {
     body: &'a mut dyn Read,
     fetch: &'a Fetch<'a>,
@@ -75,20 +79,38 @@ struct Received<'a> {
 impl Downloader {
     /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`.
     pub(super) fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
-        Self { client, cache, queue: Arc::new(DownloadQueue::new(jobs.max(1))) }
+        Self {
+            client,
+            cache,
+            queue: Arc::new(DownloadQueue::new(jobs.max(1))),
+        }
     }
 
-    /// The same downloader with a different number of retries (`download_retry_count` of an installation method).
+    /// The same downloader with a different number of retries (`download_retry_count` of an
+    /// installation method).
     #[must_use]
     pub(crate) fn with_retries(&self, retries: u32) -> Self {
-        Self { client: self.client.with_download_retries(retries), ..self.clone() }
+        Self {
+            client: self.client.with_download_retries(retries),
+            ..self.clone()
+        }
     }
 
-    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified
-    /// SHA256SUMS lists that hash.
-    pub(super) fn package(&self, fetch: &Fetch<'_>, url: &Url, archive: &Archive<'_>) -> Result<Downloaded> {
+    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use
+    /// it unless a verified SHA256SUMS lists that hash.
+    pub(super) fn package(
+        &self,
+        fetch: &Fetch<'_>,
+        url: &Url,
+        archive: &Archive<'_>,
+    ) -> Result<Downloaded> {
         let downloaded = self.fetch(fetch, archive, |hash| {
-            let hashed = self.client.download(url, RequestCredentials::None, Limits::default().archive_bytes, hash);
+            let hashed = self.client.download(
+                url,
+                RequestCredentials::None,
+                Limits::default().archive_bytes,
+                hash,
+            );
             hashed.map_err(|error| SourceError::request(fetch.package, error))
         })?;
         if downloaded.transferred == 0 {
@@ -102,27 +124,40 @@ impl Downloader {
         self.cache.as_ref()?.lookup(package)
     }
 
-    /// The package in `archive`: from the cache if its hash is known and cached, or else from `get`, which passes the
-    /// archive's body to its argument.
+    /// The package in `archive`: from the cache if its hash is known and cached, or else from
+    /// `get`, which passes the archive's body to its argument.
     pub(super) fn fetch(
         &self,
         fetch: &Fetch<'_>,
         archive: &Archive<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
-        let Fetch { package, archive_file, .. } = fetch;
+        let Fetch {
+            package,
+            archive_file,
+            ..
+        } = fetch;
         let known = self.cache.as_ref().zip(archive.expected.as_ref());
         if archive_file.is_none()
-            && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
+            && let Some(digest) =
+                known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
             self.queue.learn_size(&package.address, digest.size);
-            return Ok(Downloaded { digest, transferred: 0, is_shared: false });
+            return Ok(Downloaded {
+                digest,
+                transferred: 0,
+                is_shared: false,
+            });
         }
         let digest = self.download(fetch, archive, get)?;
         if let Some((cache, _)) = known {
             cache.put_by_zh(package, &digest);
         }
-        Ok(Downloaded { transferred: digest.size, digest, is_shared: false })
+        Ok(Downloaded {
+            transferred: digest.size,
+            digest,
+            is_shared: false,
+        })
     }
 
     /// Downloads and hashes an archive, and again in full if it cannot be hashed in one pass.
@@ -132,9 +167,15 @@ impl Downloader {
         archive: &Archive<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<PackageDigest> {
-        let Fetch { package, archive_file, progress } = *fetch;
-        let learn_size =
-            |size: Option<u64>| size.into_iter().for_each(|size| self.queue.learn_size(&package.address, size));
+        let Fetch {
+            package,
+            archive_file,
+            progress,
+        } = *fetch;
+        let learn_size = |size: Option<u64>| {
+            size.into_iter()
+                .for_each(|size| self.queue.learn_size(&package.address, size))
+        };
         learn_size(archive.size);
         let _permit = self.queue.acquire(archive.host, &package.address);
         if !(archive.is_wanted)() {
@@ -145,8 +186,14 @@ impl Downloader {
             get(&mut |body, length| {
                 learn_size(length);
                 progress(package, Progress::Started(length));
-                archive_file.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
-                let body = Received { body, fetch, archive };
+                archive_file
+                    .map_or(Ok(()), ArchiveFile::start)
+                    .map_err(PackageError::Read)?;
+                let body = Received {
+                    body,
+                    fetch,
+                    archive,
+                };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &package.address.name, &limits)
             })
@@ -178,8 +225,17 @@ impl Downloader {
 impl<'a> Archive<'a> {
     /// The archive at `url`, without any known hash or length.
     pub(super) fn at(url: &'a Url) -> Self {
-        let (origin, host) = (SafeUrl::from(url).to_string(), url.host_str().unwrap_or_default());
-        Self { origin, host, size: None, expected: None, is_wanted: &|| true }
+        let (origin, host) = (
+            SafeUrl::from(url).to_string(),
+            url.host_str().unwrap_or_default(),
+        );
+        Self {
+            origin,
+            host,
+            size: None,
+            expected: None,
+            is_wanted: &|| true,
+        }
     }
 }
 
@@ -190,7 +246,9 @@ impl Read for Received<'_> {
         }
         let count = self.body.read(buffer)?;
         (self.fetch.progress)(self.fetch.package, Progress::Received(count as u64));
-        self.fetch.archive_file.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
+        self.fetch
+            .archive_file
+            .map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
         Ok(count)
     }
 }

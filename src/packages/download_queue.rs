@@ -6,12 +6,14 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::provider::ProviderAddress;
 use crate::system::lock;
 
-/// A limit on the number of packages that are downloaded at the same time, for the few threads that download. Finding
-/// the next download takes time in proportion to the waiting ones, because sizes become known while they wait. The
-/// thousands of jobs in [`crate::system::shared_jobs`] need an order that is known from the start.
+/// A limit on the number of packages that are downloaded at the same time, for the few threads that
+/// download. Finding the next download takes time in proportion to the waiting ones, because sizes
+/// become known while they wait. The thousands of jobs in [`crate::system::shared_jobs`] need an
+/// order that is known from the start.
 ///
-/// The next download is from the host with the fewest downloads, so that a slow host does not delay others. Among
-/// these, the provider with the largest packages comes first, so that a large package does not remain alone at the end.
+/// The next download is from the host with the fewest downloads, so that a slow host does not delay
+/// others. Among these, the provider with the largest packages comes first, so that a large package
+/// does not remain alone at the end.
 pub(super) struct DownloadQueue {
     state: Mutex<State>,
     freed: Condvar,
@@ -38,10 +40,20 @@ impl DownloadQueue {
     /// A queue with `free` downloads at the same time.
     pub(super) fn new(free: usize) -> Self {
         let (busy, waiting, sizes) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
-        Self { state: Mutex::new(State { free, busy, waiting, tickets: 0, sizes }), freed: Condvar::new() }
+        Self {
+            state: Mutex::new(State {
+                free,
+                busy,
+                waiting,
+                tickets: 0,
+                sizes,
+            }),
+            freed: Condvar::new(),
+        }
     }
 
-    /// Stores the size of one of a provider's packages. Its packages for other platforms have about the same size.
+    /// Stores the size of one of a provider's packages. Its packages for other platforms have about
+    /// the same size.
     pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
         let mut state = lock(&self.state);
         let known = state.sizes.entry(provider.clone()).or_default();
@@ -53,7 +65,9 @@ impl DownloadQueue {
         let mut state = lock(&self.state);
         let ticket = state.tickets;
         state.tickets += 1;
-        state.waiting.insert(ticket, (host.to_owned(), provider.clone()));
+        state
+            .waiting
+            .insert(ticket, (host.to_owned(), provider.clone()));
         let is_next = |state: &State| state.free > 0 && state.next() == Some(ticket);
         let wait = self.freed.wait_while(state, |state| !is_next(state));
         let mut state = wait.unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +76,10 @@ impl DownloadQueue {
         *state.busy.entry(host.to_owned()).or_default() += 1;
         // Another download may be able to start, too.
         self.freed.notify_all();
-        Permit { download_queue: self, host: host.to_owned() }
+        Permit {
+            download_queue: self,
+            host: host.to_owned(),
+        }
     }
 }
 
@@ -74,7 +91,10 @@ impl State {
             let size = self.sizes.get(provider).copied().unwrap_or_default();
             (busy, std::cmp::Reverse(size), **ticket)
         };
-        self.waiting.iter().min_by_key(rank).map(|(ticket, _)| *ticket)
+        self.waiting
+            .iter()
+            .min_by_key(rank)
+            .map(|(ticket, _)| *ticket)
     }
 }
 
@@ -137,8 +157,15 @@ mod tests {
         download_queue.learn_size(&provider("large"), 3);
         download_queue.learn_size(&provider("large"), 2);
         download_queue.learn_size(&provider("middling"), 2);
-        let waiting = [("a.test", "unknown"), ("a.test", "middling"), ("a.test", "large")];
-        assert_eq!(order(&download_queue, &waiting), [waiting[2], waiting[1], waiting[0]]);
+        let waiting = [
+            ("a.test", "unknown"),
+            ("a.test", "middling"),
+            ("a.test", "large"),
+        ];
+        assert_eq!(
+            order(&download_queue, &waiting),
+            [waiting[2], waiting[1], waiting[0]]
+        );
     }
 
     #[test]
@@ -146,7 +173,14 @@ mod tests {
         let download_queue = DownloadQueue::new(2);
         download_queue.learn_size(&provider("large"), 3);
         let _slow = download_queue.acquire("slow.test", &provider("large"));
-        let waiting = [("slow.test", "large"), ("swift.test", "small"), ("swift.test", "tiny")];
-        assert_eq!(order(&download_queue, &waiting), [waiting[1], waiting[2], waiting[0]]);
+        let waiting = [
+            ("slow.test", "large"),
+            ("swift.test", "small"),
+            ("swift.test", "tiny"),
+        ];
+        assert_eq!(
+            order(&download_queue, &waiting),
+            [waiting[1], waiting[2], waiting[0]]
+        );
     }
 }

@@ -21,10 +21,12 @@ pub enum SourceError {
         address: ProviderAddress,
         /// An error for each location that was searched.
         searched: Vec<Diagnostic>,
-        /// Whether the registry in the address is one of these locations, or no location was searched.
+        /// Whether the registry in the address is one of these locations, or no location was
+        /// searched.
         in_registry: bool,
     },
-    /// The source has no package for the platform, or does not list the platforms. Another source may have the package.
+    /// The source has no package for the platform, or does not list the platforms. Another source
+    /// may have the package.
     PlatformMissing(Diagnostics),
     /// The source answered, but the release must not be installed.
     ReleaseRefused(Diagnostics),
@@ -36,17 +38,25 @@ pub enum SourceError {
 impl SourceError {
     /// The location of `error` does not have the provider.
     pub(crate) fn provider_not_found(address: &ProviderAddress, error: Diagnostic) -> Self {
-        Self::ProviderNotFound { address: address.clone(), searched: vec![error], in_registry: false }
+        Self::ProviderNotFound {
+            address: address.clone(),
+            searched: vec![error],
+            in_registry: false,
+        }
     }
 
-    /// The source has the version, but not for this platform. `available` is empty if its platforms are not known,
-    /// `asked` is the URL of the request for the package.
+    /// The source has the version, but not for this platform. `available` is empty if its platforms
+    /// are not known, `asked` is the URL of the request for the package.
     pub(crate) fn platform_not_available(
         package: &PackageId,
         available: impl IntoIterator<Item = Platform>,
         asked: Option<&str>,
     ) -> Self {
-        let PackageId { address, version, platform } = package;
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
         let message = format!("{address} {version} has no package for {platform}");
         let mut error = Diagnostic::error(Code::PlatformNotAvailable, message)
             .help("remove the platform, or lock a different version");
@@ -55,32 +65,53 @@ impl SourceError {
             let available: Vec<_> = available.iter().map(ToString::to_string).collect();
             error = error.note(format!("there are packages for {}", available.join(", ")));
         }
-        let error = asked.iter().fold(error, |error, asked| error.note(format!("asked for {asked}")));
+        let error = asked.iter().fold(error, |error, asked| {
+            error.note(format!("asked for {asked}"))
+        });
         Self::PlatformMissing(error.into())
     }
 
     /// The source does not list the platforms of its packages.
     pub(crate) fn platforms_not_listed(address: &ProviderAddress, version: &Version) -> Self {
-        let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
+        let message = format!(
+            "{} does not list the platforms of {address} {version}",
+            address.hostname
+        );
         let error = Diagnostic::error(Code::PlatformNotAvailable, message);
         Self::PlatformMissing(
-            error.help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms)).into(),
+            error
+                .help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms))
+                .into(),
         )
     }
 
     /// The run is offline, and the cache has no package of the version, or none for the platform.
-    pub(crate) fn not_known_offline(address: &ProviderAddress, version: &Version, platform: Option<&Platform>) -> Self {
+    pub(crate) fn not_known_offline(
+        address: &ProviderAddress,
+        version: &Version,
+        platform: Option<&Platform>,
+    ) -> Self {
         let message = match platform {
-            Some(platform) => format!("{address} {version} for {platform}: the package is not in the cache of hashes"),
+            Some(platform) => format!(
+                "{address} {version} for {platform}: the package is not in the cache of hashes"
+            ),
             None => format!("no package of {address} {version} is in the cache of hashes"),
         };
-        Diagnostic::error(Code::PlatformNotKnown, message).help(Help::run_online()).into()
+        Diagnostic::error(Code::PlatformNotKnown, message)
+            .help(Help::run_online())
+            .into()
     }
 
-    /// The version uses no plugin protocol that OpenTofu and Terraform support; `protocols` lists the protocols that it
-    /// uses, as in `4.0, 4.1`.
-    pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &str) -> Self {
-        let message = format!("{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported");
+    /// The version uses no plugin protocol that OpenTofu and Terraform support; `protocols` lists
+    /// the protocols that it uses, as in `4.0, 4.1`.
+    pub(crate) fn unsupported_protocol(
+        address: &ProviderAddress,
+        version: &Version,
+        protocols: &str,
+    ) -> Self {
+        let message = format!(
+            "{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported"
+        );
         Diagnostic::error(Code::UnsupportedProtocol, message).into()
     }
 
@@ -95,15 +126,28 @@ impl SourceError {
     }
 
     /// The package differs from its source's description. `origin` says where it came from.
-    pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display, origin: Option<String>) -> Self {
+    pub(crate) fn not_authentic(
+        package: &PackageId,
+        problem: impl fmt::Display,
+        origin: Option<String>,
+    ) -> Self {
         let error = Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"));
         let error = origin.into_iter().fold(error, Diagnostic::note);
-        Self::refused(error.help("ask the provider's publisher; the package may have been tampered with"))
+        Self::refused(
+            error.help("ask the provider's publisher; the package may have been tampered with"),
+        )
     }
 
-    /// The package cannot be hashed, or OpenTofu would not install it. `origin` says where it came from.
-    pub(crate) fn invalid_package(package: &PackageId, error: &PackageError, origin: String) -> Self {
-        Self::refused(Diagnostic::error(Code::InvalidPackage, format!("{package}: {error}")).note(origin))
+    /// The package cannot be hashed, or OpenTofu would not install it. `origin` says where it came
+    /// from.
+    pub(crate) fn invalid_package(
+        package: &PackageId,
+        error: &PackageError,
+        origin: String,
+    ) -> Self {
+        Self::refused(
+            Diagnostic::error(Code::InvalidPackage, format!("{package}: {error}")).note(origin),
+        )
     }
 
     /// The release must not be installed.
@@ -121,20 +165,33 @@ impl SourceError {
 impl From<SourceError> for Diagnostics {
     fn from(error: SourceError) -> Self {
         let (address, searched) = match error {
-            SourceError::ProviderNotFound { address, searched, .. } => (address, searched),
-            SourceError::PlatformMissing(errors) | SourceError::ReleaseRefused(errors) | SourceError::Other(errors) => {
+            SourceError::ProviderNotFound {
+                address, searched, ..
+            } => (address, searched),
+            SourceError::PlatformMissing(errors)
+            | SourceError::ReleaseRefused(errors)
+            | SourceError::Other(errors) => {
                 return errors;
             }
         };
         let error = |message| Diagnostic::error(Code::ProviderNotFound, message);
         match searched.as_slice() {
-            [] => error(format!("no installation method of the CLI configuration covers {address}"))
-                .help("add it to the include list of a method in the provider_installation block"),
+            [] => error(format!(
+                "no installation method of the CLI configuration covers {address}"
+            ))
+            .help("add it to the include list of a method in the provider_installation block"),
             [place] => place.clone(),
             places => {
-                let error = error(format!("no installation method of the CLI configuration has {address}"))
-                    .help("correct its source in required_providers, or put it into one of the mirrors");
-                places.iter().map(|place| place.message.clone()).fold(error, Diagnostic::note)
+                let error = error(format!(
+                    "no installation method of the CLI configuration has {address}"
+                ))
+                .help(
+                    "correct its source in required_providers, or put it into one of the mirrors",
+                );
+                places
+                    .iter()
+                    .map(|place| place.message.clone())
+                    .fold(error, Diagnostic::note)
             }
         }
         .into()

@@ -14,7 +14,8 @@ use crate::provider::{Authentication, Hash, Platform};
 #[derive(Clone, Copy)]
 pub(crate) struct Fetch<'a> {
     pub(crate) package: &'a PackageId,
-    /// File for its archive, if it is kept: then it is downloaded even if the cache contains its hashes.
+    /// File for its archive, if it is kept: then it is downloaded even if the cache contains its
+    /// hashes.
     pub(crate) archive_file: Option<&'a ArchiveFile<'a>>,
     pub(crate) progress: ProgressSink<'a>,
 }
@@ -39,19 +40,39 @@ pub struct Fetched {
 impl Fetched {
     /// A package with only a hash over its files.
     pub(super) fn of_files(h1: Hash) -> Self {
-        let (hashes, authentication) = (HashDispositions::computed([h1.clone()]), Authentication::Unauthenticated);
-        Self { h1, digest: None, hashes, authentication, warnings: Vec::new(), downloaded: 0 }
+        let (hashes, authentication) = (
+            HashDispositions::computed([h1.clone()]),
+            Authentication::Unauthenticated,
+        );
+        Self {
+            h1,
+            digest: None,
+            hashes,
+            authentication,
+            warnings: Vec::new(),
+            downloaded: 0,
+        }
     }
 
     /// A package with only the hashes of its archive.
     pub(super) fn of_archive(digest: PackageDigest) -> Self {
         let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
-        Self { hashes, ..Self { digest: Some(digest.clone()), ..Self::of_files(digest.h1) } }
+        Self {
+            hashes,
+            ..Self {
+                digest: Some(digest.clone()),
+                ..Self::of_files(digest.h1)
+            }
+        }
     }
 
     /// The `h1:` of the package, as any program computes it.
     pub(crate) fn all_h1(&self) -> BTreeSet<Hash> {
-        let digest = self.digest.clone().into_iter().flat_map(PackageDigest::into_h1);
+        let digest = self
+            .digest
+            .clone()
+            .into_iter()
+            .flat_map(PackageDigest::into_h1);
         digest.chain([self.h1.clone()]).collect()
     }
 
@@ -74,10 +95,11 @@ pub struct Published {
     pub zh: BTreeSet<Hash>,
     /// The `h1:` that the registry reports for each platform whose `zh:` is in SHA256SUMS.
     pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
-    /// The `zh:` of every package in SHA256SUMS, each with the `h1:` that the registry reports for it.
+    /// The `zh:` of every package in SHA256SUMS, each with the `h1:` that the registry reports for
+    /// it.
     pub(crate) packages: BTreeMap<Hash, BTreeSet<Hash>>,
-    /// The platforms in the names of these packages, such as `terraform-provider-null_3.2.4_linux_amd64.zip`. A
-    /// registry may list fewer.
+    /// The platforms in the names of these packages, such as
+    /// `terraform-provider-null_3.2.4_linux_amd64.zip`. A registry may list fewer.
     pub(crate) platforms: BTreeSet<Platform>,
     /// Authentication of SHA256SUMS.
     pub authentication: Authentication,
@@ -87,10 +109,21 @@ pub struct Published {
 
 impl Published {
     /// The packages in a verified SHA256SUMS.
-    pub(super) fn of(sums: &Sha256Sums, authentication: Authentication, warnings: Vec<Diagnostic>) -> Self {
+    pub(super) fn of(
+        sums: &Sha256Sums,
+        authentication: Authentication,
+        warnings: Vec<Diagnostic>,
+    ) -> Self {
         let zh = sums.lines().map(|(_, zh)| zh.clone()).collect();
         let packages = sums.packages().map(|zh| (zh, BTreeSet::new())).collect();
         let platforms = sums.platforms().take(MOST_PLATFORMS).collect();
-        Self { zh, h1: BTreeMap::new(), packages, platforms, authentication, warnings }
+        Self {
+            zh,
+            h1: BTreeMap::new(),
+            packages,
+            platforms,
+            authentication,
+            warnings,
+        }
     }
 }

@@ -42,7 +42,13 @@ pub(crate) struct Method {
 impl Method {
     /// A method without answers yet.
     pub(crate) fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
-        Self { kind, providers, cache: None, versions: OnceMap::default(), packages: OnceMap::default() }
+        Self {
+            kind,
+            providers,
+            cache: None,
+            versions: OnceMap::default(),
+            packages: OnceMap::default(),
+        }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
@@ -58,7 +64,11 @@ impl Method {
         })
     }
 
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+    pub(super) fn platforms(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<BTreeSet<Platform>> {
         match &self.kind {
             SourceKind::NetworkMirror(mirror) => mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => mirror.platforms(address, version),
@@ -67,7 +77,9 @@ impl Method {
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
                 let available = self.versions(address)?;
                 match available.versions.get(version) {
-                    Some(listed) if !listed.platforms.is_empty() => Ok(listed.platforms.iter().collect()),
+                    Some(listed) if !listed.platforms.is_empty() => {
+                        Ok(listed.platforms.iter().collect())
+                    }
                     _ => Err(SourceError::platforms_not_listed(address, version)),
                 }
             }
@@ -80,12 +92,23 @@ impl Method {
     }
 
     /// Fetches a package once.
-    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages
-            .get_or_compute(package, || self.fetch(&Fetch { package, archive_file: None, progress }).map(Arc::new))
+    pub(super) fn package(
+        &self,
+        package: &PackageId,
+        progress: ProgressSink<'_>,
+    ) -> Result<Arc<Fetched>> {
+        self.packages.get_or_compute(package, || {
+            self.fetch(&Fetch {
+                package,
+                archive_file: None,
+                progress,
+            })
+            .map(Arc::new)
+        })
     }
 
-    /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.
+    /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are
+    /// known.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let remember_copy = |copy: &Fetched| self.remember_copy(fetch.package, copy);
         let fetched = match &self.kind {
@@ -102,16 +125,33 @@ impl Method {
         fetched
     }
 
-    /// Stores the platforms that a registry lists, and the well-formed `h1:` that it reports for them.
-    fn remember_release(&self, PackageId { address, version, .. }: &PackageId, reported: &HashesByPlatform) {
+    /// Stores the platforms that a registry lists, and the well-formed `h1:` that it reports for
+    /// them.
+    fn remember_release(
+        &self,
+        PackageId {
+            address, version, ..
+        }: &PackageId,
+        reported: &HashesByPlatform,
+    ) {
         let Some(cache) = &self.cache else { return };
         let available = self.versions.get(address).and_then(Result::ok);
-        let release = available.as_ref().and_then(|available| available.versions.get(version));
-        let listed = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty());
-        let reported = reported.iter().filter(|(_, h1)| h1.iter().all(Hash::is_well_formed));
+        let release = available
+            .as_ref()
+            .and_then(|available| available.versions.get(version));
+        let listed = release
+            .map(|release| &release.platforms)
+            .filter(|listed| !listed.is_empty());
+        let reported = reported
+            .iter()
+            .filter(|(_, h1)| h1.iter().all(Hash::is_well_formed));
         cache.change_platforms(address, version, |known| {
-            known.listed = listed.map(|listed| listed.iter().collect()).or(known.listed.take());
-            known.published.extend(reported.map(|(platform, h1)| (platform.clone(), h1.clone())));
+            known.listed = listed
+                .map(|listed| listed.iter().collect())
+                .or(known.listed.take());
+            known
+                .published
+                .extend(reported.map(|(platform, h1)| (platform.clone(), h1.clone())));
         });
     }
 
@@ -119,7 +159,11 @@ impl Method {
     fn remember_copy(&self, package: &PackageId, copy: &Fetched) {
         if let Some(cache) = &self.cache {
             cache.change_platforms(&package.address, &package.version, |known| {
-                known.copies.entry(package.platform.clone()).or_default().extend(copy.all_h1());
+                known
+                    .copies
+                    .entry(package.platform.clone())
+                    .or_default()
+                    .extend(copy.all_h1());
             });
         }
     }
@@ -149,7 +193,9 @@ impl Method {
     pub(super) fn mirror(&self) -> Option<String> {
         match &self.kind {
             SourceKind::Registry(_) => None,
-            SourceKind::FilesystemMirror(mirror) => Some(format!("the mirror {}", mirror.directory.display())),
+            SourceKind::FilesystemMirror(mirror) => {
+                Some(format!("the mirror {}", mirror.directory.display()))
+            }
             SourceKind::NetworkMirror(mirror) => Some(format!("the mirror {}", mirror.base)),
             SourceKind::OciMirror(_) => Some("the OCI mirror".to_owned()),
             SourceKind::Offline(_) => Some("the cache of this machine".to_owned()),
@@ -157,6 +203,10 @@ impl Method {
     }
 
     pub(super) fn registry(&self) -> Option<&Registry> {
-        if let SourceKind::Registry(registry) = &self.kind { Some(registry) } else { None }
+        if let SourceKind::Registry(registry) = &self.kind {
+            Some(registry)
+        } else {
+            None
+        }
     }
 }

@@ -2,8 +2,8 @@
 //! alone or as listed by a `provider_installation` block
 //! (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
 //!
-//! A source answers two questions: which versions exist, and which hashes the package of a version and platform has. It
-//! sends each request at most once per run.
+//! A source answers two questions: which versions exist, and which hashes the package of a version
+//! and platform has. It sends each request at most once per run.
 
 pub mod archive;
 mod archive_file;
@@ -66,28 +66,43 @@ pub struct Source {
 impl Source {
     /// A directory of packages, for all providers.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
-        Self::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory)))
+        Self::new(SourceKind::FilesystemMirror(FilesystemMirror::new(
+            directory,
+        )))
     }
 
     /// One installation method, for all providers.
     pub(crate) fn new(kind: SourceKind) -> Self {
-        Self::from_methods(vec![Method::new(kind, ProviderSelection::default())], BTreeMap::new())
+        Self::from_methods(
+            vec![Method::new(kind, ProviderSelection::default())],
+            BTreeMap::new(),
+        )
     }
 
-    /// Several installation methods; the first takes precedence. Providers with a development override have no method.
-    pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
-        Self { methods, dev_overrides, versions: OnceMap::default() }
+    /// Several installation methods; the first takes precedence. Providers with a development
+    /// override have no method.
+    pub(crate) fn from_methods(
+        methods: Vec<Method>,
+        dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
+    ) -> Self {
+        Self {
+            methods,
+            dev_overrides,
+            versions: OnceMap::default(),
+        }
     }
 
     /// The same source, which stores facts about platforms.
     #[must_use]
     pub(crate) fn remembering(mut self, cache: Option<&HashCache>) -> Self {
-        self.methods.iter_mut().for_each(|method| method.cache = cache.cloned());
+        self.methods
+            .iter_mut()
+            .for_each(|method| method.cache = cache.cloned());
         self
     }
 
-    /// The versions of a provider that any method lists. A method without the provider is skipped; any other failure is
-    /// an error.
+    /// The versions of a provider that any method lists. A method without the provider is skipped;
+    /// any other failure is an error.
     ///
     /// # Errors
     /// [`SourceError::ProviderNotFound`] if no method has it.
@@ -99,7 +114,14 @@ impl Source {
                 match (method.versions(address), &mut all) {
                     (Ok(available), None) => all = Some(available),
                     (Ok(available), Some(all)) => Arc::make_mut(all).merge(&available),
-                    (Err(SourceError::ProviderNotFound { searched, in_registry, .. }), _) => {
+                    (
+                        Err(SourceError::ProviderNotFound {
+                            searched,
+                            in_registry,
+                            ..
+                        }),
+                        _,
+                    ) => {
                         everywhere.extend(searched);
                         in_any_registry |= in_registry;
                     }
@@ -107,12 +129,20 @@ impl Source {
                 }
             }
             let (address, searched, in_registry) = (address.clone(), everywhere, in_any_registry);
-            all.ok_or(SourceError::ProviderNotFound { address, searched, in_registry })
+            all.ok_or(SourceError::ProviderNotFound {
+                address,
+                searched,
+                in_registry,
+            })
         })
     }
 
     /// The platforms for which any method has packages of a version.
-    pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+    pub fn platforms(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<BTreeSet<Platform>> {
         let mut platforms = BTreeSet::new();
         let mut missing = None;
         for method in self.methods_with(address, version)? {
@@ -150,16 +180,16 @@ impl Source {
         Err(missing)
     }
 
-    /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::package`] returns the error, if
-    /// any.
+    /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::package`]
+    /// returns the error, if any.
     pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Some(registry) = self.only_method(address).and_then(Method::registry) {
             registry.prepare_release(address, version);
         }
     }
 
-    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it, and returns any error
-    /// there.
+    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it, and
+    /// returns any error there.
     pub(crate) fn prepare(&self, package: &PackageId) {
         if let Some(method) = self.only_method(&package.address) {
             method.prepare(package);
@@ -173,47 +203,76 @@ impl Source {
 
     /// Whether a package has been fetched already.
     pub(crate) fn knows_package(&self, package: &PackageId) -> bool {
-        self.methods_for(&package.address).any(|method| method.knows_package(package))
+        self.methods_for(&package.address)
+            .any(|method| method.knows_package(package))
     }
 
-    /// Returns the release of a version, from the metadata of one platform, or without the network as an earlier run
-    /// has verified it; `None` if a mirror supplies it, because a mirror only contains copies.
+    /// Returns the release of a version, from the metadata of one platform, or without the network
+    /// as an earlier run has verified it; `None` if a mirror supplies it, because a mirror only
+    /// contains copies.
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         let methods = self.methods_with(&package.address, &package.version)?;
-        methods.first().map_or(Ok(None), |method| method.published(package))
+        methods
+            .first()
+            .map_or(Ok(None), |method| method.published(package))
     }
 
-    /// The `zh:` of a package in SHA256SUMS or, if a filesystem mirror supplies it, of its archive; `None` if another
-    /// mirror does.
+    /// The `zh:` of a package in SHA256SUMS or, if a filesystem mirror supplies it, of its archive;
+    /// `None` if another mirror does.
     pub(crate) fn listed(&self, package: &PackageId) -> Result<Option<Hash>> {
         let methods = self.methods_with(&package.address, &package.version)?;
-        let Some(method) = methods.first() else { return Ok(None) };
+        let Some(method) = methods.first() else {
+            return Ok(None);
+        };
         match &method.kind {
             SourceKind::Registry(registry) => registry.listed(package).map(Some),
             SourceKind::FilesystemMirror(_) => {
                 let copy = method.package(package, &|_, _| ())?;
                 Ok(copy.digest.as_ref().map(|digest| digest.zh.clone()))
             }
-            SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) | SourceKind::Offline(_) => Ok(None),
+            SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) | SourceKind::Offline(_) => {
+                Ok(None)
+            }
         }
     }
 
-    /// The time of the last change of a version's SHA256SUMS, if its server sends it. Only registries have SHA256SUMS.
-    pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
-        let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
-        let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
+    /// The time of the last change of a version's SHA256SUMS, if its server sends it. Only
+    /// registries have SHA256SUMS.
+    pub(crate) fn sums_modified(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<Option<Timestamp>> {
+        let Some(registry) = self.registry_of(address, version)? else {
+            return Ok(None);
+        };
+        let platform = self
+            .platforms(address, version)?
+            .into_iter()
+            .next()
+            .unwrap_or_else(Platform::current);
         registry.sums_modified(&PackageId::new(address, version, &platform))
     }
 
-    /// Name of the provider's source in a sentence, if it only contains copies of published packages.
+    /// Name of the provider's source in a sentence, if it only contains copies of published
+    /// packages.
     pub(crate) fn mirror_of(&self, address: &ProviderAddress) -> Option<String> {
         let names: Option<Vec<String>> = self.methods_for(address).map(Method::mirror).collect();
-        names.map(|names| names.join(" and ")).filter(|names| !names.is_empty())
+        names
+            .map(|names| names.join(" and "))
+            .filter(|names| !names.is_empty())
     }
 
     /// [`Source::mirror_of`] for the method that supplies a version.
-    pub(crate) fn supplying_mirror(&self, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
-        Ok(self.methods_with(address, version)?.first().and_then(|method| method.mirror()))
+    pub(crate) fn supplying_mirror(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<Option<String>> {
+        Ok(self
+            .methods_with(address, version)?
+            .first()
+            .and_then(|method| method.mirror()))
     }
 
     /// The directory of a provider under development; such a provider is not locked.
@@ -222,18 +281,32 @@ impl Source {
     }
 
     /// The registry that supplies a version, if it is one.
-    fn registry_of(&self, address: &ProviderAddress, version: &Version) -> Result<Option<&Registry>> {
-        Ok(self.methods_with(address, version)?.first().and_then(|method| method.registry()))
+    fn registry_of(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<Option<&Registry>> {
+        Ok(self
+            .methods_with(address, version)?
+            .first()
+            .and_then(|method| method.registry()))
     }
 
     fn methods_for(&self, address: &ProviderAddress) -> impl Iterator<Item = &Method> {
-        self.methods.iter().filter(|method| method.providers.contains(address))
+        self.methods
+            .iter()
+            .filter(|method| method.providers.contains(address))
     }
 
-    /// The method for a provider, if only one applies. If several do, the versions that each has decide.
+    /// The method for a provider, if only one applies. If several do, the versions that each has
+    /// decide.
     fn only_method(&self, address: &ProviderAddress) -> Option<&Method> {
         let methods: Vec<_> = self.methods_for(address).collect();
-        if let [only] = methods[..] { Some(only) } else { None }
+        if let [only] = methods[..] {
+            Some(only)
+        } else {
+            None
+        }
     }
 
     /// The methods that list a version; the only one need not be asked.

@@ -15,8 +15,8 @@ use crate::system::OnceMap;
 
 /// A source that asks no host.
 ///
-/// The packages in the cache were verified when they were stored. They are not authenticated again, so an entry of a
-/// lock file that contradicts them is still refused.
+/// The packages in the cache were verified when they were stored. They are not authenticated again,
+/// so an entry of a lock file that contradicts them is still refused.
 #[derive(Debug)]
 pub(crate) struct Offline {
     pub(super) cache: Option<HashCache>,
@@ -45,12 +45,21 @@ impl Offline {
                 in_registry: true,
             });
         }
-        Ok(AvailableVersions { is_partial: true, ..available })
+        Ok(AvailableVersions {
+            is_partial: true,
+            ..available
+        })
     }
 
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+    pub(super) fn platforms(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<BTreeSet<Platform>> {
         let packages = self.packages(address);
-        let packages = packages.iter().filter(|package| package.version == *version);
+        let packages = packages
+            .iter()
+            .filter(|package| package.version == *version);
         let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
         if platforms.is_empty() {
             return Err(SourceError::not_known_offline(address, version, None));
@@ -67,15 +76,41 @@ impl Offline {
 
     /// Returns the version as an earlier run verified it. The signer is not kept.
     pub(super) fn published(&self, package: &PackageId) -> Option<Published> {
-        let sums = self.registries.as_ref()?.sums(&package.address, &package.version)?;
-        Some(Published::of(&sums, Authentication::Unauthenticated, Vec::new()))
+        let sums = self
+            .registries
+            .as_ref()?
+            .sums(&package.address, &package.version)?;
+        Some(Published::of(
+            &sums,
+            Authentication::Unauthenticated,
+            Vec::new(),
+        ))
     }
 
-    pub(super) fn package(&self, Fetch { package, archive_file, .. }: &Fetch<'_>) -> Result<Fetched> {
-        let cache = if archive_file.is_none() { self.cache.as_ref() } else { None };
+    pub(super) fn package(
+        &self,
+        Fetch {
+            package,
+            archive_file,
+            ..
+        }: &Fetch<'_>,
+    ) -> Result<Fetched> {
+        let cache = if archive_file.is_none() {
+            self.cache.as_ref()
+        } else {
+            None
+        };
         let Some(digest) = cache.and_then(|cache| cache.lookup(package)) else {
-            let PackageId { address, version, platform } = package;
-            return Err(SourceError::not_known_offline(address, version, Some(platform)));
+            let PackageId {
+                address,
+                version,
+                platform,
+            } = package;
+            return Err(SourceError::not_known_offline(
+                address,
+                version,
+                Some(platform),
+            ));
         };
         let mut fetched = Fetched::of_archive(digest.clone());
         fetched.hashes.add(HashDisposition::Listed, [digest.zh]);

@@ -1,6 +1,6 @@
-//! The dates of versions, which the registry protocol does not have, and a registry's other facts about a provider. The
-//! documentation services of the two public registries have them; for any other registry the date is the time stamp of
-//! SHA256SUMS.
+//! The dates of versions, which the registry protocol does not have, and a registry's other facts
+//! about a provider. The documentation services of the two public registries have them; for any
+//! other registry the date is the time stamp of SHA256SUMS.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,8 @@ const LONGEST_TEXT: usize = 2000;
 /// Addresses at which the public registries publish the dates of their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateServices {
-    /// For providers of registry.opentofu.org: the base of `registry/docs/providers/NAMESPACE/TYPE/index.json`.
+    /// For providers of registry.opentofu.org: the base of
+    /// `registry/docs/providers/NAMESPACE/TYPE/index.json`.
     pub opentofu: Url,
     /// For providers of registry.terraform.io: the base of `v2/providers/NAMESPACE/TYPE`.
     pub terraform: Url,
@@ -59,8 +60,12 @@ pub(crate) struct NotOldEnough {
 }
 
 impl DemandedAge {
-    /// Returns the reason why something that was published then is not old enough, or cannot be shown to be.
-    pub(crate) fn rejects(&self, published: impl FnOnce() -> Result<Timestamp, String>) -> Option<NotOldEnough> {
+    /// Returns the reason why something that was published then is not old enough, or cannot be
+    /// shown to be.
+    pub(crate) fn rejects(
+        &self,
+        published: impl FnOnce() -> Result<Timestamp, String>,
+    ) -> Option<NotOldEnough> {
         if self.age.is_zero() {
             return None;
         }
@@ -68,10 +73,16 @@ impl DemandedAge {
         let published = published();
         let why = match &published {
             Ok(date) if self.now.duration_since(*date) >= age => return None,
-            Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
+            Ok(date) => format!(
+                "published {date:.0}, and it must be {} old",
+                self.shown_age()
+            ),
             Err(why) => format!("its publication date is not known: {why}"),
         };
-        Some(NotOldEnough { is_date_known: published.is_ok(), why })
+        Some(NotOldEnough {
+            is_date_known: published.is_ok(),
+            why,
+        })
     }
 
     fn shown_age(&self) -> String {
@@ -79,7 +90,10 @@ impl DemandedAge {
         match self.age.as_secs() {
             DAY => "1 day".to_owned(),
             seconds if seconds % DAY == 0 => format!("{} days", seconds / DAY),
-            seconds => format!("{:#}", SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))),
+            seconds => format!(
+                "{:#}",
+                SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))
+            ),
         }
     }
 }
@@ -138,14 +152,24 @@ struct TerraformVersion {
 impl Listing {
     fn capped(self) -> Self {
         let cap = |text: Option<String>| text.map(|text| text.chars().take(LONGEST_TEXT).collect());
-        Self { tier: cap(self.tier), warning: cap(self.warning), source: cap(self.source), ..self }
+        Self {
+            tier: cap(self.tier),
+            warning: cap(self.warning),
+            source: cap(self.source),
+            ..self
+        }
     }
 }
 
 impl PublicationDates {
     /// Dates that are asked for through `client`, without credentials.
     pub(crate) fn new(client: Client, services: DateServices) -> Self {
-        Self { client, services, documents: OnceMap::default(), claiming_hosts: Mutex::default() }
+        Self {
+            client,
+            services,
+            documents: OnceMap::default(),
+            claiming_hosts: Mutex::default(),
+        }
     }
 
     /// Returns the publication date of a version.
@@ -176,7 +200,8 @@ impl PublicationDates {
         }
     }
 
-    /// Returns the hosts of registries whose releases have the date that their server claims. No signature covers it.
+    /// Returns the hosts of registries whose releases have the date that their server claims. No
+    /// signature covers it.
     pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
         lock(&self.claiming_hosts).clone()
     }
@@ -185,13 +210,26 @@ impl PublicationDates {
     ///
     /// # Errors
     /// The reason why the date is not known.
-    pub(crate) fn first_published(&self, address: &ProviderAddress, source: &Source) -> Result<Timestamp, String> {
-        let documented = self.document_of(address).ok().and_then(|published| published.dates.values().min().copied());
+    pub(crate) fn first_published(
+        &self,
+        address: &ProviderAddress,
+        source: &Source,
+    ) -> Result<Timestamp, String> {
+        let documented = self
+            .document_of(address)
+            .ok()
+            .and_then(|published| published.dates.values().min().copied());
         if let Some(date) = documented {
             return Ok(date);
         }
-        let available = source.versions(address).map_err(|error| error.to_string())?;
-        let first = available.versions.keys().next().ok_or_else(|| format!("{address} has no version"))?;
+        let available = source
+            .versions(address)
+            .map_err(|error| error.to_string())?;
+        let first = available
+            .versions
+            .keys()
+            .next()
+            .ok_or_else(|| format!("{address} has no version"))?;
         self.published(address, first, source)
     }
 
@@ -200,24 +238,46 @@ impl PublicationDates {
     /// # Errors
     /// The reason why that is not known.
     pub(crate) fn listing(&self, address: &ProviderAddress) -> Result<Listing, String> {
-        self.document_of(address).map(|published| published.listing.clone())
+        self.document_of(address)
+            .map(|published| published.listing.clone())
     }
 
     /// Returns the documented dates and links of the chosen version and of the newest one.
-    pub(crate) fn releases(&self, address: &ProviderAddress, chosen: &Version, newest: &Version) -> ReleaseInfo {
+    pub(crate) fn releases(
+        &self,
+        address: &ProviderAddress,
+        chosen: &Version,
+        newest: &Version,
+    ) -> ReleaseInfo {
         let published = self.document_of(address).ok();
-        let date = |version| published.as_ref().and_then(|published| published.dates.get(version).copied());
-        let source = published.as_ref().and_then(|published| published.listing.source.as_deref());
-        let repository = source.and_then(GithubRepository::parse).or_else(|| GithubRepository::of(address));
-        ReleaseInfo { published: date(chosen), newest_published: date(newest), repository }
+        let date = |version| {
+            published
+                .as_ref()
+                .and_then(|published| published.dates.get(version).copied())
+        };
+        let source = published
+            .as_ref()
+            .and_then(|published| published.listing.source.as_deref());
+        let repository = source
+            .and_then(GithubRepository::parse)
+            .or_else(|| GithubRepository::of(address));
+        ReleaseInfo {
+            published: date(chosen),
+            newest_published: date(newest),
+            repository,
+        }
     }
 
-    /// Returns the publication date of a version of a module of registry.opentofu.org, which is given as
-    /// `NAMESPACE/NAME/SYSTEM`.
+    /// Returns the publication date of a version of a module of registry.opentofu.org, which is
+    /// given as `NAMESPACE/NAME/SYSTEM`.
     ///
     /// # Errors
     /// The reason why the date is not known.
-    pub(crate) fn published_module(&self, module: &str, version: &Version) -> Result<Timestamp, String> {
+    pub(crate) fn published_module(
+        &self,
+        module: &str,
+        version: &Version,
+    ) -> Result<Timestamp, String> {
         let path = format!("registry/docs/modules/{module}/index.json");
         let document = self.document::<TofuDocument>(&self.services.opentofu, &path)?;
         document
@@ -255,33 +315,56 @@ impl PublicationDates {
             if !base.path().ends_with('/') {
                 base.set_path(&format!("{}/", base.path()));
             }
-            let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-            let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, |document: T| {
-                let documented: Documented = document.into();
-                let kept = ENTRY * (documented.dates.len() + 1);
-                (Arc::new(documented), kept)
-            });
-            answer.map(|(_, documented)| documented).map_err(|error| error.to_string())
+            let url = base
+                .join(path)
+                .map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
+            let answer = self
+                .client
+                .get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, |document: T| {
+                    let documented: Documented = document.into();
+                    let kept = ENTRY * (documented.dates.len() + 1);
+                    (Arc::new(documented), kept)
+                });
+            answer
+                .map(|(_, documented)| documented)
+                .map_err(|error| error.to_string())
         })
     }
 }
 
 impl From<TofuDocument> for Documented {
     fn from(document: TofuDocument) -> Self {
-        let dates = document.versions.0.into_iter().filter_map(|entry| dated(&entry.id?, &entry.published?));
-        Self { dates: dates.collect(), listing: Listing::default() }
+        let dates = document
+            .versions
+            .0
+            .into_iter()
+            .filter_map(|entry| dated(&entry.id?, &entry.published?));
+        Self {
+            dates: dates.collect(),
+            listing: Listing::default(),
+        }
     }
 }
 
 impl From<TerraformDocument> for Documented {
     fn from(TerraformDocument { included, data }: TerraformDocument) -> Self {
         let entries = included.0.into_iter().filter_map(|entry| entry.attributes);
-        let dates = entries.filter_map(|entry| dated(&entry.version?, &entry.published_at?)).collect();
-        let listing = data.and_then(|provider| provider.attributes).map(Listing::capped);
-        Self { dates, listing: listing.unwrap_or_default() }
+        let dates = entries
+            .filter_map(|entry| dated(&entry.version?, &entry.published_at?))
+            .collect();
+        let listing = data
+            .and_then(|provider| provider.attributes)
+            .map(Listing::capped);
+        Self {
+            dates,
+            listing: listing.unwrap_or_default(),
+        }
     }
 }
 
 fn dated(version: &str, date: &str) -> Option<(Version, Timestamp)> {
-    Some((version.strip_prefix('v').unwrap_or(version).parse().ok()?, date.parse().ok()?))
+    Some((
+        version.strip_prefix('v').unwrap_or(version).parse().ok()?,
+        date.parse().ok()?,
+    ))
 }

@@ -1,4 +1,5 @@
-//! Facts that a registry publishes about releases besides their packages: dates, and the repository with their notes.
+//! Facts that a registry publishes about releases besides their packages: dates, and the repository
+//! with their notes.
 
 use jiff::Timestamp;
 
@@ -35,16 +36,29 @@ impl GithubRepository {
         let (owner, repository) = name.split_once('/')?;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_name = |name: &str| {
-            (1..=LONGEST_NAME).contains(&name.len()) && !name.starts_with('.') && name.chars().all(is_plain)
+            (1..=LONGEST_NAME).contains(&name.len())
+                && !name.starts_with('.')
+                && name.chars().all(is_plain)
         };
-        (is_name(owner) && is_name(repository)).then(|| Self { name: name.to_owned() })
+        (is_name(owner) && is_name(repository)).then(|| Self {
+            name: name.to_owned(),
+        })
     }
 
     /// Repository from which OpenTofu's registry takes a provider
     /// (<https://github.com/opentofu/registry#adding-providers-modules-or-gpg-keys-to-the-registry>).
     pub(super) fn of(address: &ProviderAddress) -> Option<Self> {
-        let url = format!("{}{}/terraform-provider-{}", Self::HOST, address.namespace, address.name);
-        if address.hostname.is_default_of(Dialect::Tofu) { Self::parse(&url) } else { None }
+        let url = format!(
+            "{}{}/terraform-provider-{}",
+            Self::HOST,
+            address.namespace,
+            address.name
+        );
+        if address.hostname.is_default_of(Dialect::Tofu) {
+            Self::parse(&url)
+        } else {
+            None
+        }
     }
 
     /// The page of a release.
@@ -54,7 +68,13 @@ impl GithubRepository {
 
     /// The page with the changes between two versions.
     pub fn comparison(&self, one: &Version, other: &Version) -> String {
-        format!("{}{}/compare/v{}...v{}", Self::HOST, self.name, one.min(other), one.max(other))
+        format!(
+            "{}{}/compare/v{}...v{}",
+            Self::HOST,
+            self.name,
+            one.min(other),
+            one.max(other)
+        )
     }
 }
 
@@ -64,7 +84,10 @@ mod tests {
 
     #[test]
     fn only_a_repository_is_linked_to() {
-        for url in ["https://github.com/acme/terraform-provider-a.b_c", "https://github.com/acme/x/"] {
+        for url in [
+            "https://github.com/acme/terraform-provider-a.b_c",
+            "https://github.com/acme/x/",
+        ] {
             assert!(GithubRepository::parse(url).is_some(), "{url}");
         }
         for url in [
@@ -85,16 +108,26 @@ mod tests {
         ] {
             assert_eq!(GithubRepository::parse(url), None, "{url}");
         }
-        assert_eq!(GithubRepository::parse(&format!("https://github.com/acme/{}", "x".repeat(101))), None);
+        assert_eq!(
+            GithubRepository::parse(&format!("https://github.com/acme/{}", "x".repeat(101))),
+            None
+        );
     }
 
     #[test]
     fn a_comparison_starts_with_the_older_version() {
-        let repository = |text| GithubRepository::of(&ProviderAddress::parse(text, Dialect::Tofu).unwrap());
+        let repository =
+            |text| GithubRepository::of(&ProviderAddress::parse(text, Dialect::Tofu).unwrap());
         assert_eq!(repository("registry.example.com/acme/gamma"), None);
         let repository = repository("acme/gamma").unwrap();
         let (old, new) = (Version::new(1, 9, 0), Version::new(1, 10, 0));
         let expected = "https://github.com/acme/terraform-provider-gamma/compare/v1.9.0...v1.10.0";
-        assert_eq!([repository.comparison(&old, &new), repository.comparison(&new, &old)], [expected; 2]);
+        assert_eq!(
+            [
+                repository.comparison(&old, &new),
+                repository.comparison(&new, &old)
+            ],
+            [expected; 2]
+        );
     }
 }

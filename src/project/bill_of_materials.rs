@@ -24,12 +24,13 @@ pub struct Materials {
     pub providers: Locks,
     /// The locked modules.
     pub modules: ModuleLocks,
-    /// Pairs of a requirer and the required package. Local modules belong to the package that calls them.
+    /// Pairs of a requirer and the required package. Local modules belong to the package that calls
+    /// them.
     pub requirements: BTreeSet<(Requiring, Material)>,
     /// The fingerprints of the keys that `[trust]` accepts for a provider, if it names any.
     pub trusted_keys: BTreeMap<ProviderAddress, BTreeSet<String>>,
-    /// Fingerprints of the keys that signed the locked versions, according to the cache. For display only: they are not
-    /// verified again.
+    /// Fingerprints of the keys that signed the locked versions, according to the cache. For
+    /// display only: they are not verified again.
     pub signers: BTreeMap<ProviderAddress, String>,
     /// Whether everything that the configuration requires is locked.
     pub is_complete: bool,
@@ -53,7 +54,8 @@ impl Session<'_> {
     /// Returns the locked packages of root modules.
     ///
     /// # Errors
-    /// A root module or one of its lock files cannot be read, or a root module that a path names has no lock file.
+    /// A root module or one of its lock files cannot be read, or a root module that a path names
+    /// has no lock file.
     pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
         self.notify(Event::Reading);
         let bill = self.every_root(roots, |root| self.materials(root));
@@ -63,7 +65,9 @@ impl Session<'_> {
 
     fn materials(&self, root: RootModule) -> Result<Materials> {
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
-            return Err(self.nothing_locked(&root, "the packages of the root module are unknown").into());
+            return Err(self
+                .nothing_locked(&root, "the packages of the root module are unknown")
+                .into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;
         let (module_lock_file, more) = root.module_lock_file()?;
@@ -76,22 +80,35 @@ impl Session<'_> {
         let (providers, modules) = (lock_file.locks().clone(), module_lock_file.locks().clone());
         let unlocked = unlocked_modules(&read, &modules);
         if !unlocked.is_empty() {
-            let message = "called modules that are not locked are missing from the bill of materials";
-            warnings.push(Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules));
+            let message =
+                "called modules that are not locked are missing from the bill of materials";
+            warnings.push(
+                Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules),
+            );
         }
         let is_locked = |address| providers.contains_key(address);
-        let is_complete = !read.is_incomplete && unlocked.is_empty() && read.providers.keys().all(is_locked);
+        let is_complete =
+            !read.is_incomplete && unlocked.is_empty() && read.providers.keys().all(is_locked);
         let requirements = requirements(&read, &providers, &modules);
         warnings.extend(read.warnings);
         let keys = |address| root.settings.policy.trusted_keys(address, root.dialect);
-        let trusted_keys = providers.keys().map(|address| (address.clone(), keys(address)));
-        let signers = providers
-            .iter()
-            .filter_map(|(address, locked)| Some((address.clone(), self.remembered_signer(address, &locked.version)?)));
+        let trusted_keys = providers
+            .keys()
+            .map(|address| (address.clone(), keys(address)));
+        let signers = providers.iter().filter_map(|(address, locked)| {
+            Some((
+                address.clone(),
+                self.remembered_signer(address, &locked.version)?,
+            ))
+        });
         Ok(Materials {
             signers: signers.collect(),
             trusted_keys: trusted_keys.filter(|(_, keys)| !keys.is_empty()).collect(),
-            lock_path: if root.lock_bytes.is_some() { root.lock_path } else { root.module_lock_path },
+            lock_path: if root.lock_bytes.is_some() {
+                root.lock_path
+            } else {
+                root.module_lock_path
+            },
             path: root.found.path,
             providers,
             modules,
@@ -104,28 +121,63 @@ impl Session<'_> {
 
 /// Returns the module calls that are neither locked nor local, nor in a locked package.
 fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
-    let own = read.modules.iter().filter(|module| module.local).map(|module| module.canonical.as_path());
+    let own = read
+        .modules
+        .iter()
+        .filter(|module| module.local)
+        .map(|module| module.canonical.as_path());
     let own: HashSet<&Path> = own.collect();
     // Also a call by a path into the package of a locked call.
-    let found: HashSet<_> = read.calls.iter().filter(|call| call.directory.is_some()).map(|call| &call.key).collect();
-    let is_unlocked = |call: &&CalledModule| !own.contains(call.directory.as_path()) && !found.contains(&call.key);
+    let found: HashSet<_> = read
+        .calls
+        .iter()
+        .filter(|call| call.directory.is_some())
+        .map(|call| &call.key)
+        .collect();
+    let is_unlocked = |call: &&CalledModule| {
+        !own.contains(call.directory.as_path()) && !found.contains(&call.key)
+    };
     let calls = read.tree.iter().filter(is_unlocked);
-    calls.map(|call| call.key.as_str()).filter(|key| locked_around(key, locks).is_none()).collect()
+    calls
+        .map(|call| call.key.as_str())
+        .filter(|key| locked_around(key, locks).is_none())
+        .collect()
 }
 
-/// Returns the requirements between locked packages. A package without a known requirer belongs to the root module,
-/// whose lock file records it.
-fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -> BTreeSet<(Requiring, Material)> {
+/// Returns the requirements between locked packages. A package without a known requirer belongs to
+/// the root module, whose lock file records it.
+fn requirements(
+    read: &Requirements,
+    providers: &Locks,
+    modules: &ModuleLocks,
+) -> BTreeSet<(Requiring, Material)> {
     let mut all = BTreeSet::new();
     for address in providers.keys() {
-        let requirers = read.requirers(address).into_iter().filter(|requirer| requirer.declaration.is_some());
-        let callers = requirers.map(|requirer| requirer.call.and_then(|call| locked_around(&call.key, modules)));
+        let requirers = read
+            .requirers(address)
+            .into_iter()
+            .filter(|requirer| requirer.declaration.is_some());
+        let callers = requirers.map(|requirer| {
+            requirer
+                .call
+                .and_then(|call| locked_around(&call.key, modules))
+        });
         let requiring: BTreeSet<Requiring> = callers.collect();
-        let requiring = if requiring.is_empty() { BTreeSet::from([None]) } else { requiring };
-        all.extend(requiring.into_iter().map(|by| (by, Material::Provider(address.clone()))));
+        let requiring = if requiring.is_empty() {
+            BTreeSet::from([None])
+        } else {
+            requiring
+        };
+        all.extend(
+            requiring
+                .into_iter()
+                .map(|by| (by, Material::Provider(address.clone()))),
+        );
     }
     for key in modules.keys() {
-        let caller = key.rsplit_once('.').and_then(|(caller, _)| locked_around(caller, modules));
+        let caller = key
+            .rsplit_once('.')
+            .and_then(|(caller, _)| locked_around(caller, modules));
         all.insert((caller, Material::Module(key.clone())));
     }
     all
@@ -133,6 +185,11 @@ fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -
 
 /// Returns the nearest locked ancestor of a call, or the call itself.
 fn locked_around(key: &str, locks: &ModuleLocks) -> Requiring {
-    let outer = std::iter::successors(Some(key), |key| key.rsplit_once('.').map(|(caller, _)| caller));
-    outer.into_iter().find(|key| locks.contains_key(*key)).map(str::to_owned)
+    let outer = std::iter::successors(Some(key), |key| {
+        key.rsplit_once('.').map(|(caller, _)| caller)
+    });
+    outer
+        .into_iter()
+        .find(|key| locks.contains_key(*key))
+        .map(str::to_owned)
 }

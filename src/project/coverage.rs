@@ -51,7 +51,12 @@ pub enum RootStatus {
 
 impl DirectoryKind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::RootModule, Self::Unit, Self::OtherLockFile, Self::ChangedModule];
+    pub const ALL: [Self; 4] = [
+        Self::RootModule,
+        Self::Unit,
+        Self::OtherLockFile,
+        Self::ChangedModule,
+    ];
 }
 
 impl Coverage {
@@ -60,13 +65,18 @@ impl Coverage {
         *self.numbers.entry((kind, status)).or_default() += 1;
         if status == RootStatus::Ignored {
             let rule = rule.map(|rule| (kind, rule.clone()));
-            self.ignore_rules.extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
+            self.ignore_rules
+                .extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
         }
     }
 
     /// Notes that git ignores the lock file of a directory that was counted as without one.
     pub(super) fn note_ignored(&mut self, kind: DirectoryKind, rule: &Location) {
-        if let Some(number) = self.numbers.get_mut(&(kind, RootStatus::NotLocked)).filter(|number| **number > 0) {
+        if let Some(number) = self
+            .numbers
+            .get_mut(&(kind, RootStatus::NotLocked))
+            .filter(|number| **number > 0)
+        {
             *number -= 1;
             self.add(kind, RootStatus::Ignored, Some(rule));
         }
@@ -74,17 +84,27 @@ impl Coverage {
 
     /// Number of directories of a kind with a status.
     pub fn number(&self, kind: DirectoryKind, status: RootStatus) -> usize {
-        self.numbers.get(&(kind, status)).copied().unwrap_or_default()
+        self.numbers
+            .get(&(kind, status))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Number of directories of a kind.
     pub fn total(&self, kind: DirectoryKind) -> usize {
-        self.numbers.iter().filter(|((of, _), _)| *of == kind).map(|(_, number)| number).sum()
+        self.numbers
+            .iter()
+            .filter(|((of, _), _)| *of == kind)
+            .map(|(_, number)| number)
+            .sum()
     }
 
     /// The lines of ignore files by which git ignores the missing lock files of a kind, each once.
     pub fn ignore_rules(&self, kind: DirectoryKind) -> impl Iterator<Item = &Location> {
-        self.ignore_rules.iter().filter(move |(of, _)| *of == kind).map(|(_, rule)| rule)
+        self.ignore_rules
+            .iter()
+            .filter(move |(of, _)| *of == kind)
+            .map(|(_, rule)| rule)
     }
 
     /// Number of all directories.

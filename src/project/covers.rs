@@ -1,5 +1,5 @@
-//! Platforms that an entry of a lock file covers. The file does not say which platform an `h1:` is for, but packages
-//! with known hashes do.
+//! Platforms that an entry of a lock file covers. The file does not say which platform an `h1:` is
+//! for, but packages with known hashes do.
 
 use std::collections::BTreeSet;
 
@@ -23,17 +23,31 @@ pub(super) struct EntryPlatforms<'a> {
 
 impl<'a> EntryPlatforms<'a> {
     pub(super) fn new(hashes: &'a BTreeSet<Hash>, known: ReleasePlatforms) -> Self {
-        Self { recorded: HashesByScheme::from_iter(hashes).h1.into_iter().collect(), known }
+        Self {
+            recorded: HashesByScheme::from_iter(hashes).h1.into_iter().collect(),
+            known,
+        }
     }
 
     /// Compares an entry with packages that were published.
     pub(super) fn of_published(hashes: &'a BTreeSet<Hash>, published: HashesByPlatform) -> Self {
-        Self::new(hashes, ReleasePlatforms { published, ..ReleasePlatforms::default() })
+        Self::new(
+            hashes,
+            ReleasePlatforms {
+                published,
+                ..ReleasePlatforms::default()
+            },
+        )
     }
 
     pub(super) fn covers(&self, platform: &Platform) -> Covers {
-        let of_platform = [&self.known.published, &self.known.copies].into_iter().filter_map(|of| of.get(platform));
-        if of_platform.flatten().any(|hash| self.recorded.contains(hash)) {
+        let of_platform = [&self.known.published, &self.known.copies]
+            .into_iter()
+            .filter_map(|of| of.get(platform));
+        if of_platform
+            .flatten()
+            .any(|hash| self.recorded.contains(hash))
+        {
             Covers::Yes
         } else if self.unexplained() == 0 || self.known.published.contains_key(platform) {
             Covers::No
@@ -45,7 +59,10 @@ impl<'a> EntryPlatforms<'a> {
     /// The platforms that the entry is known to cover.
     pub(super) fn covered(&self) -> BTreeSet<Platform> {
         let platforms = self.known.published.keys().chain(self.known.copies.keys());
-        platforms.filter(|platform| self.covers(platform) == Covers::Yes).cloned().collect()
+        platforms
+            .filter(|platform| self.covers(platform) == Covers::Yes)
+            .cloned()
+            .collect()
     }
 
     /// Number of recorded `h1:`. Each is for one platform.
@@ -53,10 +70,15 @@ impl<'a> EntryPlatforms<'a> {
         self.recorded.len()
     }
 
-    /// Number of recorded `h1:` that no published package has. A mirror may have packed the files anew, so its copies
-    /// explain none.
+    /// Number of recorded `h1:` that no published package has. A mirror may have packed the files
+    /// anew, so its copies explain none.
     pub(super) fn unexplained(&self) -> usize {
-        let is_known = |hash: &&&Hash| self.known.published.values().any(|hashes| hashes.contains(**hash));
+        let is_known = |hash: &&&Hash| {
+            self.known
+                .published
+                .values()
+                .any(|hashes| hashes.contains(**hash))
+        };
         self.recorded.len() - self.recorded.iter().filter(is_known).count()
     }
 }

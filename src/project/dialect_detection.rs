@@ -1,4 +1,5 @@
-//! Detection of a root module's dialect if neither the user, the settings nor the lock file specify it.
+//! Detection of a root module's dialect if neither the user, the settings nor the lock file specify
+//! it.
 
 use std::path::Path;
 
@@ -9,10 +10,12 @@ use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
 impl Session<'_> {
-    /// Detects the dialect of the root module in a directory, given without symlinks, by the first signal.
+    /// Detects the dialect of the root module in a directory, given without symlinks, by the first
+    /// signal.
     ///
-    /// The signals were measured on repositories whose lock files were hidden. Whether a repository mentions OpenTofu,
-    /// for example in CI files, makefiles and version files, was right for 78 of 85.
+    /// The signals were measured on repositories whose lock files were hidden. Whether a repository
+    /// mentions OpenTofu, for example in CI files, makefiles and version files, was right for 78 of
+    /// 85.
     pub(super) fn detect_dialect(&self, canonical: &Path) -> (Dialect, DialectReason) {
         if names(canonical).iter().any(|name| is_of_tofu(name)) {
             return (Dialect::Tofu, DialectReason::TofuFiles);
@@ -24,8 +27,8 @@ impl Session<'_> {
         self.guessed(repository.mentions_tofu(None))
     }
 
-    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file
-    /// that git tracks mentions OpenTofu.
+    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu`
+    /// is whether a file that git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
         let only_tool = Dialect::only(|dialect| self.environment.has_program(dialect.name()));
         match (mentions_tofu, only_tool) {
@@ -36,10 +39,12 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the dialect of the root module in a directory, given without symlinks, at the base revision. `None` if
-    /// no change is under review, or if the directory is new and the lock files of the base do not determine it.
+    /// Returns the dialect of the root module in a directory, given without symlinks, at the base
+    /// revision. `None` if no change is under review, or if the directory is new and the lock files
+    /// of the base do not determine it.
     ///
-    /// A change does not choose its dialect by its lock file, because OpenTofu and Terraform load different files.
+    /// A change does not choose its dialect by its lock file, because OpenTofu and Terraform load
+    /// different files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
         let change = self.options.change.as_ref()?;
         let dialect = |path: &Path| change.file_before(path).and_then(lockfile::detect_dialect);
@@ -59,17 +64,22 @@ impl Session<'_> {
             return Some((dialect, DialectReason::OtherLockFiles));
         }
         let repository = || self.repositories.around(&change.top, &self.environment);
-        (!change.is_new(canonical)).then(|| self.guessed(repository().mentions_tofu(Some(&change.commit))))
+        (!change.is_new(canonical))
+            .then(|| self.guessed(repository().mentions_tofu(Some(&change.commit))))
     }
 }
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Whether only OpenTofu reads a file of this name.
 fn is_of_tofu(name: &str) -> bool {
     let name = name.strip_suffix(".json").unwrap_or(name);
-    Path::new(name).extension().is_some_and(|extension| extension == "tofu")
+    Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "tofu")
 }

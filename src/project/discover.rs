@@ -38,11 +38,13 @@ pub(super) struct SearchResult {
     pub(super) roots: Vec<FoundRoot>,
     pub(super) passed_over: PassedOver,
     pub(super) others: OtherDirectories,
-    /// Directories of the root modules, each with the directories below the start that it calls or runs.
+    /// Directories of the root modules, each with the directories below the start that it calls or
+    /// runs.
     pub(super) read: HashSet<PathBuf>,
 }
 
-/// Directories that were skipped although they might be root modules, by reason. Absolute, without symlinks.
+/// Directories that were skipped although they might be root modules, by reason. Absolute, without
+/// symlinks.
 pub(super) type PassedOver = BTreeMap<PathBuf, (DirectoryKind, RootStatus)>;
 
 /// A directory that was read.
@@ -78,66 +80,114 @@ impl RootSearch<'_, '_> {
     /// Finds every directory from `start` downwards that is a root module:
     ///
     /// - it has a `backend`, `cloud` or `state_store` block, or
-    /// - it has a lock file, of providers or of modules, and no other module of the tree calls it, or
-    /// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other
-    ///   packages and these will be locked ([`RootSearch::with_modules`]); no other module calls it; and no directory
-    ///   between it and `start` has a usual name for modules, examples, tests or templates.
+    /// - it has a lock file, of providers or of modules, and no other module of the tree calls it,
+    ///   or
+    /// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls
+    ///   modules of other packages and these will be locked ([`RootSearch::with_modules`]); no
+    ///   other module calls it; and no directory between it and `start` has a usual name for
+    ///   modules, examples, tests or templates.
     ///
-    /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and
-    /// has remote state (`remote_state`). A module that a unit runs is not a root module.
+    /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if
+    /// it runs a module and has remote state (`remote_state`). A module that a unit runs is not a
+    /// root module.
     ///
-    /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it.
-    /// A directory whose exact path is such a glob is always one.
+    /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots]
+    /// include` matches it. A directory whose exact path is such a glob is always one.
     ///
-    /// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches
-    /// and `.terraform` are skipped, and symbolic links to directories are not followed.
+    /// These rules were measured on 5,123 root modules of public repositories. Directories that
+    /// `.gitignore` matches and `.terraform` are skipped, and symbolic links to directories are not
+    /// followed.
     ///
-    /// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps
-    /// the modules, and the next step that reads them reports its errors.
+    /// Returns sorted directories as the user knows them. Errors in a module are not reported here:
+    /// the session keeps the modules, and the next step that reads them reports its errors.
     ///
     /// # Errors
     /// Directories that cannot be read.
     pub(super) fn find(&self) -> Result<SearchResult> {
-        let Self { session, canonical, filter, .. } = self;
+        let Self {
+            session,
+            canonical,
+            filter,
+            ..
+        } = self;
         let change = session.options.change.as_ref();
         let mut listings = listings(canonical)?;
         if let Some(change) = change {
-            let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
-            let list = |directory: &Path| Some((directory.to_owned(), DirectoryListing::of(directory)?));
+            let hidden =
+                change.directories(canonical, |directory| !listings.contains_key(directory));
+            let list =
+                |directory: &Path| Some((directory.to_owned(), DirectoryListing::of(directory)?));
             listings.extend(hidden.into_iter().filter_map(list).collect::<Vec<_>>());
         }
         let read = |(directory, listing)| self.read(directory, listing);
         let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
         let callees = Callees::of(read.iter().map(|one| &one.now));
-        let former = change.map(|change| former_roots(change, canonical, &read)).unwrap_or_default();
+        let former = change
+            .map(|change| former_roots(change, canonical, &read))
+            .unwrap_or_default();
         let own_callees = |one: &SearchedDirectory| -> Vec<_> {
-            canonical_set(&one.now.calls).into_iter().chain(one.now.runs.clone()).collect()
+            canonical_set(&one.now.calls)
+                .into_iter()
+                .chain(one.now.runs.clone())
+                .collect()
         };
-        let reached: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), own_callees(one))).collect();
+        let reached: HashMap<_, _> = read
+            .iter()
+            .map(|one| (one.directory.clone(), own_callees(one)))
+            .collect();
         let mut found = SearchResult::default();
-        for SearchedDirectory { directory, root, is_unit, now, is_possible, .. } in read {
-            let kind = if is_unit { DirectoryKind::Unit } else { DirectoryKind::RootModule };
+        for SearchedDirectory {
+            directory,
+            root,
+            is_unit,
+            now,
+            is_possible,
+            ..
+        } in read
+        {
+            let kind = if is_unit {
+                DirectoryKind::Unit
+            } else {
+                DirectoryKind::RootModule
+            };
             match now.sign {
                 _ if former.contains(&directory) && filter.takes(&directory) => {
                     let former_root = (!is_unit).then(|| root.path.clone());
-                    found.roots.push(FoundRoot { former_root, ..root });
+                    found.roots.push(FoundRoot {
+                        former_root,
+                        ..root
+                    });
                 }
                 None if !is_possible || callees.contains(&directory) => {}
                 None if directory == **canonical => found.others.without_sign.push(root.path),
                 None => found.others.skipped_by_name.push(root.path),
                 Some(sign) if !callees.leave(&directory, sign) => {}
                 Some(_) if !filter.takes(&directory) => {
-                    found.passed_over.insert(directory, (kind, RootStatus::Excluded));
+                    found
+                        .passed_over
+                        .insert(directory, (kind, RootStatus::Excluded));
                 }
-                Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, RootStatus::NotLocked)),
+                Some(Sign::UnlockedUnit) => {
+                    _ = found
+                        .passed_over
+                        .insert(directory, (kind, RootStatus::NotLocked))
+                }
                 Some(_) => found.roots.push(root),
             }
         }
         found.roots.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut waiting: Vec<_> = found.roots.iter().filter_map(|root| root.canonical.clone()).collect();
+        let mut waiting: Vec<_> = found
+            .roots
+            .iter()
+            .filter_map(|root| root.canonical.clone())
+            .collect();
         while let Some(directory) = waiting.pop() {
             let callees = reached.get(&directory).into_iter().flatten();
-            waiting.extend(callees.filter(|callee| !found.read.contains(*callee)).cloned());
+            waiting.extend(
+                callees
+                    .filter(|callee| !found.read.contains(*callee))
+                    .cloned(),
+            );
             found.read.insert(directory);
         }
         Ok(found)
@@ -145,27 +195,51 @@ impl RootSearch<'_, '_> {
 
     /// Reads a directory, without regard to other directories.
     fn read(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
-        let Self { session, filter, with_modules, .. } = *self;
+        let Self {
+            session,
+            filter,
+            with_modules,
+            ..
+        } = *self;
         let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
         let shown = joined(self.start, below);
-        let dialect = self.dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
-        let kind = if listing.is_unit { DirectoryKind::Unit } else { DirectoryKind::RootModule };
-        let unit =
-            if listing.is_unit { TerragruntUnit::open(&directory, &directory, &session.environment) } else { None };
-        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory).map(|(_, directory)| directory);
-        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
+        let dialect = self
+            .dialect
+            .or_else(|| Some(session.dialect_before(&directory)?.0));
+        let kind = if listing.is_unit {
+            DirectoryKind::Unit
+        } else {
+            DirectoryKind::RootModule
+        };
+        let unit = if listing.is_unit {
+            TerragruntUnit::open(&directory, &directory, &session.environment)
+        } else {
+            None
+        };
+        let lock_directory = unit
+            .as_ref()
+            .and_then(TerragruntUnit::lock_directory)
+            .map(|(_, directory)| directory);
+        let (module, has_lock_file) =
+            read_module(&directory, &shown, listing, dialect, &session.modules);
         let is_included = filter.includes(&directory);
-        let sign_of = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
+        let sign_of =
+            |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
         let sign = match &unit {
             _ if filter.names(&directory) => Some(Sign::Named),
             Some(unit) => {
                 let runs = unit.has_source() || !module.is_empty();
                 let has_lock_file = has_lock_file || lock_directory.is_some();
-                // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is opened.
+                // A unit that Terragrunt cannot read may need a lock file. Its error is reported
+                // when it is opened.
                 let is_unreadable = unit.read.malformed.is_some() && !is_among_modules(below);
                 let is_needed = unit.read.shares_state || is_included || is_unreadable;
                 let is_expected = has_lock_file || (runs && is_needed);
-                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
+                if is_expected {
+                    Some(Sign::Unit)
+                } else {
+                    runs.then_some(Sign::UnlockedUnit)
+                }
             }
             None => {
                 let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
@@ -173,48 +247,104 @@ impl RootSearch<'_, '_> {
             }
         };
         let is_of_modules = is_among_modules(below) && module.is_likely_root(with_modules);
-        let is_possible = is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
+        let is_possible =
+            is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
         let calls = calls_to_others(&module).collect();
         let change = session.options.change.as_ref();
-        let source = unit.as_ref().and_then(|unit| unit.read.source_location.as_ref());
-        let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
+        let source = unit
+            .as_ref()
+            .and_then(|unit| unit.read.source_location.as_ref());
+        let is_source_new = change
+            .zip(source)
+            .is_some_and(|(change, source)| change.is_new_line(source));
         let is_unit = unit.is_some();
-        let now =
-            Evidence { sign, calls, runs: unit.as_ref().and_then(TerragruntUnit::local_module).map(Path::to_owned) };
+        let now = Evidence {
+            sign,
+            calls,
+            runs: unit
+                .as_ref()
+                .and_then(TerragruntUnit::local_module)
+                .map(Path::to_owned),
+        };
         let before = change.and_then(|change| {
             let module = change.module_before(&directory, dialect.unwrap_or_default())?;
-            let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));
+            let has_lock_file = change
+                .names_before(&directory)?
+                .any(|name| LOCK_FILES.contains(&name));
             let was_unit = !change.makes_unit(&directory);
-            let sign = if was_unit { has_lock_file.then_some(Sign::Unit) } else { sign_of(&module, has_lock_file) };
-            let runs = if was_unit && !is_source_new { now.runs.clone() } else { None };
-            Some(Evidence { sign, calls: calls_to_others(&module).collect(), runs })
+            let sign = if was_unit {
+                has_lock_file.then_some(Sign::Unit)
+            } else {
+                sign_of(&module, has_lock_file)
+            };
+            let runs = if was_unit && !is_source_new {
+                now.runs.clone()
+            } else {
+                None
+            };
+            Some(Evidence {
+                sign,
+                calls: calls_to_others(&module).collect(),
+                runs,
+            })
         });
         let before = before.unwrap_or_else(|| now.clone());
-        let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
-        SearchedDirectory { directory, root, is_unit, now, before, is_possible }
+        let root = FoundRoot {
+            lock_directory,
+            ..FoundRoot::new(shown, Some(directory.clone()), kind)
+        };
+        SearchedDirectory {
+            directory,
+            root,
+            is_unit,
+            now,
+            before,
+            is_possible,
+        }
     }
 }
 
-/// Returns the directories below `start` that were root modules at the base revision. They remain root modules,
-/// whatever calls or units the change adds.
-fn former_roots(change: &ReviewedChange, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
+/// Returns the directories below `start` that were root modules at the base revision. They remain
+/// root modules, whatever calls or units the change adds.
+fn former_roots(
+    change: &ReviewedChange,
+    start: &Path,
+    now: &[SearchedDirectory],
+) -> HashSet<PathBuf> {
     let known: HashSet<_> = now.iter().map(|one| &one.directory).collect();
-    let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
-    let modules = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
-    let evidence: Vec<_> =
-        modules.map(|module| Evidence { calls: calls_to_others(&module).collect(), ..Evidence::default() }).collect();
+    let removed = change
+        .touched
+        .iter()
+        .filter(|directory| directory.starts_with(start) && !known.contains(directory));
+    let modules =
+        removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
+    let evidence: Vec<_> = modules
+        .map(|module| Evidence {
+            calls: calls_to_others(&module).collect(),
+            ..Evidence::default()
+        })
+        .collect();
     let callees = Callees::of(now.iter().map(|one| &one.before).chain(&evidence));
     let was_root = |one: &&SearchedDirectory| match one.before.sign {
         Some(Sign::UnlockedUnit) | None => false,
         Some(sign) => callees.leave(&one.directory, sign),
     };
-    now.iter().filter(was_root).map(|one| one.directory.clone()).collect()
+    now.iter()
+        .filter(was_root)
+        .map(|one| one.directory.clone())
+        .collect()
 }
 
 impl Callees {
     fn of<'a>(states: impl Iterator<Item = &'a Evidence> + Clone) -> Self {
-        let run = states.clone().filter_map(|state| state.runs.clone()).collect();
-        Self { called: canonical_set(states.flat_map(|state| &state.calls)), run }
+        let run = states
+            .clone()
+            .filter_map(|state| state.runs.clone())
+            .collect();
+        Self {
+            called: canonical_set(states.flat_map(|state| &state.calls)),
+            run,
+        }
     }
 
     fn contains(&self, directory: &Path) -> bool {
@@ -233,7 +363,10 @@ impl Callees {
 
 fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<PathBuf> {
     let distinct: HashSet<_> = paths.into_iter().collect();
-    distinct.into_iter().filter_map(|path| canonicalize(path).ok()).collect()
+    distinct
+        .into_iter()
+        .filter_map(|path| canonicalize(path).ok())
+        .collect()
 }
 
 /// Evidence that a directory is a root module, the strongest first.
@@ -251,12 +384,14 @@ enum Sign {
     UnlessCalled,
 }
 
-/// Returns the evidence in a module's own directory, which is `path` below the start, that it is a root module.
+/// Returns the evidence in a module's own directory, which is `path` below the start, that it is a
+/// root module.
 fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -> Option<Sign> {
     if module.backend.is_some() {
         return Some(Sign::Certain);
     }
-    (has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path))).then_some(Sign::UnlessCalled)
+    (has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path)))
+        .then_some(Sign::UnlessCalled)
 }
 
 /// Whether a directory is a root module according to its own files.
@@ -267,17 +402,21 @@ pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> 
 
 /// Whether the path contains a usual directory of modules, examples, tests or templates.
 pub(super) fn is_among_modules(path: &Path) -> bool {
-    const NAMES: &str = "modules module examples example tests test fixtures testdata template templates skeleton";
+    const NAMES: &str =
+        "modules module examples example tests test fixtures testdata template templates skeleton";
     let is_one = |component: Component<'_>| {
         let name = component.as_os_str().to_string_lossy();
-        let is_between = |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
-        NAMES.split(' ').any(|known| known == name) || is_between("__", "__") || is_between("{{", "}}")
+        let is_between =
+            |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
+        NAMES.split(' ').any(|known| known == name)
+            || is_between("__", "__")
+            || is_between("{{", "}}")
     };
     path.components().any(is_one)
 }
 
-/// Reads a module in the dialect of its lock file, so that it need not be read again if it is a root module. Returns
-/// also whether there is a lock file.
+/// Reads a module in the dialect of its lock file, so that it need not be read again if it is a
+/// root module. Returns also whether there is a lock file.
 fn read_module(
     canonical: &Path,
     shown: &Path,
@@ -292,7 +431,10 @@ fn read_module(
         Some(_) => (!listing.has_links || path.exists(), dialect),
         None if listing.has_links && modules.boundary.is_link_out(&path) => (true, None),
         None => match lockfile::read(&path) {
-            Ok(bytes) => (bytes.is_some(), bytes.as_deref().and_then(lockfile::detect_dialect)),
+            Ok(bytes) => (
+                bytes.is_some(),
+                bytes.as_deref().and_then(lockfile::detect_dialect),
+            ),
             Err(_) => (true, None),
         },
     };
@@ -304,7 +446,9 @@ fn read_module(
 
 /// Returns the directories of called modules, without the module's own directory.
 fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
-    module.local_calls().filter(|called| *called != module.directory)
+    module
+        .local_calls()
+        .filter(|called| *called != module.directory)
 }
 
 #[cfg(test)]
@@ -331,20 +475,46 @@ mod tests {
     }
 
     fn session() -> Session<'static> {
-        let options = SessionOptions { modules: ModuleFetching::Never, ..SessionOptions::default() };
+        let options = SessionOptions {
+            modules: ModuleFetching::Never,
+            ..SessionOptions::default()
+        };
         Session::new(Environment::default(), options).unwrap()
     }
 
-    fn search(session: &Session<'_>, start: &Path, canonical: &Path, filter: &Filter) -> Vec<FoundRoot> {
-        let search = RootSearch { session, start, canonical, filter, dialect: None, with_modules: false };
+    fn search(
+        session: &Session<'_>,
+        start: &Path,
+        canonical: &Path,
+        filter: &Filter,
+    ) -> Vec<FoundRoot> {
+        let search = RootSearch {
+            session,
+            start,
+            canonical,
+            filter,
+            dialect: None,
+            with_modules: false,
+        };
         search.find().unwrap().roots
     }
 
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
-        let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
+        let filter = Filter::new(&[RootFilter {
+            base: base.clone(),
+            ..filter.clone()
+        }])
+        .unwrap();
         let roots = search(&session(), directory, &base, &filter);
-        let below = |root: &FoundRoot| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
+        let below = |root: &FoundRoot| {
+            root.path
+                .strip_prefix(directory)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace('\\', "/")
+        };
         roots.iter().map(below).collect()
     }
 
@@ -355,16 +525,25 @@ mod tests {
             ("called/main.tf", BACKEND),
             ("modules/m/main.tf", BACKEND),
             ("cloud/main.tf", "terraform {\n  cloud {}\n}\n"),
-            ("modules/store/main.tf", "terraform {\n  state_store \"a_b\" {\n    provider \"a\" {}\n  }\n}\n"),
+            (
+                "modules/store/main.tf",
+                "terraform {\n  state_store \"a_b\" {\n    provider \"a\" {}\n  }\n}\n",
+            ),
             ("plain/main.tf", "locals {}\n"),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["called", "cloud", "modules/m", "modules/store"]);
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            ["called", "cloud", "modules/m", "modules/store"]
+        );
     }
 
     #[test]
     fn a_directory_with_a_lock_file_is_a_root_unless_called() {
         let directory = tree(&[
-            ("a/main.tf", "module \"m\" {\n  source = \"../modules/called\"\n}\n"),
+            (
+                "a/main.tf",
+                "module \"m\" {\n  source = \"../modules/called\"\n}\n",
+            ),
             ("a/.terraform.lock.hcl", ""),
             ("examples/b/.terraform.lock.hcl", ""),
             ("modules/called/.terraform.lock.hcl", ""),
@@ -373,13 +552,23 @@ mod tests {
             ("locked_unit/terragrunt.hcl", ""),
             ("locked_unit/.terraform.lock.hcl", ""),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["a", "examples/b", "locked_unit"]);
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            ["a", "examples/b", "locked_unit"]
+        );
     }
 
     #[test]
     fn the_modules_of_a_large_repository_are_read_once() {
-        let paths: Vec<_> = (0..1_100).map(|number| format!("{number}/main.tf")).collect();
-        let directory = tree(&paths.iter().map(|path| (path.as_str(), ROOT)).collect::<Vec<_>>());
+        let paths: Vec<_> = (0..1_100)
+            .map(|number| format!("{number}/main.tf"))
+            .collect();
+        let directory = tree(
+            &paths
+                .iter()
+                .map(|path| (path.as_str(), ROOT))
+                .collect::<Vec<_>>(),
+        );
         let canonical = canonicalize(directory.path()).unwrap();
         let session = session();
         let filter = Filter::new(&[]).unwrap();
@@ -387,7 +576,11 @@ mod tests {
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();
-            assert!(!session.modules.module(root, Dialect::default()).is_empty(), "{} is read again", root.display());
+            assert!(
+                !session.modules.module(root, Dialect::default()).is_empty(),
+                "{} is read again",
+                root.display()
+            );
         }
     }
 
@@ -396,24 +589,54 @@ mod tests {
         let aliases = "terraform {\n  required_providers {\n    null = { configuration_aliases = [null.b] }\n  }\n}\n";
         let directory = tree(&[
             ("main.tf", ROOT),
-            ("caller/main.tf", "provider \"null\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n"),
+            (
+                "caller/main.tf",
+                "provider \"null\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n",
+            ),
             ("called/main.tf", ROOT),
-            ("data/main.tf", "provider \"null\" {}\ndata \"null_data_source\" \"a\" {}\n"),
+            (
+                "data/main.tf",
+                "provider \"null\" {}\ndata \"null_data_source\" \"a\" {}\n",
+            ),
             ("taking/main.tf", &format!("{aliases}{ROOT}")),
             ("unused/main.tf", "provider \"null\" {}\n"),
-            ("unconfigured/main.tf", "resource \"null_resource\" \"a\" {}\n"),
+            (
+                "unconfigured/main.tf",
+                "resource \"null_resource\" \"a\" {}\n",
+            ),
             ("docs/readme.md", "provider"),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["", "caller", "data"]);
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            ["", "caller", "data"]
+        );
     }
 
     #[test]
     fn directories_of_modules_and_examples_contain_no_such_roots() {
-        let names = ["modules", "module", "examples", "example", "tests", "test", "fixtures", "testdata", "template"];
-        for name in names.into_iter().chain(["templates", "skeleton", "__name__", "{{cookiecutter.name}}"]) {
-            let directory = tree(&[(&format!("{name}/a/main.tf"), ROOT), ("tested/main.tf", ROOT)]);
-            assert_eq!(found(directory.path(), &RootFilter::default()), ["tested"], "{name}");
-            assert_eq!(found(&directory.path().join(name), &RootFilter::default()), ["a"], "{name} is named, so meant");
+        let names = [
+            "modules", "module", "examples", "example", "tests", "test", "fixtures", "testdata",
+            "template",
+        ];
+        for name in
+            names
+                .into_iter()
+                .chain(["templates", "skeleton", "__name__", "{{cookiecutter.name}}"])
+        {
+            let directory = tree(&[
+                (&format!("{name}/a/main.tf"), ROOT),
+                ("tested/main.tf", ROOT),
+            ]);
+            assert_eq!(
+                found(directory.path(), &RootFilter::default()),
+                ["tested"],
+                "{name}"
+            );
+            assert_eq!(
+                found(&directory.path().join(name), &RootFilter::default()),
+                ["a"],
+                "{name} is named, so meant"
+            );
         }
     }
 
@@ -423,22 +646,40 @@ mod tests {
             ("broken/main.tf", "provider \"null\" {"),
             ("called/main.tf", "provider \"null\" {"),
             ("examples/x/main.tf", "provider \"null\" {"),
-            ("loose/some.tf", "resource \"null_resource\" \"{{ name }}\" {"),
+            (
+                "loose/some.tf",
+                "resource \"null_resource\" \"{{ name }}\" {",
+            ),
             ("font/some.tf", "%TF.FileFunction,Copper,L1,Top*%{\n"),
-            ("root/main.tf", &format!("module \"m\" {{\n  source = \"../called\"\n}}\n{ROOT}")),
+            (
+                "root/main.tf",
+                &format!("module \"m\" {{\n  source = \"../called\"\n}}\n{ROOT}"),
+            ),
             ("plain/main.tf", "locals {}\n"),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["broken", "root"]);
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            ["broken", "root"]
+        );
     }
 
     #[test]
     fn a_unit_with_a_lock_file_is_a_root_but_its_module_is_not() {
         let backend = "terraform {\n  backend \"s3\" {}\n}\n";
         let directory = tree(&[
-            ("live/a/terragrunt.hcl", "terraform {\n  source = \"../../modules//m\"\n}\n"),
+            (
+                "live/a/terragrunt.hcl",
+                "terraform {\n  source = \"../../modules//m\"\n}\n",
+            ),
             ("live/a/.terraform.lock.hcl", ""),
-            ("live/b/terragrunt.hcl", "terraform {\n  source = \"../../modules//n\"\n}\n"),
-            ("live/c/terragrunt.hcl", "terraform {\n  source = \"../a\"\n}\n"),
+            (
+                "live/b/terragrunt.hcl",
+                "terraform {\n  source = \"../../modules//n\"\n}\n",
+            ),
+            (
+                "live/c/terragrunt.hcl",
+                "terraform {\n  source = \"../a\"\n}\n",
+            ),
             ("live/terragrunt.hcl", ""),
             ("live/main.tf", backend),
             ("modules/m/main.tf", backend),
@@ -448,7 +689,11 @@ mod tests {
         ]);
         fs::create_dir(directory.path().join(".git")).unwrap();
         let expected = ["live/a", "live/c", "other"];
-        assert_eq!(found(directory.path(), &RootFilter::default()), expected, "c uses the lock file of a");
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            expected,
+            "c uses the lock file of a"
+        );
     }
 
     #[test]
@@ -462,7 +707,10 @@ mod tests {
             (".hidden/main.tf", ROOT),
             ("a/main.tf", ROOT),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), [".hidden", "a"]);
+        assert_eq!(
+            found(directory.path(), &RootFilter::default()),
+            [".hidden", "a"]
+        );
     }
 
     #[test]
@@ -474,10 +722,16 @@ mod tests {
             ("other/main.tf", ROOT),
         ]);
         let globs = |list: &[&str]| list.iter().map(|text| glob::parse(text).unwrap()).collect();
-        let filter =
-            RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]), ..RootFilter::default() };
+        let filter = RootFilter {
+            include: globs(&["infra/**"]),
+            exclude: globs(&["**/examples/**"]),
+            ..RootFilter::default()
+        };
         assert_eq!(found(directory.path(), &filter), ["infra", "infra/a"]);
-        let filter = RootFilter { include: globs(&["*"]), ..RootFilter::default() };
+        let filter = RootFilter {
+            include: globs(&["*"]),
+            ..RootFilter::default()
+        };
         assert_eq!(found(directory.path(), &filter), ["infra", "other"]);
     }
 

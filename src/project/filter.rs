@@ -23,12 +23,24 @@ struct FileFilter {
 impl Filter {
     pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
         let compile = |filter: &RootFilter| {
-            let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
-            let literal =
-                filter.include.iter().map(Glob::glob).filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
+            let include = (!filter.include.is_empty())
+                .then(|| globs(&filter.include))
+                .transpose()?;
+            let literal = filter
+                .include
+                .iter()
+                .map(Glob::glob)
+                .filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
             // Without a redundant `.` or `/` at either end, as in compared paths.
-            let named = literal.map(|name| filter.base.join(name).components().collect()).collect();
-            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)?, named })
+            let named = literal
+                .map(|name| filter.base.join(name).components().collect())
+                .collect();
+            Ok(FileFilter {
+                base: filter.base.clone(),
+                include,
+                exclude: globs(&filter.exclude)?,
+                named,
+            })
         };
         filters.iter().map(compile).collect::<Result<_>>().map(Self)
     }
@@ -51,7 +63,8 @@ impl Filter {
 
 impl FileFilter {
     fn takes(&self, directory: &Path) -> bool {
-        let matched = |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
+        let matched =
+            |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
         self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
     }
 }

@@ -1,5 +1,5 @@
-//! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays them out (OpenTofu's
-//! `internal/modsdir`), so that neither of them fetches a module afterwards.
+//! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays
+//! them out (OpenTofu's `internal/modsdir`), so that neither of them fetches a module afterwards.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -52,11 +52,13 @@ pub struct InstalledModules {
     pub kept: usize,
     /// Warnings about the lock file of modules.
     pub warnings: Vec<Diagnostic>,
-    /// Whether it is a Terragrunt unit. Nothing is installed then, because Terragrunt copies modules itself.
+    /// Whether it is a Terragrunt unit. Nothing is installed then, because Terragrunt copies
+    /// modules itself.
     pub is_unit: bool,
     /// Whether `modules.json`, the list of installed modules, was or would be written.
     pub is_list_written: bool,
-    /// Paths of the calls whose record in `modules.json` was missing, different from the lock file, or not locked.
+    /// Paths of the calls whose record in `modules.json` was missing, different from the lock file,
+    /// or not locked.
     pub listed_otherwise: Vec<String>,
 }
 
@@ -68,16 +70,24 @@ impl InstalledModules {
 }
 
 impl Session<'_> {
-    /// Installs the locked modules of root modules. A root module that fails stays as it was, and does not stop others.
+    /// Installs the locked modules of root modules. A root module that fails stays as it was, and
+    /// does not stop others.
     pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
         let roots = self.each_root(roots, |root| self.install(&root, options));
         self.announce();
-        Report { roots, findings: Vec::new(), coverage: Coverage::default() }
+        Report {
+            roots,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+        }
     }
 
     fn install(&self, root: &RootModule, options: GetOptions) -> Result<InstalledModules> {
         if !root.units.is_empty() {
-            return Ok(InstalledModules { is_unit: true, ..InstalledModules::default() });
+            return Ok(InstalledModules {
+                is_unit: true,
+                ..InstalledModules::default()
+            });
         }
         if root.module_lock_bytes.is_none() {
             if let Some(error) = self.no_configuration(root) {
@@ -86,7 +96,10 @@ impl Session<'_> {
             let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
             let help = Help::text("make one with ").and(Remedy::LockModules);
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);
-            return Err(error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}")).help(help).into());
+            return Err(error
+                .shared(format!("there is no {MODULE_LOCK_FILE_NAME}"))
+                .help(help)
+                .into());
         }
         let (lock_file, warnings) = root.module_lock_file()?;
         let directory = files::join(root.path(), root.data_directory.join("modules"));
@@ -100,7 +113,11 @@ impl Session<'_> {
         let locks = lock_file.locks();
         let installed = |call: &ModuleCall| {
             let locked = locks.get(&call.key)?;
-            self.modules.fetcher.as_ref()?.installed(&directory.join(&call.key), &call.source, locked)
+            self.modules.fetcher.as_ref()?.installed(
+                &directory.join(&call.key),
+                &call.source,
+                locked,
+            )
         };
         let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
             Resolution::Only(request) => match installed(call) {
@@ -110,31 +127,58 @@ impl Session<'_> {
             },
             other => other,
         };
-        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
+        let read =
+            root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
         let package = |call: &ModuleCall| {
-            let (key, source, locked) = (call.key.clone(), call.source.clone(), Arc::clone(locks.get(&call.key)?));
+            let (key, source, locked) = (
+                call.key.clone(),
+                call.source.clone(),
+                Arc::clone(locks.get(&call.key)?),
+            );
             let top = call.module.as_ref().map(FetchedModule::top);
-            Some(LockedPackage { key, top, is_installed: installed(call).is_some(), locked, source })
+            Some(LockedPackage {
+                key,
+                top,
+                is_installed: installed(call).is_some(),
+                locked,
+                source,
+            })
         };
         let packages = read.package_calls().filter_map(package).collect();
-        let fetcher = if options.with_git { self.modules.fetcher.as_ref() } else { None };
+        let fetcher = if options.with_git {
+            self.modules.fetcher.as_ref()
+        } else {
+            None
+        };
         let installation = Installation::new(&directory, &read, packages, fetcher);
         if !options.check {
             installation.carry_out()?;
         }
-        Ok(InstalledModules { warnings, ..installation.outcome() })
+        Ok(InstalledModules {
+            warnings,
+            ..installation.outcome()
+        })
     }
 }
 
-/// The error for a data directory that is a link, unless `TF_DATA_DIR` is an absolute path. Files would be deleted and
-/// written behind the link, which a repository may contain.
+/// The error for a data directory that is a link, unless `TF_DATA_DIR` is an absolute path. Files
+/// would be deleted and written behind the link, which a repository may contain.
 fn linked_data_directory(root: &RootModule) -> Option<Diagnostic> {
     let data = &root.data_directory;
-    let parts = data.ancestors().filter(|part| !part.as_os_str().is_empty() && !data.is_absolute());
-    let link = parts.map(|part| files::join(root.path(), part)).find(|path| path.is_symlink())?;
-    let message = format!("{} is a link, so no modules are installed behind it", link.display());
+    let parts = data
+        .ancestors()
+        .filter(|part| !part.as_os_str().is_empty() && !data.is_absolute());
+    let link = parts
+        .map(|part| files::join(root.path(), part))
+        .find(|path| path.is_symlink())?;
+    let message = format!(
+        "{} is a link, so no modules are installed behind it",
+        link.display()
+    );
     let error = Diagnostic::error(Code::OutsideRepository, message);
-    Some(error.help("remove the link, or set TF_DATA_DIR to the absolute path of the directory behind it"))
+    Some(error.help(
+        "remove the link, or set TF_DATA_DIR to the absolute path of the directory behind it",
+    ))
 }
 
 /// The package of a call.
@@ -172,18 +216,31 @@ impl<'a> Installation<'a> {
         with_git: Option<&'a ModuleFetcher>,
     ) -> Self {
         let is_missing = |package: &LockedPackage| {
-            !package.is_installed || (with_git.is_some() && lacks_repository(package, &directory.join(&package.key)))
+            !package.is_installed
+                || (with_git.is_some() && lacks_repository(package, &directory.join(&package.key)))
         };
         let (missing, kept): (Vec<_>, Vec<_>) = packages.into_iter().partition(is_missing);
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
         let list = manifest(read.calls.iter().filter_map(entry));
-        Self { directory, calls: &read.calls, with_git, missing, kept: kept.len(), old_list, list }
+        Self {
+            directory,
+            calls: &read.calls,
+            with_git,
+            missing,
+            kept: kept.len(),
+            old_list,
+            list,
+        }
     }
 
     fn outcome(&self) -> InstalledModules {
         let is_known = self.missing.iter().all(|package| package.top.is_some());
         InstalledModules {
-            installed: self.missing.iter().map(|package| package.key.clone()).collect(),
+            installed: self
+                .missing
+                .iter()
+                .map(|package| package.key.clone())
+                .collect(),
             kept: self.kept,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
             listed_otherwise: self.listed_otherwise(),
@@ -193,22 +250,38 @@ impl<'a> Installation<'a> {
 
     /// Calls that differ between the old and the new list.
     fn listed_otherwise(&self) -> Vec<String> {
-        let modules = |list| serde_json::from_slice::<ManifestFile>(list).unwrap_or_default().modules;
+        let modules = |list| {
+            serde_json::from_slice::<ManifestFile>(list)
+                .unwrap_or_default()
+                .modules
+        };
         let modules = |list| modules(list).into_iter().collect::<HashSet<_>>();
-        let (old, new) = (modules(self.old_list.as_deref().unwrap_or_default()), modules(&self.list));
-        let keys = old.symmetric_difference(&new).map(|entry| entry.key.clone());
-        keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+        let (old, new) = (
+            modules(self.old_list.as_deref().unwrap_or_default()),
+            modules(&self.list),
+        );
+        let keys = old
+            .symmetric_difference(&new)
+            .map(|entry| entry.key.clone());
+        keys.filter(|key| !key.is_empty())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
-    /// Copies all packages into the scratch directory first, and then moves them into place. A package is removed from
-    /// the list before it is replaced, so that the list is true even if the process is killed.
+    /// Copies all packages into the scratch directory first, and then moves them into place. A
+    /// package is removed from the list before it is replaced, so that the list is true even if the
+    /// process is killed.
     fn carry_out(&self) -> Result<()> {
         let waiting = self.directory.join(WAITING);
         // Left over from a killed run.
         if self.is_right() && waiting.symlink_metadata().is_err() {
             return Ok(());
         }
-        for link in [self.directory, &waiting].into_iter().filter(|path| path.is_symlink()) {
+        for link in [self.directory, &waiting]
+            .into_iter()
+            .filter(|path| path.is_symlink())
+        {
             fs::remove_file(link).map_err(|error| self.failed(&error))?;
         }
         fs::create_dir_all(self.directory).map_err(|error| self.failed(&error))?;
@@ -223,7 +296,8 @@ impl<'a> Installation<'a> {
         self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
     }
 
-    /// Waits until no other run creates or removes [`WAITING`], or moves packages into place. Copies are not exclusive.
+    /// Waits until no other run creates or removes [`WAITING`], or moves packages into place.
+    /// Copies are not exclusive.
     fn turn(&self) -> Result<DirectoryLock> {
         Ok(DirectoryLock::wait(self.directory).map_err(|error| self.failed(&error))?)
     }
@@ -241,28 +315,47 @@ impl<'a> Installation<'a> {
         let made = parallel::map(numbered, COPIES, |(number, package)| {
             let copy = copied(package, &place.path().join(number.to_string()))?;
             let LockedPackage { source, locked, .. } = package;
-            let add_repository = |fetcher: &ModuleFetcher| fetcher.make_repository(source, locked, &copy.join(GIT));
+            let add_repository =
+                |fetcher: &ModuleFetcher| fetcher.make_repository(source, locked, &copy.join(GIT));
             self.with_git.map_or(Ok(()), add_repository).map(|()| copy)
         });
         let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
         let turn = self.turn()?;
         turn.remove_left_over(self.directory, |name| name == MANIFEST);
         let list = self.directory.join(MANIFEST);
-        let replaces_installed = self.missing.iter().any(|package| self.directory.join(&package.key).exists());
+        let replaces_installed = self
+            .missing
+            .iter()
+            .any(|package| self.directory.join(&package.key).exists());
         if list.exists() && replaces_installed {
-            let is_kept = |call: &&ModuleCall| !self.missing.iter().any(|package| is_below(&call.key, &package.key));
-            write(&list, &manifest(self.calls.iter().filter(is_kept).filter_map(entry)))?;
+            let is_kept = |call: &&ModuleCall| {
+                !self
+                    .missing
+                    .iter()
+                    .any(|package| is_below(&call.key, &package.key))
+            };
+            write(
+                &list,
+                &manifest(self.calls.iter().filter(is_kept).filter_map(entry)),
+            )?;
         }
         for (package, copy) in self.missing.iter().zip(&copies) {
             swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
         }
-        if self.is_right() { Ok(()) } else { write(&list, &self.list) }
+        if self.is_right() {
+            Ok(())
+        } else {
+            write(&list, &self.list)
+        }
     }
 }
 
-/// Whether a package comes from git, and is installed without a repository whose HEAD is the locked commit.
+/// Whether a package comes from git, and is installed without a repository whose HEAD is the locked
+/// commit.
 fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
-    let Some((_, commit)) = locked::repository(&package.locked) else { return false };
+    let Some((_, commit)) = locked::repository(&package.locked) else {
+        return false;
+    };
     let directory = installed.join(GIT);
     let head = files::read(&directory.join("HEAD"), 1 << 20).unwrap_or_default();
     directory.is_symlink() || head.trim_ascii() != commit.as_bytes()
@@ -278,25 +371,39 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     copy().map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
     let hashes = &package.locked.hashes;
     let h1 = package_hash::h1(to).ok();
-    let HashesByScheme { h1: recorded, zh: _, unknown: _ } = hashes.iter().collect();
+    let HashesByScheme {
+        h1: recorded,
+        zh: _,
+        unknown: _,
+    } = hashes.iter().collect();
     if !recorded.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
-        let message = format!("the package of module \"{}\" changed while it was copied", package.key);
+        let message = format!(
+            "the package of module \"{}\" changed while it was copied",
+            package.key
+        );
         let help = "run the command again; if this stays, empty the cache";
-        return Err(Diagnostic::error(Code::InvalidPackage, message).help(help).into());
+        return Err(Diagnostic::error(Code::InvalidPackage, message)
+            .help(help)
+            .into());
     }
     Ok(to.to_owned())
 }
 
 /// Whether a call is the other call, or is below it.
 fn is_below(key: &str, other: &str) -> bool {
-    key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    key.strip_prefix(other)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Exchanges a directory with the directory or file at the target.
 fn swap(new: &Path, target: &Path) -> io::Result<()> {
     let _uninterrupted = files::hold_off_interrupts();
     if let Err(error) = target.symlink_metadata() {
-        return if error.kind() == ErrorKind::NotFound { fs::rename(new, target) } else { Err(error) };
+        return if error.kind() == ErrorKind::NotFound {
+            fs::rename(new, target)
+        } else {
+            Err(error)
+        };
     }
     if exchange(new, target).is_ok() {
         return Ok(());
@@ -334,26 +441,50 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// The entry of a call in `modules.json`.
 fn entry(call: &ModuleCall) -> Option<Installed> {
     let is_of_registry = matches!(call.source, ModuleSource::Registry(_));
-    let version = if is_of_registry { call.module.as_ref().and_then(FetchedModule::version) } else { None };
+    let version = if is_of_registry {
+        call.module.as_ref().and_then(FetchedModule::version)
+    } else {
+        None
+    };
     Some(Installed {
         key: call.key.clone(),
         source: call.source.installed(),
         version: version.map(ToString::to_string).unwrap_or_default(),
-        dir: call.directory.as_ref()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/").into(),
+        dir: call
+            .directory
+            .as_ref()?
+            .to_string_lossy()
+            .replace(std::path::MAIN_SEPARATOR, "/")
+            .into(),
     })
 }
 
 /// `modules.json`, byte for byte as OpenTofu and Terraform write it.
 fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
-    let root = Installed { key: String::new(), source: String::new(), version: String::new(), dir: ".".into() };
+    let root = Installed {
+        key: String::new(),
+        source: String::new(),
+        version: String::new(),
+        dir: ".".into(),
+    };
     let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);
     let text = serde_json::to_string(&ManifestFile { modules }).unwrap_or_default();
     // As Go's `encoding/json` does.
-    let escapes =
-        [("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029")];
-    escapes.iter().fold(text, |text, (character, escape)| text.replace(character, escape)).into_bytes()
+    let escapes = [
+        ("&", "\\u0026"),
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("\u{2028}", "\\u2028"),
+        ("\u{2029}", "\\u2029"),
+    ];
+    escapes
+        .iter()
+        .fold(text, |text, (character, escape)| {
+            text.replace(character, escape)
+        })
+        .into_bytes()
 }
 
 #[cfg(test)]
@@ -379,7 +510,10 @@ mod tests {
             r#"{"Key":"a-b","Source":"./m","Dir":".terraform/modules/a-b"},"#,
             r#"{"Key":"a.b","Source":"https://h.test/m.zip?x=1\u0026y=\u003c2\u003e","Dir":".terraform/modules/a.b"}]}"#
         );
-        assert_eq!(String::from_utf8(manifest(entries.into_iter())).unwrap(), expected);
+        assert_eq!(
+            String::from_utf8(manifest(entries.into_iter())).unwrap(),
+            expected
+        );
         assert!(is_below("a.b", "a") && is_below("a", "a") && !is_below("a-b", "a"));
     }
 }

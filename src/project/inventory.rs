@@ -1,5 +1,5 @@
-//! Providers that root modules require and lock today, and the first `provlock.toml`, by which anything else is a
-//! finding.
+//! Providers that root modules require and lock today, and the first `provlock.toml`, by which
+//! anything else is a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use super::roots::Roots;
 use super::session::Session;
 use super::verify::policy;
 use crate::configuration::{Requirement, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all};
+use crate::diagnostic::{
+    Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
+};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::Source;
 use crate::packages::archive::PackageId;
@@ -37,8 +39,8 @@ pub struct Inventory {
     pub providers: BTreeSet<ProviderAddress>,
     /// The providers that they require and do not lock. The settings do not allow them.
     pub not_locked: BTreeSet<ProviderAddress>,
-    /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an unsigned one; empty
-    /// offline.
+    /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an
+    /// unsigned one; empty offline.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
     /// Whether every module call is pinned.
     pub are_modules_pinned: bool,
@@ -63,8 +65,13 @@ pub struct LockedVersions {
 }
 
 /// Findings of a change that are warnings or notes by default, and that an attacker would cause.
-const DENIED: [Code; 5] =
-    [Code::Downgrade, Code::HostChanged, Code::ModuleSourceAdded, Code::SigningKeyChanged, Code::UnitAdded];
+const DENIED: [Code; 5] = [
+    Code::Downgrade,
+    Code::HostChanged,
+    Code::ModuleSourceAdded,
+    Code::SigningKeyChanged,
+    Code::UnitAdded,
+];
 
 /// A locked version of a provider, with the dialect whose rules apply.
 type LockedRelease = (ProviderAddress, Version, Dialect);
@@ -79,19 +86,36 @@ struct Contents {
 }
 
 impl Session<'_> {
-    /// Collects facts about root modules. Unless the session is offline, registries are asked who signs the locked
-    /// releases.
+    /// Collects facts about root modules. Unless the session is offline, registries are asked who
+    /// signs the locked releases.
     ///
     /// # Errors
-    /// A lock file cannot be read, none has an entry, a provider is easily taken for another one, or a registry cannot
-    /// be asked.
+    /// A lock file cannot be read, none has an entry, a provider is easily taken for another one,
+    /// or a registry cannot be asked.
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
-        let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
-        let (mut releases, mut dialects) = (BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(), BTreeSet::new());
+        let mut inventory = Inventory {
+            root_modules: roots.len(),
+            are_modules_pinned: true,
+            ..Inventory::default()
+        };
+        let (mut releases, mut dialects) = (
+            BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(),
+            BTreeSet::new(),
+        );
         let contents = self.every_root(roots, |root| self.contents(&root));
         self.announce();
-        for (path, Contents { dialect, are_modules_pinned, required, lock_file, warnings }) in contents? {
+        for (
+            path,
+            Contents {
+                dialect,
+                are_modules_pinned,
+                required,
+                lock_file,
+                warnings,
+            },
+        ) in contents?
+        {
             dialects.insert(dialect.name());
             inventory.are_modules_pinned &= are_modules_pinned;
             inventory.not_locked.extend(required);
@@ -108,16 +132,26 @@ impl Session<'_> {
         if releases.is_empty() {
             return Err(nothing_locked(roots).into());
         }
-        let Inventory { providers, not_locked, .. } = &mut inventory;
+        let Inventory {
+            providers,
+            not_locked,
+            ..
+        } = &mut inventory;
         not_locked.retain(|address| !providers.contains(address));
         inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
         let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
-            let known = self.hash_cache.as_ref().map(|cache| cache.platforms_of(address, version));
+            let known = self
+                .hash_cache
+                .as_ref()
+                .map(|cache| cache.platforms_of(address, version));
             EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
         };
         let platforms: Vec<_> = releases.iter().map(covered).collect();
         inventory.covered = platforms.iter().flatten().cloned().collect();
-        inventory.platforms = platforms.into_iter().reduce(|all, one| &all & &one).unwrap_or_default();
+        inventory.platforms = platforms
+            .into_iter()
+            .reduce(|all, one| &all & &one)
+            .unwrap_or_default();
         if !self.options.offline {
             inventory.signers = self.signers(releases.into_keys().collect())?;
         }
@@ -139,8 +173,14 @@ impl Session<'_> {
         let mut dialects = BTreeSet::new();
         let read = |root: RootModule| {
             let (lock_file, _) = root.lock_file()?;
-            let locked = lock_file.locks().iter().map(|(address, locked)| (address.clone(), locked.version.clone()));
-            Ok(root.lock_bytes.is_some().then(|| (root.dialect, locked.collect::<Vec<_>>())))
+            let locked = lock_file
+                .locks()
+                .iter()
+                .map(|(address, locked)| (address.clone(), locked.version.clone()));
+            Ok(root
+                .lock_bytes
+                .is_some()
+                .then(|| (root.dialect, locked.collect::<Vec<_>>())))
         };
         for (path, answer) in self.each_root(roots, read) {
             match answer {
@@ -156,23 +196,34 @@ impl Session<'_> {
                 Err(errors) => versions.errors.extend(errors),
             }
         }
-        versions.dialect = Dialect::only(|dialect| dialects.contains(dialect.name())).unwrap_or_default();
+        versions.dialect =
+            Dialect::only(|dialect| dialects.contains(dialect.name())).unwrap_or_default();
         versions
     }
 
-    /// An unreadable or missing configuration does not stop the others, because the settings are generated from lock
-    /// files.
+    /// An unreadable or missing configuration does not stop the others, because the settings are
+    /// generated from lock files.
     fn contents(&self, root: &RootModule) -> Result<Contents> {
         let lock_file = root.lock_file()?.0;
-        let has_no_configuration = root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
+        let has_no_configuration =
+            root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
         let (requirements, mut warnings) = if has_no_configuration {
             let requirements = root.without_configuration("read on its own");
-            (Requirements { warnings: Vec::new(), ..requirements.clone() }, requirements.warnings)
+            (
+                Requirements {
+                    warnings: Vec::new(),
+                    ..requirements.clone()
+                },
+                requirements.warnings,
+            )
         } else {
             match self.requirements_of(root, false) {
                 Ok(requirements) => (requirements, Vec::new()),
                 Err(errors) if root.lock_bytes.is_some() => {
-                    let requirements = Requirements { is_incomplete: true, ..Requirements::default() };
+                    let requirements = Requirements {
+                        is_incomplete: true,
+                        ..Requirements::default()
+                    };
                     (requirements, errors.into_iter().collect())
                 }
                 Err(errors) => return Err(errors),
@@ -185,14 +236,21 @@ impl Session<'_> {
         let is_read = warnings.is_empty() || has_no_configuration;
         Ok(Contents {
             dialect: root.dialect,
-            are_modules_pinned: is_read && requirements.own_package_calls().iter().all(|call| call.is_pinned()),
+            are_modules_pinned: is_read
+                && requirements
+                    .own_package_calls()
+                    .iter()
+                    .all(|call| call.is_pinned()),
             required: requirements.providers.into_keys().collect(),
             lock_file,
             warnings,
         })
     }
 
-    fn signers(&self, releases: Vec<LockedRelease>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
+    fn signers(
+        &self,
+        releases: Vec<LockedRelease>,
+    ) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
         let ask = |(address, version, dialect): LockedRelease| {
             let source = self.source(dialect, None)?;
             let signer = signer(&source, &address, &version)?;
@@ -207,7 +265,8 @@ impl Session<'_> {
     }
 }
 
-/// Providers of a root module whose names imitate others. Settings that allow one would hide it from then on.
+/// Providers of a root module whose names imitate others. Settings that allow one would hide it
+/// from then on.
 fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
     let of_entry = |entry: &Entry| {
         let error = policy::looks_like_another(root, None, &entry.address)?;
@@ -217,16 +276,31 @@ fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFi
         let error = policy::looks_like_another(root, None, address)?;
         Some(requirement.at_declarations(error).about(address))
     };
-    let not_locked = requirements.providers.iter().filter(|(address, _)| lock_file.entry(address).is_none());
-    let errors = lock_file.entries().iter().filter_map(of_entry).chain(not_locked.filter_map(of_requirement));
-    errors.map(|error| Diagnostic { severity: Severity::Error, ..error }).collect()
+    let not_locked = requirements
+        .providers
+        .iter()
+        .filter(|(address, _)| lock_file.entry(address).is_none());
+    let errors = lock_file
+        .entries()
+        .iter()
+        .filter_map(of_entry)
+        .chain(not_locked.filter_map(of_requirement));
+    errors
+        .map(|error| Diagnostic {
+            severity: Severity::Error,
+            ..error
+        })
+        .collect()
 }
 
 /// The error where no root module has locked a provider, with the command that locks all of them.
 fn nothing_locked(roots: &Roots) -> Diagnostic {
     let message = "no root module here has locked a provider, and init writes only what is locked";
     let is_here = roots.len() == 1 && roots.paths().next() == Some(Path::new("."));
-    let lock = LockRemedy { recursive: !is_here, ..LockRemedy::default() };
+    let lock = LockRemedy {
+        recursive: !is_here,
+        ..LockRemedy::default()
+    };
     Diagnostic::error(Code::LockFileMissing, message).help(Help::text("lock first: ").and(lock))
 }
 
@@ -237,10 +311,17 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
             return Diagnostics::from(error);
         }
         let message = format!("{address} {version} is locked, but its source no longer lists it");
-        Diagnostic::error(Code::VersionWithdrawn, message).help("lock a different version first").into()
+        Diagnostic::error(Code::VersionWithdrawn, message)
+            .help("lock a different version first")
+            .into()
     })?;
-    let package = platforms.first().map(|platform| PackageId::new(address, version, platform));
-    let published = package.map(|package| source.published(&package)).transpose()?.flatten();
+    let package = platforms
+        .first()
+        .map(|platform| PackageId::new(address, version, platform));
+    let published = package
+        .map(|package| source.published(&package))
+        .transpose()?
+        .flatten();
     Ok(match published.map(|published| published.authentication) {
         Some(Authentication::Signed { fingerprint, .. }) => Some(fingerprint),
         _ => None,
@@ -250,7 +331,10 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
 impl Inventory {
     /// The hosts of the providers.
     pub fn hosts(&self) -> BTreeSet<String> {
-        self.providers.iter().map(|address| address.hostname.as_ascii().to_owned()).collect()
+        self.providers
+            .iter()
+            .map(|address| address.hostname.as_ascii().to_owned())
+            .collect()
     }
 
     /// The namespaces of the providers, `HOST/NAMESPACE`.
@@ -266,66 +350,115 @@ impl Inventory {
     /// The text of a `provlock.toml` that makes any other host, namespace or key a finding.
     pub fn settings(&self) -> String {
         let mut lines: Vec<_> = schema_directive().into_iter().collect();
-        lines.push("# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned());
-        lines.extend(self.dialect.map(|dialect| format!("dialect = {:?}", dialect.name())));
+        lines.push(
+            "# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned(),
+        );
+        lines.extend(
+            self.dialect
+                .map(|dialect| format!("dialect = {:?}", dialect.name())),
+        );
         lines.extend(self.platform_lines());
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
-        let are_signed = !self.signers.is_empty() && !self.signers.values().any(|signers| signers.contains(&None));
+        let are_signed = !self.signers.is_empty()
+            && !self.signers.values().any(|signers| signers.contains(&None));
         lines.extend(are_signed.then(|| "require-signed = true".to_owned()));
-        lines.extend(self.are_modules_pinned.then(|| "pin-modules = true".to_owned()));
+        lines.extend(
+            self.are_modules_pinned
+                .then(|| "pin-modules = true".to_owned()),
+        );
         lines.extend([String::new(), "[verify]".to_owned()]);
-        lines.push(format!("deny = {}", list(DENIED.into_iter().map(|code| code.to_string()))));
+        lines.push(format!(
+            "deny = {}",
+            list(DENIED.into_iter().map(|code| code.to_string()))
+        ));
         let trusted = self.trusted();
         if !trusted.is_empty() {
             lines.extend([String::new(), "[trust]".to_owned()]);
         }
-        lines.extend(trusted.into_iter().map(|(providers, keys)| format!("{providers:?} = {}", list(keys))));
+        lines.extend(
+            trusted
+                .into_iter()
+                .map(|(providers, keys)| format!("{providers:?} = {}", list(keys))),
+        );
         lines.join("\n") + "\n"
     }
 
-    /// The platforms for `provlock.toml`. A single one is usually that of the laptop that locked last, so it is only
-    /// suggested together with the usual ones.
+    /// The platforms for `provlock.toml`. A single one is usually that of the laptop that locked
+    /// last, so it is only suggested together with the usual ones.
     fn platform_lines(&self) -> Vec<String> {
-        let setting = |platforms: &[String]| format!("platforms = {}", list(platforms.iter().cloned()));
-        let names = |platforms: &BTreeSet<Platform>| platforms.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let setting =
+            |platforms: &[String]| format!("platforms = {}", list(platforms.iter().cloned()));
+        let names = |platforms: &BTreeSet<Platform>| {
+            platforms
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
         match &self.named_platforms {
             Some(PlatformSelection::All) => vec![setting(&["all".to_owned()])],
-            Some(PlatformSelection::These(these)) => vec![setting(&names(&these.iter().cloned().collect()))],
+            Some(PlatformSelection::These(these)) => {
+                vec![setting(&names(&these.iter().cloned().collect()))]
+            }
             None if self.platforms.len() > 1 => vec![setting(&names(&self.platforms))],
             None => vec![
-                "# Name the platforms of your team and of CI, then run provlock lock -r:".to_owned(),
+                "# Name the platforms of your team and of CI, then run provlock lock -r:"
+                    .to_owned(),
                 format!("# {}", setting(&names(&self.suggested_platforms()))),
             ],
         }
     }
 
-    /// The platform that all lock files have in common, if it is the only one and the user requested none.
+    /// The platform that all lock files have in common, if it is the only one and the user
+    /// requested none.
     pub fn only_platform(&self) -> Option<&Platform> {
-        if self.platforms.len() == 1 && self.named_platforms.is_none() { self.platforms.first() } else { None }
+        if self.platforms.len() == 1 && self.named_platforms.is_none() {
+            self.platforms.first()
+        } else {
+            None
+        }
     }
 
-    /// The platforms that lock files cover, together with the usual ones if these are fewer than two.
+    /// The platforms that lock files cover, together with the usual ones if these are fewer than
+    /// two.
     pub fn suggested_platforms(&self) -> BTreeSet<Platform> {
         let mut suggested = self.covered.clone();
         if suggested.len() < 2 {
-            suggested.extend(["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()));
+            suggested.extend(
+                ["linux_amd64", "darwin_arm64"]
+                    .iter()
+                    .flat_map(|name| name.parse()),
+            );
         }
         suggested
     }
 
-    /// Returns the keys of each namespace. If a namespace has an unsigned release, each of its other providers
-    /// has keys of its own.
+    /// Returns the keys of each namespace. If a namespace has an unsigned release, each of its
+    /// other providers has keys of its own.
     fn trusted(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let unsigned = self.signers.iter().filter(|(_, signers)| signers.contains(&None));
+        let unsigned = self
+            .signers
+            .iter()
+            .filter(|(_, signers)| signers.contains(&None));
         let unsigned: BTreeSet<_> = unsigned.map(|(address, _)| namespace(address)).collect();
         let mut trusted = BTreeMap::<_, BTreeSet<_>>::new();
-        for (address, signers) in self.signers.iter().filter(|(_, signers)| !signers.contains(&None)) {
+        for (address, signers) in self
+            .signers
+            .iter()
+            .filter(|(_, signers)| !signers.contains(&None))
+        {
             let namespace = namespace(address);
             let is_mixed = unsigned.contains(&namespace);
-            let providers = if is_mixed { format!("{namespace}/{}", address.name) } else { format!("{namespace}/*") };
-            trusted.entry(providers).or_default().extend(signers.iter().flatten().cloned());
+            let providers = if is_mixed {
+                format!("{namespace}/{}", address.name)
+            } else {
+                format!("{namespace}/*")
+            };
+            trusted
+                .entry(providers)
+                .or_default()
+                .extend(signers.iter().flatten().cloned());
         }
         trusted
     }
@@ -336,7 +469,8 @@ fn namespace(address: &ProviderAddress) -> String {
     format!("{}/{}", address.hostname.as_ascii(), address.namespace)
 }
 
-/// A list of strings in TOML. No name of a provider or platform contains a character that must be escaped.
+/// A list of strings in TOML. No name of a provider or platform contains a character that must be
+/// escaped.
 fn list(texts: impl IntoIterator<Item = String>) -> String {
     format!("{:?}", texts.into_iter().collect::<Vec<_>>())
 }

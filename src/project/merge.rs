@@ -18,14 +18,15 @@ use crate::provider::{ConstraintList, Version};
 pub struct Resolved {
     /// The new lock file and its changes.
     pub outcome: LockOutcome,
-    /// Conflicts that the user must resolve, because it is unknown whether the configuration requires their providers.
+    /// Conflicts that the user must resolve, because it is unknown whether the configuration
+    /// requires their providers.
     pub left: Vec<Conflict>,
 }
 
 impl Session<'_> {
-    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers unless the
-    /// options name some. `lock_file` contains all other entries. A provider that the configuration certainly does not
-    /// require gets no entry. Nothing is written.
+    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either
+    /// side covers unless the options name some. `lock_file` contains all other entries. A provider
+    /// that the configuration certainly does not require gets no entry. Nothing is written.
     ///
     /// # Errors
     /// The configuration cannot be read, or a provider cannot be locked.
@@ -49,15 +50,24 @@ impl Session<'_> {
                 let sides: Vec<_> = conflict.ours.into_iter().chain(conflict.theirs).collect();
                 if is_incomplete {
                     let recorded = sides.iter().map(|side| &side.constraints);
-                    requirement.constraints = ConstraintList::merge(recorded.chain([&requirement.constraints]));
+                    requirement.constraints =
+                        ConstraintList::merge(recorded.chain([&requirement.constraints]));
                 }
-                let RootModule { settings, dialect, .. } = &prepared.root;
+                let RootModule {
+                    settings, dialect, ..
+                } = &prepared.root;
                 let is_allowed = |version: &&Version| {
                     let against = settings.policy.against_version(address, *dialect, version);
                     requirement.constraints.allows(version) && against.is_empty()
                 };
-                let newest = sides.iter().map(|side| &side.version).filter(is_allowed).max();
-                prepared.versions.extend(newest.map(|version| (address.clone(), version.clone())));
+                let newest = sides
+                    .iter()
+                    .map(|side| &side.version)
+                    .filter(is_allowed)
+                    .max();
+                prepared
+                    .versions
+                    .extend(newest.map(|version| (address.clone(), version.clone())));
                 prepared.replaced.insert(conflict.address, sides);
             } else if is_incomplete {
                 left.push(conflict);
@@ -72,27 +82,51 @@ impl Session<'_> {
         let outcome = if prepared.only.is_empty() {
             warnings.extend(prepared.requirements.warnings.iter().cloned());
             let locks = prepared.lock_file.locks().clone();
-            LockOutcome { locks, providers: Vec::new(), warnings, counts: UnconfirmedHashes::default() }
+            LockOutcome {
+                locks,
+                providers: Vec::new(),
+                warnings,
+                counts: UnconfirmedHashes::default(),
+            }
         } else {
             let locked = self.resolve(&prepared, &left, options);
-            let outcome = locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;
+            let outcome =
+                locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;
             warnings.extend(outcome.warnings);
-            LockOutcome { warnings, ..outcome }
+            LockOutcome {
+                warnings,
+                ..outcome
+            }
         };
         self.finish();
         Ok(Resolved { outcome, left })
     }
 
-    fn resolve(&self, prepared: &Prepared, left: &[Conflict], options: &LockOptions) -> Result<LockOutcome> {
+    fn resolve(
+        &self,
+        prepared: &Prepared,
+        left: &[Conflict],
+        options: &LockOptions,
+    ) -> Result<LockOutcome> {
         let offline = self.options.offline.then(|| {
             let sides = prepared.replaced.iter();
-            let sides = sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
+            let sides =
+                sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
             let left = left.iter().flat_map(|conflict| {
-                conflict.ours.iter().chain(&conflict.theirs).map(|side| (&conflict.address, side))
+                conflict
+                    .ours
+                    .iter()
+                    .chain(&conflict.theirs)
+                    .map(|side| (&conflict.address, side))
             });
             let known = prepared.lock_file.locks().iter().chain(sides).chain(left);
-            Arc::new(self.connections.offline(known.map(|(address, entry)| (address, &entry.version))))
+            Arc::new(
+                self.connections
+                    .offline(known.map(|(address, entry)| (address, &entry.version))),
+            )
         });
-        self.with_pipeline(options, None, offline, |pipeline| pipeline.outcome(prepared))
+        self.with_pipeline(options, None, offline, |pipeline| {
+            pipeline.outcome(prepared)
+        })
     }
 }

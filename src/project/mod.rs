@@ -1,8 +1,9 @@
-//! Root modules with all of their files, and the operations on one or many of them: the entry point of the library.
+//! Root modules with all of their files, and the operations on one or many of them: the entry point
+//! of the library.
 //!
-//! A [`Session`] contains the shared state of a run. It finds root modules ([`Session::roots`]), and locks, verifies,
-//! upgrades and mirrors them, and installs or pins their modules. Requests that several of them need are sent once, and
-//! a root module that fails does not stop the others.
+//! A [`Session`] contains the shared state of a run. It finds root modules ([`Session::roots`]),
+//! and locks, verifies, upgrades and mirrors them, and installs or pins their modules. Requests
+//! that several of them need are sent once, and a root module that fails does not stop the others.
 
 mod bill_of_materials;
 mod coverage;
@@ -55,10 +56,15 @@ pub use root_module::{DialectReason, RootModule};
 pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
 pub use verify::{
-    OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl, policy_changed, what_changed,
+    OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl,
+    policy_changed, what_changed,
 };
 
 /// `root/path`, without a leading `./`.
 fn join(root: &Path, path: &Path) -> PathBuf {
-    if root == Path::new(".") { path.to_owned() } else { root.join(path) }
+    if root == Path::new(".") {
+        path.to_owned()
+    } else {
+        root.join(path)
+    }
 }

@@ -1,4 +1,5 @@
-//! Lock files of modules: how the calls of a configuration are resolved by one, and the entries that it should have.
+//! Lock files of modules: how the calls of a configuration are resolved by one, and the entries
+//! that it should have.
 
 use std::sync::Arc;
 
@@ -6,22 +7,35 @@ use super::module_choices::ModuleChoices;
 use super::module_edit::RequestedModule;
 use crate::configuration::{ModuleCall, Requirements, Resolution, VariableCall};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
-use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name};
+use crate::lockfile::{
+    LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name,
+};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::locked;
 use crate::provider::ConstraintList;
 use crate::system::Secrets;
 
 /// Resolves calls for a command that only reads, by a lock file as far as that can be read.
-pub(super) fn following(modules: &Parsed<LockedModule>) -> impl Fn(&ModuleCall) -> Resolution + Sync + use<> {
-    let locks = modules.lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
+pub(super) fn following(
+    modules: &Parsed<LockedModule>,
+) -> impl Fn(&ModuleCall) -> Resolution + Sync + use<> {
+    let locks = modules
+        .lock_file
+        .as_ref()
+        .map(|file| file.locks().clone())
+        .unwrap_or_default();
     move |call| follow(&locks, call)
 }
 
-/// Resolves a call by its entry if that is for the call and its package can be had, otherwise as without a lock file.
+/// Resolves a call by its entry if that is for the call and its package can be had, otherwise as
+/// without a lock file.
 fn follow(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
-    let known = locks.get(&call.key).filter(|known| locked::is_allowed(known, &call.source, &call.constraints));
-    known.map_or(Resolution::Unlocked, |known| Resolution::Preferred(request(call, known, false)))
+    let known = locks
+        .get(&call.key)
+        .filter(|known| locked::is_allowed(known, &call.source, &call.constraints));
+    known.map_or(Resolution::Unlocked, |known| {
+        Resolution::Preferred(request(call, known, false))
+    })
 }
 
 /// Resolves a call for `get`: by its entry, which must be for the call.
@@ -30,17 +44,27 @@ pub(super) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
         return Resolution::Skip(Some(error));
     }
     let known = locks.get(&call.key);
-    match locked::refusal(&call.key, known.map(AsRef::as_ref), &call.source, &call.constraints) {
-        None => known.map_or(Resolution::Skip(None), |known| Resolution::Only(request(call, known, false))),
+    match locked::refusal(
+        &call.key,
+        known.map(AsRef::as_ref),
+        &call.source,
+        &call.constraints,
+    ) {
+        None => known.map_or(Resolution::Skip(None), |known| {
+            Resolution::Only(request(call, known, false))
+        }),
         Some((code, message)) => {
             let help = Help::text("lock it with ").and(Remedy::LockModules);
-            Resolution::Skip(Some(call.located(Diagnostic::error(code, message)).help(help)))
+            Resolution::Skip(Some(
+                call.located(Diagnostic::error(code, message)).help(help),
+            ))
         }
     }
 }
 
-/// Resolves a call for `lock`: by its entry while that is for the call, otherwise by a package that can be locked.
-/// `choices` has the version of a call that moves; a call without one yet is not read.
+/// Resolves a call for `lock`: by its entry while that is for the call, otherwise by a package that
+/// can be locked. `choices` has the version of a call that moves; a call without one yet is not
+/// read.
 pub(super) fn lock(
     locks: &ModuleLocks,
     choices: &ModuleChoices<'_>,
@@ -50,36 +74,59 @@ pub(super) fn lock(
     if let Some(error) = impossible_directory(call) {
         return Resolution::Skip(Some(error));
     }
-    let Some(wanted) = choices.of(call) else { return Resolution::Skip(None) };
-    let call = &ModuleCall { source: wanted.source.clone(), constraints: wanted.constraints.clone(), ..call.clone() };
+    let Some(wanted) = choices.of(call) else {
+        return Resolution::Skip(None);
+    };
+    let call = &ModuleCall {
+        source: wanted.source.clone(),
+        constraints: wanted.constraints.clone(),
+        ..call.clone()
+    };
     if Secrets::may_be_in(&call.source.recorded()) {
-        return Resolution::Skip(Some(call.located(secret_in_address(&module_name(&call.key)))));
+        return Resolution::Skip(Some(
+            call.located(secret_in_address(&module_name(&call.key))),
+        ));
     }
     if let Some(known) = locks.get(&call.key).filter(|known| wanted.is_locked(known)) {
         return Resolution::Only(request(call, known, may_change));
     }
-    let constraints = wanted.version.as_ref().map_or_else(|| call.constraints.clone(), ConstraintList::exactly);
+    let constraints = wanted
+        .version
+        .as_ref()
+        .map_or_else(|| call.constraints.clone(), ConstraintList::exactly);
     let request = ModuleRequest::new(call.source.clone(), constraints);
-    request.map_or(Resolution::Skip(None), |request| Resolution::Only(request.into_request_to_lock()))
+    request.map_or(Resolution::Skip(None), |request| {
+        Resolution::Only(request.into_request_to_lock())
+    })
 }
 
 fn request(call: &ModuleCall, known: &Arc<LockedModule>, may_change: bool) -> ModuleRequest {
-    ModuleRequest::Locked { source: call.source.clone(), locked: Arc::clone(known), may_change }
+    ModuleRequest::Locked {
+        source: call.source.clone(),
+        locked: Arc::clone(known),
+        may_change,
+    }
 }
 
 /// The error for a call whose path cannot be the name of a directory of installed modules.
 fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
-    let is_impossible = call.key.contains(['/', '\\', '\0']) || (call.key.starts_with('.') && call.key != UNIT_ADDRESS);
-    let message = || format!("{} has a name that cannot be that of a directory", module_name(&call.key));
+    let is_impossible = call.key.contains(['/', '\\', '\0'])
+        || (call.key.starts_with('.') && call.key != UNIT_ADDRESS);
+    let message = || {
+        format!(
+            "{} has a name that cannot be that of a directory",
+            module_name(&call.key)
+        )
+    };
     is_impossible.then(|| call.located(Diagnostic::error(Code::InvalidConfiguration, message())))
 }
 
-/// The entries for the calls whose packages were read. While requirements are incomplete, old entries of other calls
-/// stay.
+/// The entries for the calls whose packages were read. While requirements are incomplete, old
+/// entries of other calls stay.
 ///
 /// # Errors
-/// A source depends on an input of the run, an address contains a parameter that may be a secret, or units that share
-/// the lock file call different modules by the same name.
+/// A source depends on an input of the run, an address contains a parameter that may be a secret,
+/// or units that share the lock file call different modules by the same name.
 pub(super) fn entries(
     requirements: &Requirements,
     old: &ModuleLocks,
@@ -88,70 +135,121 @@ pub(super) fn entries(
     let mut locks = ModuleLocks::new();
     let mut errors = depending_on_input(requirements);
     for call in requirements.package_calls() {
-        let (Some(wanted), Some(module)) = (choices.of(call), &call.module) else { continue };
+        let (Some(wanted), Some(module)) = (choices.of(call), &call.module) else {
+            continue;
+        };
         let known = old.get(&call.key).filter(|known| wanted.is_locked(known));
-        let Some(entry) = entry(known.map(AsRef::as_ref), &wanted, module) else { continue };
+        let Some(entry) = entry(known.map(AsRef::as_ref), &wanted, module) else {
+            continue;
+        };
         if Secrets::may_be_in(&entry.package) {
             errors.push(call.located(secret_in_address(&module_name(&call.key))));
             continue;
         }
         let entry = Arc::new(entry);
-        let first = locks.entry(call.key.clone()).or_insert_with(|| Arc::clone(&entry));
+        let first = locks
+            .entry(call.key.clone())
+            .or_insert_with(|| Arc::clone(&entry));
         if *first != entry {
             errors.push(differing(&call.key, first, &entry));
         }
     }
     if requirements.is_incomplete {
         for (key, locked) in old {
-            locks.entry(key.clone()).or_insert_with(|| Arc::clone(locked));
+            locks
+                .entry(key.clone())
+                .or_insert_with(|| Arc::clone(locked));
         }
     }
     errors.into_result(locks)
 }
 
-/// The entry of a call whose package was read: the known one, if the package has one of its hashes. `None` for a
-/// package that is not whole.
-fn entry(known: Option<&LockedModule>, wanted: &RequestedModule, module: &FetchedModule) -> Option<LockedModule> {
+/// The entry of a call whose package was read: the known one, if the package has one of its hashes.
+/// `None` for a package that is not whole.
+fn entry(
+    known: Option<&LockedModule>,
+    wanted: &RequestedModule,
+    module: &FetchedModule,
+) -> Option<LockedModule> {
     let identity = module.identity();
-    let has_hash =
-        |known: &&LockedModule| identity.as_ref().is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes));
+    let has_hash = |known: &&LockedModule| {
+        identity
+            .as_ref()
+            .is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes))
+    };
     let constraints = wanted.constraints.clone();
     if let Some(known) = known.filter(has_hash) {
-        return Some(LockedModule { constraints, ..known.clone() });
+        return Some(LockedModule {
+            constraints,
+            ..known.clone()
+        });
     }
     let (package, hashes) = identity?;
     let (source, version) = (wanted.source.recorded(), module.version().cloned());
-    Some(LockedModule { source, version, constraints, package, hashes })
+    Some(LockedModule {
+        source,
+        version,
+        constraints,
+        package,
+        hashes,
+    })
 }
 
-/// Errors for calls that another run may resolve to a different module, so that an entry would be right for this run
-/// only. Values from a flag are intended, and cause no error.
+/// Errors for calls that another run may resolve to a different module, so that an entry would be
+/// right for this run only. Values from a flag are intended, and cause no error.
 fn depending_on_input(requirements: &Requirements) -> Diagnostics {
-    let unnamed = requirements.variable.iter().filter(|call| !call.input.is_flag);
-    let error = |VariableCall { key, locations, input, .. }: &VariableCall| {
-        let message = format!("{} cannot be locked: {} decides from where it comes", module_name(key), input.name);
+    let unnamed = requirements
+        .variable
+        .iter()
+        .filter(|call| !call.input.is_flag);
+    let error = |VariableCall {
+                     key,
+                     locations,
+                     input,
+                     ..
+                 }: &VariableCall| {
+        let message = format!(
+            "{} cannot be locked: {} decides from where it comes",
+            module_name(key),
+            input.name
+        );
         let error = Diagnostic::error(Code::InvalidConfiguration, message).at_each(locations, "");
-        error.help(Help::text("write its source as plain text, or set the value with ").and(RunOption::SetVariable))
+        error.help(
+            Help::text("write its source as plain text, or set the value with ")
+                .and(RunOption::SetVariable),
+        )
     };
     unnamed.map(error).collect()
 }
 
-/// The error for a module whose entry would contain a secret. Logins are omitted from entries, parameters are not.
+/// The error for a module whose entry would contain a secret. Logins are omitted from entries,
+/// parameters are not.
 fn secret_in_address(name: &str) -> Diagnostic {
-    let message = format!("{name} cannot be locked: its address has a parameter that may be a secret");
+    let message =
+        format!("{name} cannot be locked: its address has a parameter that may be a secret");
     let error = Diagnostic::error(Code::InvalidConfiguration, message);
     let error =
         error.note("the lock file of modules contains the address, so everybody who reads the repository would see it");
-    error.help("remove the parameter, and put the login into ~/.netrc or a credential helper of git")
+    error
+        .help("remove the parameter, and put the login into ~/.netrc or a credential helper of git")
 }
 
 /// The error for units that share a lock file, and call different modules by the same name.
 fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
-    let called = |locked: &LockedModule| format!("{} {}", locked.source, locked.constraints).trim_end().to_owned();
+    let called = |locked: &LockedModule| {
+        format!("{} {}", locked.source, locked.constraints)
+            .trim_end()
+            .to_owned()
+    };
     let name = module_name(key);
-    let message =
-        format!("{name} cannot be locked for all units that share the lock file: they call different modules");
+    let message = format!(
+        "{name} cannot be locked for all units that share the lock file: they call different modules"
+    );
     let error = Diagnostic::error(Code::InvalidConfiguration, message);
-    let error = error.note(format!("one calls {}, another calls {}", called(one), called(other)));
+    let error = error.note(format!(
+        "one calls {}, another calls {}",
+        called(one),
+        called(other)
+    ));
     error.help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
 }

@@ -1,4 +1,5 @@
-//! Moves: versions that the providers and modules of a root module move to, and reasons that hold them back.
+//! Moves: versions that the providers and modules of a root module move to, and reasons that hold
+//! them back.
 
 use super::plan::{SkipReason, UnconfirmedHashes};
 use crate::configuration::rewrite::ConstraintEdit;
@@ -19,8 +20,8 @@ pub struct UpgradePlan {
     pub without_hashes: Vec<ProviderAddress>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// Numbers of hashes of unchanged entries that differ from the published release, or may do so, if they were
-    /// compared.
+    /// Numbers of hashes of unchanged entries that differ from the published release, or may do so,
+    /// if they were compared.
     pub counts: UnconfirmedHashes,
 }
 
@@ -31,7 +32,8 @@ pub struct Move {
     pub subject: Subject,
     /// Version in the lock file; `None` without an entry.
     pub locked: Option<VersionLabel>,
-    /// Selected version: the newest that the constraints, after any edits, the policy and the minimum age allow.
+    /// Selected version: the newest that the constraints, after any edits, the policy and the
+    /// minimum age allow.
     pub selected: VersionLabel,
     /// Newest version of all.
     pub newest: VersionLabel,
@@ -59,7 +61,8 @@ pub enum Subject {
     },
 }
 
-/// A version. Modules in git have tags, or the beginnings of commit ids where the call names no tag.
+/// A version. Modules in git have tags, or the beginnings of commit ids where the call names no
+/// tag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VersionLabel {
     /// The version, if the text is one.
@@ -96,8 +99,13 @@ impl Move {
 
     /// Whether the selected version is older than the locked one.
     pub fn is_downgrade(&self) -> bool {
-        let locked = self.locked.as_ref().and_then(|locked| locked.version.as_ref());
-        locked.zip(self.selected.version.as_ref()).is_some_and(|(locked, selected)| selected < locked)
+        let locked = self
+            .locked
+            .as_ref()
+            .and_then(|locked| locked.version.as_ref());
+        locked
+            .zip(self.selected.version.as_ref())
+            .is_some_and(|(locked, selected)| selected < locked)
     }
 
     /// Whether the subject is a module.
@@ -108,14 +116,20 @@ impl Move {
 
 impl From<&Version> for VersionLabel {
     fn from(version: &Version) -> Self {
-        Self { version: Some(version.clone()), text: version.to_string() }
+        Self {
+            version: Some(version.clone()),
+            text: version.to_string(),
+        }
     }
 }
 
 impl VersionLabel {
     /// A version, tag or commit of a module.
     pub(super) fn of_module(text: &str) -> Self {
-        Self { version: text.strip_prefix('v').unwrap_or(text).parse().ok(), text: text.to_owned() }
+        Self {
+            version: text.strip_prefix('v').unwrap_or(text).parse().ok(),
+            text: text.to_owned(),
+        }
     }
 }
 

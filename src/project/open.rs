@@ -18,7 +18,8 @@ use crate::settings::{Settings, SettingsFiles};
 use crate::system::{boundary, canonicalize, parallel};
 
 impl Session<'_> {
-    /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
+    /// Reads the settings and the lock file of the root module in a directory, and detects its
+    /// dialect.
     ///
     /// # Errors
     /// The directory cannot be opened, or the settings or the lock file cannot be read.
@@ -33,22 +34,31 @@ impl Session<'_> {
     /// # Errors
     /// The same as for [`Session::open`].
     pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
-        Ok(RootModule { dialect, dialect_reason: DialectReason::Named, ..self.open(path)? })
+        Ok(RootModule {
+            dialect,
+            dialect_reason: DialectReason::Named,
+            ..self.open(path)?
+        })
     }
 
-    /// Opens root modules, several at a time, and applies `read` to each that may be read. Returns the results in the
-    /// order of the list, each with the path of its root module.
+    /// Opens root modules, several at a time, and applies `read` to each that may be read. Returns
+    /// the results in the order of the list, each with the path of its root module.
     pub(super) fn each_root<T: Send>(
         &self,
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Vec<(PathBuf, Result<T>)> {
         let read = |root: &FoundRoot| {
-            let result = self.open_root(root).and_then(|opened| match opened.refused {
-                Some(refused) => Err(refused.into()),
-                None => read(opened),
-            });
-            (root.path.clone(), result.map_err(|errors| root.name(errors)))
+            let result = self
+                .open_root(root)
+                .and_then(|opened| match opened.refused {
+                    Some(refused) => Err(refused.into()),
+                    None => read(opened),
+                });
+            (
+                root.path.clone(),
+                result.map_err(|errors| root.name(errors)),
+            )
         };
         parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
     }
@@ -59,44 +69,79 @@ impl Session<'_> {
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Result<Vec<(PathBuf, T)>> {
-        collect_all(self.each_root(roots, read).into_iter().map(|(path, result)| Ok((path, result?))))
+        collect_all(
+            self.each_root(roots, read)
+                .into_iter()
+                .map(|(path, result)| Ok((path, result?))),
+        )
     }
 
     /// [`Session::open`] for a root module of a list.
     pub(super) fn open_root(&self, found: &FoundRoot) -> Result<RootModule> {
         let FoundRoot { path, kind, .. } = found;
-        let canonical = found.canonical.clone().map_or_else(|| self.canonical(path), Ok)?;
+        let canonical = found
+            .canonical
+            .clone()
+            .map_or_else(|| self.canonical(path), Ok)?;
         let limit = &self.modules.boundary;
         let is_outside = limit.excludes(&canonical);
         let may_be_unit = *kind != DirectoryKind::RootModule && !is_outside;
-        let unit = if may_be_unit { TerragruntUnit::open(path, &canonical, &self.environment) } else { None };
+        let unit = if may_be_unit {
+            TerragruntUnit::open(path, &canonical, &self.environment)
+        } else {
+            None
+        };
         let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory);
-        let (shown, lock_directory) = lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
+        let (shown, lock_directory) =
+            lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
         let lock_path = super::join(&shown, Path::new(LOCK_FILE_NAME));
         let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
         let has_modules = module_lock_path.symlink_metadata().is_ok();
-        let link = || [&lock_path, &module_lock_path].into_iter().find(|path| limit.is_link_out(path));
-        let refused = if is_outside { Some(path) } else { link() }.map(|path| boundary::refused(path));
+        let link = || {
+            [&lock_path, &module_lock_path]
+                .into_iter()
+                .find(|path| limit.is_link_out(path))
+        };
+        let refused =
+            if is_outside { Some(path) } else { link() }.map(|path| boundary::refused(path));
         let unit = if refused.is_none() { unit } else { None };
-        let (mut settings, mut lock_bytes, mut module_lock_bytes) = (Settings::default(), None, None);
+        let (mut settings, mut lock_bytes, mut module_lock_bytes) =
+            (Settings::default(), None, None);
         if refused.is_none() {
             let change = self.options.change.as_ref();
-            let unchanged = change.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
-            lock_bytes = unchanged.map_or_else(|| lockfile::read(&lock_path), |bytes| Ok(Some(bytes.to_vec())))?;
-            module_lock_bytes = if has_modules { lockfile::read(&module_lock_path)? } else { None };
+            let unchanged =
+                change.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
+            lock_bytes = unchanged.map_or_else(
+                || lockfile::read(&lock_path),
+                |bytes| Ok(Some(bytes.to_vec())),
+            )?;
+            module_lock_bytes = if has_modules {
+                lockfile::read(&module_lock_path)?
+            } else {
+                None
+            };
             settings = self.settings_at(path, &canonical)?;
         }
         let hides_files = |change: &ReviewedChange, unit: &TerragruntUnit| {
             change.makes_unit(&canonical)
                 && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
         };
-        let may_hide_files =
-            self.options.change.as_ref().zip(unit.as_ref()).is_some_and(|(change, unit)| hides_files(change, unit));
+        let may_hide_files = self
+            .options
+            .change
+            .as_ref()
+            .zip(unit.as_ref())
+            .is_some_and(|(change, unit)| hides_files(change, unit));
         let hidden = may_hide_files.then(|| path.clone());
         let sharing = found.sharing.iter();
-        let sharing = sharing.filter_map(|(path, canonical)| TerragruntUnit::open(path, canonical, &self.environment));
+        let sharing = sharing.filter_map(|(path, canonical)| {
+            TerragruntUnit::open(path, canonical, &self.environment)
+        });
         let mut root = RootModule {
-            former_roots: hidden.into_iter().chain(found.former_root.clone()).collect(),
+            former_roots: hidden
+                .into_iter()
+                .chain(found.former_root.clone())
+                .collect(),
             found: found.clone(),
             settings,
             dialect: Dialect::default(),
@@ -106,7 +151,10 @@ impl Session<'_> {
             lock_bytes,
             module_lock_path,
             module_lock_bytes,
-            data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
+            data_directory: self
+                .environment
+                .path_variable("TF_DATA_DIR")
+                .unwrap_or_else(|| ".terraform".into()),
             units: unit.into_iter().chain(sharing).collect(),
             canonical,
             lock_directory,
@@ -116,14 +164,34 @@ impl Session<'_> {
         Ok(root)
     }
 
-    /// Decides the dialect of a root module, and how a change under review is checked by the rules of the other one.
+    /// Decides the dialect of a root module, and how a change under review is checked by the rules
+    /// of the other one.
     fn decide_dialect(&self, root: &mut RootModule) {
-        let RootModule { settings, canonical, lock_directory, lock_bytes, refused, .. } = &*root;
-        let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
+        let RootModule {
+            settings,
+            canonical,
+            lock_directory,
+            lock_bytes,
+            refused,
+            ..
+        } = &*root;
+        let named = self
+            .options
+            .dialect
+            .map(|dialect| (dialect, DialectReason::Named));
         let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
-        let before = named.is_none().then(|| self.dialect_before(lock_directory)).flatten();
-        let of_lock_file = || Some((lockfile::detect_dialect(lock_bytes.as_deref()?)?, DialectReason::LockFile));
-        let is_new = |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
+        let before = named
+            .is_none()
+            .then(|| self.dialect_before(lock_directory))
+            .flatten();
+        let of_lock_file = || {
+            Some((
+                lockfile::detect_dialect(lock_bytes.as_deref()?)?,
+                DialectReason::LockFile,
+            ))
+        };
+        let is_new =
+            |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
         let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
         let kept = if is_new { None } else { before };
         let known = named.or(kept).or_else(of_lock_file).or(before);
@@ -132,17 +200,22 @@ impl Session<'_> {
             None if refused.is_some() => (Dialect::default(), DialectReason::Default),
             None => self.detect_dialect(canonical),
         };
-        let is_certain =
-            |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
+        let is_certain = |(_, reason): (_, DialectReason)| {
+            !reason.is_guess() || reason == DialectReason::OtherLockFiles
+        };
         let other_reading = match named.or(before) {
             Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
-            known if self.options.change.is_some() && !known.is_some_and(is_certain) => OtherReading::MeetsPolicy,
+            known if self.options.change.is_some() && !known.is_some_and(is_certain) => {
+                OtherReading::MeetsPolicy
+            }
             _ => OtherReading::Ignored,
         };
-        (root.dialect, root.dialect_reason, root.other_reading) = (dialect, dialect_reason, other_reading);
+        (root.dialect, root.dialect_reason, root.other_reading) =
+            (dialect, dialect_reason, other_reading);
     }
 
-    /// Returns the requirements of a root module's configuration, as far as its modules are present.
+    /// Returns the requirements of a root module's configuration, as far as its modules are
+    /// present.
     ///
     /// # Errors
     /// The configuration cannot be read.
@@ -154,8 +227,14 @@ impl Session<'_> {
     }
 
     /// [`Session::requirements`] for one of several.
-    pub(super) fn requirements_of(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
-        let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
+    pub(super) fn requirements_of(
+        &self,
+        root: &RootModule,
+        ignore_tests: bool,
+    ) -> Result<Requirements> {
+        let modules = root
+            .locks_modules(false)
+            .then(|| root.parsed_module_lock_file());
         let following = modules.as_ref().map(module_locks::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         root.requirements_with(&self.modules, ignore_tests, true, resolver)
@@ -167,13 +246,17 @@ impl Session<'_> {
         Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
     }
 
-    /// Returns the settings of a directory whose absolute path is known: the caller's, or else the settings above it.
+    /// Returns the settings of a directory whose absolute path is known: the caller's, or else the
+    /// settings above it.
     pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
         if let Some(settings) = &self.options.settings {
             return Ok(settings.clone());
         }
         let files = match &self.options.change {
-            Some(change) => SettingsFiles::Committed { top: &change.top, files: &change.before },
+            Some(change) => SettingsFiles::Committed {
+                top: &change.top,
+                files: &change.before,
+            },
             None => SettingsFiles::OnDisk(&self.modules.boundary),
         };
         let shown = |path: &Path| match path.strip_prefix(canonical) {

@@ -1,4 +1,5 @@
-//! Pinning: rewriting the calls of modules, so that they name a commit or a version that cannot move.
+//! Pinning: rewriting the calls of modules, so that they name a commit or a version that cannot
+//! move.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,13 +45,15 @@ pub struct PinnedModules {
 }
 
 impl Session<'_> {
-    /// Pins the modules that root modules call, and that are neither local nor in a called package. A root module that
-    /// fails does not stop the others, and stays unchanged.
+    /// Pins the modules that root modules call, and that are neither local nor in a called package.
+    /// A root module that fails does not stop the others, and stays unchanged.
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
         let planned = self.each_root(roots, |root| self.plan_pins(root, options));
         let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
         let roots: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
-        rewrites::agree(&mut plans, &roots, |plan: &PinnedModules| plan.edits.clone());
+        rewrites::agree(&mut plans, &roots, |plan: &PinnedModules| {
+            plan.edits.clone()
+        });
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
         let carry_out = |plan: Result<PinnedModules>| {
             let plan = plan?;
@@ -59,32 +62,57 @@ impl Session<'_> {
             }
             Ok(plan)
         };
-        let roots = paths.into_iter().zip(plans.into_iter().map(carry_out)).collect();
+        let roots = paths
+            .into_iter()
+            .zip(plans.into_iter().map(carry_out))
+            .collect();
         self.announce();
-        Report { roots, findings: Vec::new(), coverage: Coverage::default() }
+        Report {
+            roots,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+        }
     }
 
     fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
         let (lock_file, mut warnings) = root.module_lock_file()?;
         let locks = lock_file.locks();
-        // Calls are not followed. Terragrunt generates or copies the files of units, so that these are not edited.
+        // Calls are not followed. Terragrunt generates or copies the files of units, so that these
+        // are not edited.
         let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
         let resolver = if root.is_unit() { None } else { Some(skip) };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
         warnings.extend(read.warnings.iter().cloned());
         let (modules, dialect) = (&self.modules, root.dialect);
-        let mut pins = Pins { modules, dialect, locks: locks.clone(), edits: Vec::new(), warnings };
+        let mut pins = Pins {
+            modules,
+            dialect,
+            locks: locks.clone(),
+            edits: Vec::new(),
+            warnings,
+        };
         if resolver.is_some() {
             pins.add_calls(&read, options.registry)?;
         }
-        let Pins { locks: new, edits, warnings, .. } = pins;
+        let Pins {
+            locks: new,
+            edits,
+            warnings,
+            ..
+        } = pins;
         let lock_file = match root.module_lock_bytes {
-            Some(old) if new != *locks => {
-                Some(FileChange { path: root.module_lock_path, old: Some(old), new: lock_file.edit(&new)? })
-            }
+            Some(old) if new != *locks => Some(FileChange {
+                path: root.module_lock_path,
+                old: Some(old),
+                new: lock_file.edit(&new)?,
+            }),
             _ => None,
         };
-        Ok(PinnedModules { edits, warnings, lock_file })
+        Ok(PinnedModules {
+            edits,
+            warnings,
+            lock_file,
+        })
     }
 }
 
@@ -99,17 +127,30 @@ struct Pins<'a> {
 }
 
 impl Pins<'_> {
-    /// Pins the user's own calls: git to the locked commit, or else to the current one of the repository; modules of
-    /// registries to the locked version.
+    /// Pins the user's own calls: git to the locked commit, or else to the current one of the
+    /// repository; modules of registries to the locked version.
     fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
-        let Self { modules, dialect, .. } = *self;
-        let calls = read.package_calls().filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
+        let Self {
+            modules, dialect, ..
+        } = *self;
+        let calls = read
+            .package_calls()
+            .filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
         let calls: Vec<_> = calls.map(|call| (call, self.entry(call))).collect();
         let needs_commit = |(call, known): &&(&ModuleCall, Option<Arc<LockedModule>>)| {
-            let ModuleSource::Remote(source) = &call.source else { return false };
-            known.is_none() && matches!(Revision::of(source), Some(Revision::Head | Revision::Name(_)))
+            let ModuleSource::Remote(source) = &call.source else {
+                return false;
+            };
+            known.is_none()
+                && matches!(
+                    Revision::of(source),
+                    Some(Revision::Head | Revision::Name(_))
+                )
         };
-        let asked = calls.iter().filter(needs_commit).map(|(call, _)| call.source.clone());
+        let asked = calls
+            .iter()
+            .filter(needs_commit)
+            .map(|(call, _)| call.source.clone());
         if let Some(fetcher) = &modules.fetcher {
             fetcher.ask_releases(dialect, asked.collect());
         }
@@ -125,8 +166,12 @@ impl Pins<'_> {
                 Ok(None) => {}
                 Ok(Some(Ok(edited))) => self.add(call, known, edited),
                 Ok(Some(Err(why))) => {
-                    let message = format!("{} is not pinned: {why}", LockedModule::label_name(&call.key));
-                    self.warnings.push(call.located(Diagnostic::warning(Code::ModuleRefFloating, message)));
+                    let message = format!(
+                        "{} is not pinned: {why}",
+                        LockedModule::label_name(&call.key)
+                    );
+                    self.warnings
+                        .push(call.located(Diagnostic::warning(Code::ModuleRefFloating, message)));
                 }
                 Err(more) => errors.extend(more),
             }
@@ -136,19 +181,36 @@ impl Pins<'_> {
 
     /// The entry of a call, if it is for the call.
     fn entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
-        self.locks.get(&call.key).filter(|known| RequestedModule::as_written(call).is_locked(known)).cloned()
+        self.locks
+            .get(&call.key)
+            .filter(|known| RequestedModule::as_written(call).is_locked(known))
+            .cloned()
     }
 
-    fn add(&mut self, call: &ModuleCall, known: Option<&LockedModule>, EditedCall { edit, wanted }: EditedCall) {
+    fn add(
+        &mut self,
+        call: &ModuleCall,
+        known: Option<&LockedModule>,
+        EditedCall { edit, wanted }: EditedCall,
+    ) {
         if let Some(known) = known {
             let (source, constraints) = (wanted.source.recorded(), wanted.constraints);
-            let entry = LockedModule { source, constraints, ..known.clone() };
+            let entry = LockedModule {
+                source,
+                constraints,
+                ..known.clone()
+            };
             self.locks.insert(call.key.clone(), Arc::new(entry));
         }
-        self.edits.extend(edit.filter(|edit| !self.edits.contains(edit)));
+        self.edits
+            .extend(edit.filter(|edit| !self.edits.contains(edit)));
     }
 
-    fn pinned_version(&mut self, call: &ModuleCall, known: Option<&LockedModule>) -> Option<Edited> {
+    fn pinned_version(
+        &mut self,
+        call: &ModuleCall,
+        known: Option<&LockedModule>,
+    ) -> Option<Edited> {
         let Some(version) = known.and_then(|known| known.version.as_ref()) else {
             let name = LockedModule::label_name(&call.key);
             let message = format!("{name} is not pinned, because it is not locked");
@@ -168,10 +230,14 @@ impl Pins<'_> {
         source: &RemoteSource,
         known: Option<&LockedModule>,
     ) -> Result<Option<Edited>> {
-        let Self { modules, dialect, .. } = *self;
+        let Self {
+            modules, dialect, ..
+        } = *self;
         let name = match Revision::of(source) {
             None | Some(Revision::Commit(_)) => return Ok(None),
-            Some(Revision::Expression(_)) => return Ok(Some(Err("its ref is neither a branch nor a tag"))),
+            Some(Revision::Expression(_)) => {
+                return Ok(Some(Err("its ref is neither a branch nor a tag")));
+            }
             Some(Revision::Head) => None,
             Some(Revision::Name(name)) => Some(name),
         };
@@ -180,19 +246,31 @@ impl Pins<'_> {
         }
         let mut commit = known.and_then(locked::commit_of);
         if commit.is_none() {
-            let references = match modules.fetcher.as_ref().and_then(|fetcher| fetcher.releases(dialect, &call.source))
+            let references = match modules
+                .fetcher
+                .as_ref()
+                .and_then(|fetcher| fetcher.releases(dialect, &call.source))
             {
                 Some(Ok(Releases::References(references))) => references,
                 Some(Ok(_)) => return Ok(None),
                 Some(Err(errors)) => return Err(call.not_fetched(errors)),
                 None => return Err(not_asked(call).into()),
             };
-            let found = name.as_deref().map_or_else(|| references.head(), |name| references.commit(name));
+            let found = name
+                .as_deref()
+                .map_or_else(|| references.head(), |name| references.commit(name));
             commit = found.map(str::to_owned);
         }
         let edited = commit
             .ok_or("its repository has no such branch or tag")
-            .and_then(|commit| module_edit::reference(call, dialect, &commit, Some(name.as_deref().unwrap_or(HEAD))));
+            .and_then(|commit| {
+                module_edit::reference(
+                    call,
+                    dialect,
+                    &commit,
+                    Some(name.as_deref().unwrap_or(HEAD)),
+                )
+            });
         Ok(Some(edited))
     }
 }

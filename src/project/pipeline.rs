@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::event::{Event, LockedRootModule, Report, RootOutcome};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
-use super::plan::{self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions};
+use super::plan::{
+    self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions,
+};
 use super::prepared::Prepared;
 use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
@@ -26,20 +28,22 @@ use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
 use crate::system::{canonicalize, lock};
 
-/// Maximum number of root modules that are open at the same time. While some wait for answers, the requests of the
-/// others are sent.
+/// Maximum number of root modules that are open at the same time. While some wait for answers, the
+/// requests of the others are sent.
 const SIDE_BY_SIDE: usize = 64;
 
 /// Maximum number of locked root modules that wait until those before them are reported.
 const UNREPORTED: usize = 64;
 
 impl Session<'_> {
-    /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop
-    /// the other root modules, and leaves the files of its root module as they were. Of each outcome only the value
-    /// that `keep` returns is kept, because many outcomes take much memory.
+    /// Locks every required provider in root modules, and writes the lock files that change. A
+    /// failure does not stop the other root modules, and leaves the files of its root module as
+    /// they were. Of each outcome only the value that `keep` returns is kept, because many outcomes
+    /// take much memory.
     ///
     /// # Errors
-    /// The options name a provider that no root module requires. Errors about a single root module are in the report.
+    /// The options name a provider that no root module requires. Errors about a single root module
+    /// are in the report.
     pub fn lock<T>(
         &self,
         roots: &Roots,
@@ -49,12 +53,13 @@ impl Session<'_> {
         self.lock_roots(roots, options, None, keep)
     }
 
-    /// Moves the providers of root modules, or their modules, to newer versions. Root modules that share a constraint
-    /// fail if they need different texts of it. Outcomes are kept as by [`Session::lock`].
+    /// Moves the providers of root modules, or their modules, to newer versions. Root modules that
+    /// share a constraint fail if they need different texts of it. Outcomes are kept as by
+    /// [`Session::lock`].
     ///
     /// # Errors
-    /// The options name a provider that no root module requires, or a module call that no root module has. Errors about
-    /// a single root module are in the report.
+    /// The options name a provider that no root module requires, or a module call that no root
+    /// module has. Errors about a single root module are in the report.
     pub fn upgrade<T>(
         &self,
         roots: &Roots,
@@ -64,13 +69,19 @@ impl Session<'_> {
         if options.moves_modules() && self.options.offline {
             let message = "modules cannot be upgraded offline, because their versions are unknown";
             let help = Help::text("omit ").and(RunOption::Offline);
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
         }
         if options.moves_modules() && self.options.modules != ModuleFetching::Fetch {
             let message = "modules cannot be upgraded if none may be fetched, because their versions are unknown";
             let settings = ", or set fetch-modules = true in provlock.toml";
-            let help = Help::text("omit ").and(RunOption::FetchNoModules).and_text(settings);
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+            let help = Help::text("omit ")
+                .and(RunOption::FetchNoModules)
+                .and_text(settings);
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
         }
         self.lock_roots(roots, &options.lock, Some(options), keep)
     }
@@ -87,7 +98,11 @@ impl Session<'_> {
         self.announce();
         named?;
         let offline = self.options.offline.then(|| offline_source(self, roots));
-        let mut report = Report { roots: Vec::new(), findings: Vec::new(), coverage: roots.passed_over.clone() };
+        let mut report = Report {
+            roots: Vec::new(),
+            findings: Vec::new(),
+            coverage: roots.passed_over.clone(),
+        };
         self.with_pipeline(options, upgrade, offline, |pipeline| {
             let (own, linked) = distinct_lock_files(&roots.list);
             for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
@@ -97,7 +112,12 @@ impl Session<'_> {
             }
         });
         self.finish();
-        report.findings.extend(self.connections.shared_facts().iter().filter_map(|facts| facts.warning()));
+        report.findings.extend(
+            self.connections
+                .shared_facts()
+                .iter()
+                .filter_map(|facts| facts.warning()),
+        );
         Ok(report)
     }
 
@@ -140,7 +160,8 @@ pub(super) struct Pipeline<'a, 'b> {
     progress: ProgressSink<'a>,
     recorded: RecordedEntries,
     blocks: CanonicalBlocks,
-    /// Let one root module for each core edit its lock file, so that most find the blocks that others have written.
+    /// Let one root module for each core edit its lock file, so that most find the blocks that
+    /// others have written.
     editing: Permits,
     /// Held by the root module that plans with several threads.
     planning: Mutex<()>,
@@ -162,69 +183,135 @@ impl Planned {
         self.plan.iter().flat_map(|plan| &plan.edits)
     }
 
-    /// Strings of the configuration that the plan depends on, each with the text that it needs there: the edits, and
-    /// the constraints of the planned providers that have none.
+    /// Strings of the configuration that the plan depends on, each with the text that it needs
+    /// there: the edits, and the constraints of the planned providers that have none.
     fn shared_texts(&self) -> Vec<ConstraintEdit> {
         let place = |location: &Location| (location.path().to_owned(), location.span.start);
         let edited: BTreeSet<_> = self.edits().map(|edit| place(&edit.location)).collect();
         let requirements = self.selection.requirements(&self.prepared);
         let declared = requirements.flat_map(|requirement| &requirement.declarations);
-        let unedited = declared.filter_map(|declaration| declaration.version.as_ref()).filter_map(|quoted| {
-            let text = quoted.file.text.get(quoted.span.clone())?.strip_prefix('"')?.strip_suffix('"')?;
-            let location = Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1);
-            (!edited.contains(&place(&location))).then(|| ConstraintEdit { new: text.to_owned(), location })
-        });
+        let unedited = declared
+            .filter_map(|declaration| declaration.version.as_ref())
+            .filter_map(|quoted| {
+                let text = quoted
+                    .file
+                    .text
+                    .get(quoted.span.clone())?
+                    .strip_prefix('"')?
+                    .strip_suffix('"')?;
+                let location =
+                    Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1);
+                (!edited.contains(&place(&location))).then(|| ConstraintEdit {
+                    new: text.to_owned(),
+                    location,
+                })
+            });
         self.edits().cloned().chain(unedited).collect()
     }
 }
 
 impl Pipeline<'_, '_> {
-    /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes the outcomes to
-    /// `report` in the order of the list.
-    fn each_root(&self, list: &[FoundRoot], side_by_side: usize, mut report: impl FnMut(&Path, Result<RootOutcome>)) {
+    /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes
+    /// the outcomes to `report` in the order of the list.
+    fn each_root(
+        &self,
+        list: &[FoundRoot],
+        side_by_side: usize,
+        mut report: impl FnMut(&Path, Result<RootOutcome>),
+    ) {
         let threads = side_by_side.min(list.len());
         let mut planned = Vec::new();
-        if self.upgrade.is_some_and(|options| options.rewrite_constraints) {
+        if self
+            .upgrade
+            .is_some_and(|options| options.rewrite_constraints)
+        {
             // Root modules that share a constraint must agree on it before the first file changes.
             planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
-            if planned.iter().flatten().flatten().any(|planned| planned.edits().next().is_some()) {
+            if planned
+                .iter()
+                .flatten()
+                .flatten()
+                .any(|planned| planned.edits().next().is_some())
+            {
                 let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
-                let texts = |planned: &Option<Planned>| planned.iter().flat_map(Planned::shared_texts).collect();
+                let texts = |planned: &Option<Planned>| {
+                    planned.iter().flat_map(Planned::shared_texts).collect()
+                };
                 rewrites::agree(&mut planned, &paths, texts);
             }
         }
         let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
-        let known = planned.into_iter().map(Some).chain(iter::repeat_with(|| None));
+        let known = planned
+            .into_iter()
+            .map(Some)
+            .chain(iter::repeat_with(|| None));
         let carry_out = |(root, known)| {
             let plan = Option::unwrap_or_else(known, || self.plan(root));
-            self.carry_out(plan, &rewrites).transpose().map(|outcome| (root, outcome))
+            self.carry_out(plan, &rewrites)
+                .transpose()
+                .map(|outcome| (root, outcome))
         };
-        parallel::in_order(list.iter().zip(known), threads, UNREPORTED, carry_out, |done| {
-            done.flatten().for_each(|(root, outcome)| report(&root.path, outcome));
-        });
+        parallel::in_order(
+            list.iter().zip(known),
+            threads,
+            UNREPORTED,
+            carry_out,
+            |done| {
+                done.flatten()
+                    .for_each(|(root, outcome)| report(&root.path, outcome));
+            },
+        );
     }
 
-    /// Opens a root module and selects its versions. `None` for a root module that requires no named provider.
+    /// Opens a root module and selects its versions. `None` for a root module that requires no
+    /// named provider.
     fn plan(&self, root: &FoundRoot) -> Result<Option<Planned>> {
-        let Some(prepared) = self.open(root)? else { return Ok(None) };
+        let Some(prepared) = self.open(root)? else {
+            return Ok(None);
+        };
         let source = self.source_of(&prepared)?;
         let request = self.request(&prepared, &source)?;
-        let planned = self.check_calls(&prepared).and_then(|()| self.select(&request));
+        let planned = self
+            .check_calls(&prepared)
+            .and_then(|()| self.select(&request));
         let (selection, plan) = planned.map_err(|errors| prepared.root.name(errors))?;
-        Ok(Some(Planned { prepared, source, selection, plan }))
+        Ok(Some(Planned {
+            prepared,
+            source,
+            selection,
+            plan,
+        }))
     }
 
     /// Fetches the packages of a planned root module, records its entries, and writes its files.
-    fn carry_out(&self, planned: Result<Option<Planned>>, rewrites: &Rewrites) -> Result<Option<RootOutcome>> {
-        let Some(Planned { prepared, source, selection, plan }) = planned? else { return Ok(None) };
+    fn carry_out(
+        &self,
+        planned: Result<Option<Planned>>,
+        rewrites: &Rewrites,
+    ) -> Result<Option<RootOutcome>> {
+        let Some(Planned {
+            prepared,
+            source,
+            selection,
+            plan,
+        }) = planned?
+        else {
+            return Ok(None);
+        };
         let plan = match plan {
-            Some(plan) if self.is_plan_only() => return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan))),
+            Some(plan) if self.is_plan_only() => {
+                return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan)));
+            }
             plan => plan,
         };
         let request = self.request(&prepared, &source)?;
-        let outcome = self.record(&request, &selection).map_err(|errors| prepared.root.name(errors))?;
+        let outcome = self
+            .record(&request, &selection)
+            .map_err(|errors| prepared.root.name(errors))?;
         let mut locked = self.edit(prepared, outcome, plan)?;
-        let warning = self.write(&locked, rewrites).map_err(|errors| locked.prepared.root.name(errors))?;
+        let warning = self
+            .write(&locked, rewrites)
+            .map_err(|errors| locked.prepared.root.name(errors))?;
         locked.outcome.warnings.extend(warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
     }
@@ -241,10 +328,14 @@ impl Pipeline<'_, '_> {
 
     /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
     fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
-        let mut prepared = self.session.read_to_lock(root, self.options, self.upgrade)?;
+        let mut prepared = self
+            .session
+            .read_to_lock(root, self.options, self.upgrade)?;
         if root.is_one_of_several && !self.options.providers.is_empty() {
             let required = &prepared.requirements.providers;
-            prepared.only.retain(|address| required.contains_key(address));
+            prepared
+                .only
+                .retain(|address| required.contains_key(address));
             if prepared.only.is_empty() {
                 return Ok(None);
             }
@@ -268,7 +359,9 @@ impl Pipeline<'_, '_> {
     fn source_of(&self, prepared: &Prepared) -> Result<Arc<Source>> {
         match &self.offline {
             Some(source) => Ok(Arc::clone(source)),
-            None => self.session.source(prepared.root.dialect, prepared.root.settings.shared_cache()),
+            None => self
+                .session
+                .source(prepared.root.dialect, prepared.root.settings.shared_cache()),
         }
     }
 
@@ -276,10 +369,25 @@ impl Pipeline<'_, '_> {
     ///
     /// # Errors
     /// A minimum age applies to a provider, and publication dates are unknown.
-    fn request<'r>(&'r self, prepared: &'r Prepared, source: &'r Arc<Source>) -> Result<LockRequest<'r>> {
-        let Self { session, options, questions, progress, recorded, .. } = self;
+    fn request<'r>(
+        &'r self,
+        prepared: &'r Prepared,
+        source: &'r Arc<Source>,
+    ) -> Result<LockRequest<'r>> {
+        let Self {
+            session,
+            options,
+            questions,
+            progress,
+            recorded,
+            ..
+        } = self;
         let upgrade = self.upgrade.filter(|options| options.moves_providers());
-        let RootModule { settings: Settings { policy, .. }, dialect, .. } = &prepared.root;
+        let RootModule {
+            settings: Settings { policy, .. },
+            dialect,
+            ..
+        } = &prepared.root;
         let has_age = prepared.minimum_age.is_some();
         let listings = if has_age || policy.judges_listings() {
             session.listings(*dialect)?
@@ -301,22 +409,33 @@ impl Pipeline<'_, '_> {
             listings,
             progress,
         };
-        let is_exempt = |address: &&ProviderAddress| policy.is_exempt_from_min_age(address, *dialect);
+        let is_exempt =
+            |address: &&ProviderAddress| policy.is_exempt_from_min_age(address, *dialect);
         if !has_age || listings.is_some() || request.selected_by_age().iter().all(is_exempt) {
             return Ok(request);
         }
         let message = "min-age is set, but publication dates are unknown offline";
-        let help =
-            Help::text("to ignore the age pass ").and(RunOption::AnyAge).and_text(", or omit ").and(RunOption::Offline);
-        Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
+        let help = Help::text("to ignore the age pass ")
+            .and(RunOption::AnyAge)
+            .and_text(", or omit ")
+            .and(RunOption::Offline);
+        Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help(help)
+            .into())
     }
 
     /// Fails if the only root module does not have a named call.
     fn check_calls(&self, prepared: &Prepared) -> Result<()> {
-        let named = self.upgrade.into_iter().flat_map(|options| options.calls.keys());
+        let named = self
+            .upgrade
+            .into_iter()
+            .flat_map(|options| options.calls.keys());
         let is_missing = |key: &&String| {
             !prepared.root.found.is_one_of_several
-                && !prepared.requirements.package_calls().any(|call| call.key == **key)
+                && !prepared
+                    .requirements
+                    .package_calls()
+                    .any(|call| call.key == **key)
         };
         no_such_call(named.filter(is_missing)).map_or(Ok(()), |error| Err(error.into()))
     }
@@ -335,12 +454,18 @@ impl Pipeline<'_, '_> {
                 self.planning_threads(asks || request.asks_while_planning())
             })?
         };
-        let plan = self.upgrade.map(|_| selection.upgrade_plan(request, self.is_plan_only()));
+        let plan = self
+            .upgrade
+            .map(|_| selection.upgrade_plan(request, self.is_plan_only()));
         Ok((selection, plan))
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
-    fn record(&self, request: &LockRequest<'_>, selection: &SelectedVersions) -> Result<LockOutcome> {
+    fn record(
+        &self,
+        request: &LockRequest<'_>,
+        selection: &SelectedVersions,
+    ) -> Result<LockOutcome> {
         let (guard, threads) = self.planning_threads(request.asks_while_planning());
         let plans = plan::plan_packages(request, selection, threads)?;
         drop(guard);
@@ -348,24 +473,47 @@ impl Pipeline<'_, '_> {
         plan::record_entries(request, selection, &plans, packages)
     }
 
-    /// Number of threads for planning: several if requests may be sent, for one root module at a time. The others then
-    /// find most answers.
+    /// Number of threads for planning: several if requests may be sent, for one root module at a
+    /// time. The others then find most answers.
     fn planning_threads(&self, asks: bool) -> (Option<MutexGuard<'_, ()>>, usize) {
-        let alone = if asks { self.planning.try_lock().ok() } else { None };
+        let alone = if asks {
+            self.planning.try_lock().ok()
+        } else {
+            None
+        };
         let threads = if alone.is_some() { WAITING_REQUESTS } else { 1 };
         (alone, threads)
     }
 
     /// Edits the lock files.
-    fn edit(&self, prepared: Prepared, outcome: LockOutcome, plan: Option<UpgradePlan>) -> Result<LockedRootModule> {
+    fn edit(
+        &self,
+        prepared: Prepared,
+        outcome: LockOutcome,
+        plan: Option<UpgradePlan>,
+    ) -> Result<LockedRootModule> {
         let _permit = self.editing.take(1);
-        let Prepared { root, lock_file, module_lock_file, module_locks, requirements, .. } = &prepared;
-        let bytes = lock_file.edit_with(&outcome.locks, &self.blocks).map_err(|errors| root.name(errors))?;
+        let Prepared {
+            root,
+            lock_file,
+            module_lock_file,
+            module_locks,
+            requirements,
+            ..
+        } = &prepared;
+        let bytes = lock_file
+            .edit_with(&outcome.locks, &self.blocks)
+            .map_err(|errors| root.name(errors))?;
         // An empty lock file would record that nothing is required, which is unknown.
-        let is_needless = root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
+        let is_needless =
+            root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
         let change = |path: &PathBuf, old: &Option<Vec<u8>>, new: Vec<u8>| {
             let is_changed = old.as_ref() != Some(&new);
-            is_changed.then(|| FileChange { path: path.clone(), old: old.clone(), new })
+            is_changed.then(|| FileChange {
+                path: path.clone(),
+                old: old.clone(),
+                new,
+            })
         };
         let mut files = Vec::new();
         if !is_needless {
@@ -373,21 +521,40 @@ impl Pipeline<'_, '_> {
         }
         let mut module_changes = Vec::new();
         if let Some(file) = module_lock_file {
-            let bytes = file.edit(module_locks).map_err(|errors| root.name(errors))?;
-            files.extend(change(&root.module_lock_path, &root.module_lock_bytes, bytes));
+            let bytes = file
+                .edit(module_locks)
+                .map_err(|errors| root.name(errors))?;
+            files.extend(change(
+                &root.module_lock_path,
+                &root.module_lock_bytes,
+                bytes,
+            ));
             module_changes = lockfile::diff(file.locks(), module_locks).entries;
         }
         let (changed, written) = (!files.is_empty(), !self.options.dry_run);
-        Ok(LockedRootModule { prepared, outcome, files, module_changes, changed, written, plan })
+        Ok(LockedRootModule {
+            prepared,
+            outcome,
+            files,
+            module_changes,
+            changed,
+            written,
+            plan,
+        })
     }
 
-    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a
-    /// read-only file.
+    /// Writes the lock files that change, together with the constraints that change. Returns a
+    /// warning about a read-only file.
     fn write(&self, locked: &LockedRootModule, rewrites: &Rewrites) -> Result<Option<Diagnostic>> {
         if self.options.dry_run {
             return Ok(None);
         }
-        let LockedRootModule { prepared: Prepared { root, .. }, files, plan, .. } = locked;
+        let LockedRootModule {
+            prepared: Prepared { root, .. },
+            files,
+            plan,
+            ..
+        } = locked;
         rewrites.write(plan.iter().flat_map(|plan| &plan.edits), files)?;
         if files.is_empty() {
             files::remove_left_over(&root.lock_path);
@@ -401,8 +568,8 @@ impl Pipeline<'_, '_> {
     }
 }
 
-/// Checks that each named provider and module call is in one of several root modules, unless one cannot be read. Reads
-/// all of them.
+/// Checks that each named provider and module call is in one of several root modules, unless one
+/// cannot be read. Reads all of them.
 ///
 /// # Errors
 /// A name that no root module has.
@@ -413,56 +580,96 @@ fn check_names(
     upgrade: Option<&UpgradeOptions>,
 ) -> Result<()> {
     let providers = &options.providers;
-    let calls: BTreeSet<_> = upgrade.into_iter().flat_map(|options| options.calls.keys()).collect();
+    let calls: BTreeSet<_> = upgrade
+        .into_iter()
+        .flat_map(|options| options.calls.keys())
+        .collect();
     if !roots.may_be_several() || (providers.is_empty() && calls.is_empty()) {
         return Ok(());
     }
     let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
     let read = |root: &FoundRoot| match session.read_to_lock(root, options, upgrade) {
-        Ok(Prepared { root, requirements, .. }) => {
+        Ok(Prepared {
+            root, requirements, ..
+        }) => {
             let (providers, calls) = &mut *lock(&unknown);
-            providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
-            requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
+            providers.retain(|provider| {
+                !requirements
+                    .providers
+                    .contains_key(&provider.resolve(root.dialect))
+            });
+            requirements
+                .package_calls()
+                .for_each(|call| _ = calls.remove(&call.key));
         }
         // It may have all of them.
         Err(_) => *lock(&unknown) = (Vec::new(), BTreeSet::new()),
     };
     parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
     let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let error = providers.first().map(|provider| no_such_provider(provider)).or_else(|| no_such_call(calls));
+    let error = providers
+        .first()
+        .map(|provider| no_such_provider(provider))
+        .or_else(|| no_such_call(calls));
     error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {
-    let message = format!("no root module requires {provider}, and there is no directory of that name");
+    let message =
+        format!("no root module requires {provider}, and there is no directory of that name");
     let error = Diagnostic::error(Code::InvalidArgument, message);
     error.help("correct its name, or require it in a configuration first")
 }
 
 /// The error for named calls that do not exist, if there are any.
 fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) -> Option<Diagnostic> {
-    let names: Vec<_> = missing.into_iter().map(|key| LockedModule::name(key, Dialect::default())).collect();
-    let message = format!("there is no call {} of a module that could be locked", few(&names));
+    let names: Vec<_> = missing
+        .into_iter()
+        .map(|key| LockedModule::name(key, Dialect::default()))
+        .collect();
+    let message = format!(
+        "there is no call {} of a module that could be locked",
+        few(&names)
+    );
     let error = Diagnostic::error(Code::InvalidArgument, message);
-    (!names.is_empty())
-        .then(|| error.help("a call in a called module has the names of both: module.network.module.endpoints"))
+    (!names.is_empty()).then(|| {
+        error.help(
+            "a call in a called module has the names of both: module.network.module.endpoints",
+        )
+    })
 }
 
-/// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.
+/// The source of an offline run: the packages in the cache, and the versions in the lock files of
+/// all root modules.
 fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     let known = session.read_versions(roots).providers;
-    let versions = known.iter().flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));
+    let versions = known
+        .iter()
+        .flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));
     Arc::new(session.connections.offline(versions))
 }
 
-/// Root modules with a lock file of their own, and those whose lock file is a link to that of another root module. The
-/// latter must be read after the former are written.
+/// Root modules with a lock file of their own, and those whose lock file is a link to that of
+/// another root module. The latter must be read after the former are written.
 fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
     let target = |root: &FoundRoot| -> Option<PathBuf> {
-        let path = root.lock_directory.as_ref().or(root.canonical.as_ref())?.join(LOCK_FILE_NAME);
-        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })
+        let path = root
+            .lock_directory
+            .as_ref()
+            .or(root.canonical.as_ref())?
+            .join(LOCK_FILE_NAME);
+        let is_link = path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_symlink());
+        Some(if is_link {
+            canonicalize(&path).unwrap_or(path)
+        } else {
+            path
+        })
     };
     let mut seen = HashSet::new();
-    roots.iter().cloned().partition(|root| target(root).is_none_or(|target| seen.insert(target)))
+    roots
+        .iter()
+        .cloned()
+        .partition(|root| target(root).is_none_or(|target| seen.insert(target)))
 }

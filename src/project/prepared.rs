@@ -28,12 +28,13 @@ pub struct Prepared {
     pub requirements: Requirements,
     /// The platforms to lock.
     pub platforms: PlatformSelection,
-    /// Whether the user or the settings specify the platforms. Otherwise it is the current one, which is locked if the
-    /// lock file covers no other.
+    /// Whether the user or the settings specify the platforms. Otherwise it is the current one,
+    /// which is locked if the lock file covers no other.
     pub platforms_are_named: bool,
     /// Warnings about the lock file.
     pub warnings: Vec<Diagnostic>,
-    /// Platforms that the lock file covers, determined if none are specified and an entry needs them.
+    /// Platforms that the lock file covers, determined if none are specified and an entry needs
+    /// them.
     pub(super) covered: OnceLock<BTreeSet<Platform>>,
     /// The providers to lock; all required ones when empty.
     pub(super) only: Vec<ProviderAddress>,
@@ -49,12 +50,29 @@ impl Prepared {
     /// The requested providers that are required; all required ones if none is requested.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
         let only = &self.only;
-        self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
+        self.requirements
+            .providers
+            .keys()
+            .filter(move |address| only.is_empty() || only.contains(address))
     }
 
-    /// The entry of the only side of a conflict with this version. Its hashes are kept if the release has one of them.
-    pub(super) fn side_with(&self, address: &ProviderAddress, version: &Version) -> Option<&Arc<LockedProvider>> {
-        let sides: Vec<_> = self.replaced.get(address)?.iter().filter(|side| side.version == *version).collect();
-        if let [side] = sides[..] { Some(side) } else { None }
+    /// The entry of the only side of a conflict with this version. Its hashes are kept if the
+    /// release has one of them.
+    pub(super) fn side_with(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<&Arc<LockedProvider>> {
+        let sides: Vec<_> = self
+            .replaced
+            .get(address)?
+            .iter()
+            .filter(|side| side.version == *version)
+            .collect();
+        if let [side] = sides[..] {
+            Some(side)
+        } else {
+            None
+        }
     }
 }

@@ -20,13 +20,14 @@ use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
-/// Maximum number of providers that are requested for the modules of a root module before all of its providers are
-/// known.
+/// Maximum number of providers that are requested for the modules of a root module before all of
+/// its providers are known.
 const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
-    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls. Unless
-    /// the user selected the root module, its lock file may have no configuration beside it; it is then not changed.
+    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that
+    /// it calls. Unless the user selected the root module, its lock file may have no configuration
+    /// beside it; it is then not changed.
     pub(super) fn read_to_lock(
         &self,
         found: &FoundRoot,
@@ -40,13 +41,22 @@ impl Session<'_> {
                 return Err(elsewhere.into());
             }
             let (lock_file, mut warnings) = root.lock_file()?;
-            let is_stale = !found.is_explicit && root.refused.is_none() && !root.has_configuration(&self.modules);
+            let is_stale = !found.is_explicit
+                && root.refused.is_none()
+                && !root.has_configuration(&self.modules);
             if is_stale && root.lock_bytes.is_some() {
                 let mut requirements = root.without_configuration("left as it is");
                 warnings.append(&mut requirements.warnings);
-                return Ok(Prepared { requirements, warnings, ..self.unread(root, lock_file, options)? });
+                return Ok(Prepared {
+                    requirements,
+                    warnings,
+                    ..self.unread(root, lock_file, options)?
+                });
             }
-            Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
+            Ok(Prepared {
+                warnings,
+                ..self.prepare_with(root, lock_file, options, upgrade)?
+            })
         };
         let prepared = self.open_root(found).and_then(|opened| {
             let canonical = opened.canonical.clone();
@@ -70,11 +80,22 @@ impl Session<'_> {
             return Err(refused.into());
         }
         let mut prepared = self.unread(root, lock_file, options)?;
-        let Prepared { root, lock_file, only, .. } = &prepared;
+        let Prepared {
+            root,
+            lock_file,
+            only,
+            ..
+        } = &prepared;
         let upgrade = upgrade.filter(|options| options.moves_modules());
         let locks_modules = root.locks_modules(options.modules || upgrade.is_some());
-        let (module_lock_file, warnings) = locks_modules.then(|| root.module_lock_file()).transpose()?.unzip();
-        let old = module_lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
+        let (module_lock_file, warnings) = locks_modules
+            .then(|| root.module_lock_file())
+            .transpose()?
+            .unzip();
+        let old = module_lock_file
+            .as_ref()
+            .map(|file| file.locks().clone())
+            .unwrap_or_default();
         let asked = AtomicUsize::new(0);
         let required = |address: &ProviderAddress| {
             if lock_file.entry(address).is_none() && (only.is_empty() || only.contains(address)) {
@@ -82,11 +103,19 @@ impl Session<'_> {
             }
         };
         let (age, modules, dialect) = (prepared.minimum_age, &self.modules, root.dialect);
-        let rules = upgrade.map(|options| ModuleRules { options, age, modules, dialect });
+        let rules = upgrade.map(|options| ModuleRules {
+            options,
+            age,
+            modules,
+            dialect,
+        });
         let mut choices = ModuleChoices::new(rules, &old);
-        // A choice decides which modules a called module calls, so there may be more choices afterwards.
+        // A choice decides which modules a called module calls, so there may be more choices
+        // afterwards.
         let mut requirements = loop {
-            let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
+            let resolve = |call: &ModuleCall| {
+                module_locks::lock(&old, &choices, options.accept_changed_hashes, call)
+            };
             let read = root.requirements_as(
                 root.dialect,
                 &self.modules,
@@ -105,21 +134,39 @@ impl Session<'_> {
         }
         if requirements.is_incomplete {
             requirements.providers.retain(|address, requirement| {
-                requirement.is_certain || !prepared.root.is_unit() || prepared.lock_file.entry(address).is_some()
+                requirement.is_certain
+                    || !prepared.root.is_unit()
+                    || prepared.lock_file.entry(address).is_some()
             });
             bind_recorded(&mut requirements, &prepared.lock_file, prepared.root.path());
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
         let module_plan = choices.plan;
-        Ok(Prepared { module_lock_file, module_plan, requirements, ..prepared })
+        Ok(Prepared {
+            module_lock_file,
+            module_plan,
+            requirements,
+            ..prepared
+        })
     }
 
     /// A root module whose requirements are not read yet.
-    fn unread(&self, root: RootModule, lock_file: LockFile, options: &LockOptions) -> Result<Prepared> {
-        let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
+    fn unread(
+        &self,
+        root: RootModule,
+        lock_file: LockFile,
+        options: &LockOptions,
+    ) -> Result<Prepared> {
+        let named = options
+            .platforms
+            .clone()
+            .or_else(|| root.settings.platforms.clone());
         let platforms_are_named = named.is_some();
         let (only, versions) = resolve(&options.providers, root.dialect)?;
-        let age = options.min_age.or(root.settings.policy.min_age()).filter(|age| !age.is_zero());
+        let age = options
+            .min_age
+            .or(root.settings.policy.min_age())
+            .filter(|age| !age.is_zero());
         Ok(Prepared {
             root,
             lock_file,
@@ -134,18 +181,27 @@ impl Session<'_> {
             only,
             replaced: BTreeMap::new(),
             versions,
-            minimum_age: age.map(|age| DemandedAge { age, now: self.started }),
+            minimum_age: age.map(|age| DemandedAge {
+                age,
+                now: self.started,
+            }),
         })
     }
 
-    /// Asks for the versions of a provider that a module of `root` requires, while other modules are fetched. Errors
-    /// are reported when the provider is locked. `asked` counts the providers.
+    /// Asks for the versions of a provider that a module of `root` requires, while other modules
+    /// are fetched. Errors are reported when the provider is locked. `asked` counts the providers.
     fn ask_versions(&self, root: &RootModule, address: &ProviderAddress, asked: &AtomicUsize) {
-        let is_allowed = root.settings.policy.against_address(address, root.dialect).is_empty();
+        let is_allowed = root
+            .settings
+            .policy
+            .against_address(address, root.dialect)
+            .is_empty();
         if self.options.offline || !is_allowed || address.is_never_locked() {
             return;
         }
-        let Ok(source) = self.source(root.dialect, root.settings.shared_cache()) else { return };
+        let Ok(source) = self.source(root.dialect, root.settings.shared_cache()) else {
+            return;
+        };
         let is_new = source.dev_override(address).is_none() && !source.knows_versions(address);
         if is_new && asked.fetch_add(1, Ordering::Relaxed) < MOST_ASKED_EARLY {
             let _ = source.versions(address);
@@ -153,14 +209,18 @@ impl Session<'_> {
     }
 }
 
-/// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has
-/// them.
+/// Adds the recorded constraints to requirements that are not known in full: a module that is not
+/// known may be what has them.
 fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
         let is_new = |term: &_| !requirement.constraints.terms().contains(term);
         let has_new = |entry: &&Entry| entry.locked.constraints.terms().iter().any(is_new);
-        let Some(entry) = lock_file.entry(address).filter(has_new) else { continue };
-        let Some(location) = entry.constraints().cloned() else { continue };
+        let Some(entry) = lock_file.entry(address).filter(has_new) else {
+            continue;
+        };
+        let Some(location) = entry.constraints().cloned() else {
+            continue;
+        };
         let constraints = entry.locked.constraints.clone();
         requirement.constraints = ConstraintList::merge([&requirement.constraints, &constraints]);
         requirement.declarations.push(Declaration {
@@ -180,11 +240,19 @@ fn resolve(
     providers: &[ProviderSpec],
     dialect: Dialect,
 ) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
-    let only: Vec<_> = providers.iter().map(|provider| provider.resolve(dialect)).collect();
+    let only: Vec<_> = providers
+        .iter()
+        .map(|provider| provider.resolve(dialect))
+        .collect();
     let mut versions = BTreeMap::new();
     for (address, provider) in only.iter().zip(providers) {
-        let Some(version) = provider.version().cloned() else { continue };
-        if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
+        let Some(version) = provider.version().cloned() else {
+            continue;
+        };
+        if versions
+            .insert(address.clone(), version)
+            .is_some_and(|other| other != versions[address])
+        {
             let message = format!("two different versions of {address} are requested");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
@@ -213,12 +281,22 @@ mod tests {
             }
         };
         write([RIGHT, &wrong]);
-        let options = SessionOptions { offline: true, modules: ModuleFetching::Never, ..SessionOptions::default() };
+        let options = SessionOptions {
+            offline: true,
+            modules: ModuleFetching::Never,
+            ..SessionOptions::default()
+        };
         let session = Session::new(Environment::default(), options).unwrap();
-        let roots = session.roots(&Selection::recursive(directory.path())).unwrap();
+        let roots = session
+            .roots(&Selection::recursive(directory.path()))
+            .unwrap();
         let can_be_locked = || {
             let report = session.lock(&roots, &LockOptions::default(), drop).unwrap();
-            report.roots.iter().map(|(_, root)| root.is_ok()).collect::<Vec<_>>()
+            report
+                .roots
+                .iter()
+                .map(|(_, root)| root.is_ok())
+                .collect::<Vec<_>>()
         };
         assert_eq!(can_be_locked(), [true, false]);
         write([&wrong, RIGHT]);

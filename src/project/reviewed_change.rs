@@ -1,5 +1,6 @@
-//! The change under review, with `verify --base`: the difference between the base revision and the working tree. It is
-//! not approved yet, so the settings of the base apply, and it cannot hide a lock file.
+//! The change under review, with `verify --base`: the difference between the base revision and the
+//! working tree. It is not approved yet, so the settings of the base apply, and it cannot hide a
+//! lock file.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -44,10 +45,12 @@ pub struct ReviewedChange {
     pub commit: String,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<OsString>,
-    /// Directories in which such a file, or the file behind a link of such a name, was added, changed or removed.
+    /// Directories in which such a file, or the file behind a link of such a name, was added,
+    /// changed or removed.
     pub touched: BTreeSet<PathBuf>,
-    /// Contents of all lock files and settings at the base, and of all such files in touched directories. Paths are
-    /// stored as text, which is compared faster. An unchanged link has the content of the file behind it.
+    /// Contents of all lock files and settings at the base, and of all such files in touched
+    /// directories. Paths are stored as text, which is compared faster. An unchanged link has the
+    /// content of the file behind it.
     pub before: BTreeMap<OsString, Vec<u8>>,
     /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
@@ -68,47 +71,82 @@ pub struct ReviewedChange {
 }
 
 impl ReviewedChange {
-    /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
+    /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore
+    /// file of git's.
     pub fn reads(name: &str) -> bool {
         FIXED_NAMES.contains(&name) || is_part_of_configuration(name)
     }
 
-    /// Whether a path in the repository is read only where file systems ignore case: `MAIN.TF`, `.Terraform/modules`.
+    /// Whether a path in the repository is read only where file systems ignore case: `MAIN.TF`,
+    /// `.Terraform/modules`.
     pub fn is_case_variant(path: &Path) -> bool {
         let is_data = |part: &OsStr| {
             let part = part.to_str().unwrap_or_default();
             !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&&*folded(part))
         };
         let (name, folded) = (name(path), folded(name(path)));
-        let has_fixed =
-            FIXED_NAMES.into_iter().chain(terragrunt::FILE_NAMES).chain(VALUES).any(|fixed| fixed == folded);
-        path.iter().any(is_data) || (name != folded && has_fixed) || (!Self::reads(name) && Self::reads(&folded))
+        let has_fixed = FIXED_NAMES
+            .into_iter()
+            .chain(terragrunt::FILE_NAMES)
+            .chain(VALUES)
+            .any(|fixed| fixed == folded);
+        path.iter().any(is_data)
+            || (name != folded && has_fixed)
+            || (!Self::reads(name) && Self::reads(&folded))
     }
 
-    /// Directories whose configuration at the base is known: touched ones, and untouched ones with configuration.
+    /// Directories whose configuration at the base is known: touched ones, and untouched ones with
+    /// configuration.
     pub(super) fn configured_before(&self) -> BTreeSet<&Path> {
-        let files = self.files_now.iter().map(Path::new).filter(|path| is_part_of_configuration(name(path)));
-        files.filter_map(Path::parent).chain(self.touched.iter().map(PathBuf::as_path)).collect()
+        let files = self
+            .files_now
+            .iter()
+            .map(Path::new)
+            .filter(|path| is_part_of_configuration(name(path)));
+        files
+            .filter_map(Path::parent)
+            .chain(self.touched.iter().map(PathBuf::as_path))
+            .collect()
     }
 
     /// Contents at the base of the files whose names meet a condition, in the directories of
     /// [`ReviewedChange::configured_before`]. Unreadable files are skipped.
-    pub(super) fn texts_before<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> Vec<Cow<'a, [u8]>> {
+    pub(super) fn texts_before<'a>(
+        &'a self,
+        is_meant: impl Fn(&str) -> bool + 'a,
+    ) -> Vec<Cow<'a, [u8]>> {
         let read = |directory: &'a Path| -> Vec<Cow<'a, [u8]>> {
             if self.touched.contains(directory) {
-                let files = self.files_before(directory).filter(|(path, _)| is_meant(name(path)));
+                let files = self
+                    .files_before(directory)
+                    .filter(|(path, _)| is_meant(name(path)));
                 return files.map(|(_, bytes)| Cow::Borrowed(bytes)).collect();
             }
             let paths = self.now_in(directory).filter(|path| is_meant(name(path)));
-            paths.filter_map(|path| files::read(path, lockfile::SIZE_LIMIT).ok().map(Cow::Owned)).collect()
+            paths
+                .filter_map(|path| files::read(path, lockfile::SIZE_LIMIT).ok().map(Cow::Owned))
+                .collect()
         };
-        self.configured_before().into_iter().flat_map(read).collect()
+        self.configured_before()
+            .into_iter()
+            .flat_map(read)
+            .collect()
     }
 
     /// The files whose names meet a condition and that the change adds, alters or removes.
-    pub(super) fn changed<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a Path> {
-        let in_directory = |directory| self.files_before(directory).map(|(path, _)| path).chain(self.now_in(directory));
-        let all = self.touched.iter().flat_map(move |directory| in_directory(directory));
+    pub(super) fn changed<'a>(
+        &'a self,
+        is_meant: impl Fn(&str) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Path> {
+        let in_directory = |directory| {
+            self.files_before(directory)
+                .map(|(path, _)| path)
+                .chain(self.now_in(directory))
+        };
+        let all = self
+            .touched
+            .iter()
+            .flat_map(move |directory| in_directory(directory));
         all.filter(move |path| is_meant(name(path)) && self.unchanged(path).is_none())
     }
 
@@ -119,17 +157,24 @@ impl ReviewedChange {
 
     /// Content of a file, if it is known to be unchanged.
     pub(super) fn unchanged(&self, path: &Path) -> Option<&[u8]> {
-        if self.unchanged.contains(path.as_os_str()) { self.file_before(path) } else { None }
+        if self.unchanged.contains(path.as_os_str()) {
+            self.file_before(path)
+        } else {
+            None
+        }
     }
 
     /// Files of this name at the base.
     pub(super) fn before_named(&self, name: &'static str) -> impl Iterator<Item = (&Path, &[u8])> {
-        let files = self.before.iter().map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
+        let files = self
+            .before
+            .iter()
+            .map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// Returns the directories of lock files below `start`, which the change cannot hide: all directories with tracked
-    /// lock files, but only changed ones if the filter excludes them.
+    /// Returns the directories of lock files below `start`, which the change cannot hide: all
+    /// directories with tracked lock files, but only changed ones if the filter excludes them.
     pub(super) fn locked_directories<'a>(
         &'a self,
         start: &'a Path,
@@ -137,65 +182,110 @@ impl ReviewedChange {
     ) -> impl Iterator<Item = &'a Path> {
         let is_other = |path: &Path| {
             let now = lockfile::read(path);
-            now.map_or(true, |now| now.is_some_and(|now| self.file_before(path).map(lines) != Some(lines(&now))))
+            now.map_or(true, |now| {
+                now.is_some_and(|now| self.file_before(path).map(lines) != Some(lines(&now)))
+            })
         };
-        let is_meant = move |path: &Path, directory: &Path| match (filter.takes(directory), self.unchanged(path)) {
+        let is_meant = move |path: &Path, directory: &Path| match (
+            filter.takes(directory),
+            self.unchanged(path),
+        ) {
             (is_taken, Some(_)) => is_taken,
             (true, None) => path.exists(),
             (false, None) => is_other(path),
         };
-        let below = self.now_named(LOCK_FILE_NAME).filter(move |path| path.starts_with(start));
+        let below = self
+            .now_named(LOCK_FILE_NAME)
+            .filter(move |path| path.starts_with(start));
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
     }
 
-    /// The directories in which the change touches something. A directory of tests also stands for the module that the
-    /// tests check.
+    /// The directories in which the change touches something. A directory of tests also stands for
+    /// the module that the tests check.
     pub(super) fn touched_directories(&self) -> BTreeSet<&Path> {
         let own = self.touched.iter().map(PathBuf::as_path);
-        let tested = own.clone().filter(|directory| directory.ends_with("tests")).filter_map(Path::parent);
+        let tested = own
+            .clone()
+            .filter(|directory| directory.ends_with("tests"))
+            .filter_map(Path::parent);
         own.chain(tested).collect()
     }
 
     /// Lock files that the change removes, in the directories for which `is_meant` returns true.
     pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
-        let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path);
+        let is_there = |path: &Path| {
+            self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path)
+        };
         let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
-        let before = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].into_iter().flat_map(|name| self.before_named(name));
+        let before = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
+            .into_iter()
+            .flat_map(|name| self.before_named(name));
         let before = before.map(|(path, _)| path);
-        before.filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path)).collect()
+        before
+            .filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path))
+            .collect()
     }
 
-    /// The topmost directory, this one or one above it, that contains no configuration, lock file or settings any more.
-    /// `None` if this one still does.
+    /// The topmost directory, this one or one above it, that contains no configuration, lock file
+    /// or settings any more. `None` if this one still does.
     pub(super) fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
         let is_empty = |directory: &&Path| !self.now_below(directory).any(Path::exists);
-        let above = directory.ancestors().take_while(|above| above.starts_with(&self.top) && *above != self.top);
-        above.take_while(is_empty).last().or_else(|| Some(directory).filter(is_empty))
+        let above = directory
+            .ancestors()
+            .take_while(|above| above.starts_with(&self.top) && *above != self.top);
+        above
+            .take_while(is_empty)
+            .last()
+            .or_else(|| Some(directory).filter(is_empty))
     }
 
     /// Files of this name that are there now.
     pub(super) fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
-        self.files_now.iter().map(Path::new).filter(move |path| path.file_name() == Some(OsStr::new(name)))
+        self.files_now
+            .iter()
+            .map(Path::new)
+            .filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// Returns the wanted directories below `start` that contain configuration or lock files, without symlinks. Ignore
-    /// files of the change hide none of them.
-    pub(super) fn directories(&self, start: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<&Path> {
-        let mut below: Vec<_> = self.files_now.iter().filter_map(|path| Path::new(path).parent()).collect();
+    /// Returns the wanted directories below `start` that contain configuration or lock files,
+    /// without symlinks. Ignore files of the change hide none of them.
+    pub(super) fn directories(
+        &self,
+        start: &Path,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Vec<&Path> {
+        let mut below: Vec<_> = self
+            .files_now
+            .iter()
+            .filter_map(|path| Path::new(path).parent())
+            .collect();
         below.dedup();
         below.retain(|path| path.starts_with(start) && is_wanted(path));
-        below.retain(|path| path.strip_prefix(&self.top).is_ok_and(|path| !walk::is_skipped(path)));
-        below.into_iter().filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path)).collect()
+        below.retain(|path| {
+            path.strip_prefix(&self.top)
+                .is_ok_and(|path| !walk::is_skipped(path))
+        });
+        below
+            .into_iter()
+            .filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path))
+            .collect()
     }
 
     /// The module in a directory at the base, if the change touches the directory.
     pub(super) fn module_before(&self, directory: &Path, dialect: Dialect) -> Option<Module> {
-        self.touched.contains(directory).then(|| Module::of_texts(directory, self.files_before(directory), dialect))
+        self.touched
+            .contains(directory)
+            .then(|| Module::of_texts(directory, self.files_before(directory), dialect))
     }
 
     /// Names of the files in a directory at the base, if the change touches the directory.
-    pub(super) fn names_before<'a>(&'a self, directory: &'a Path) -> Option<impl Iterator<Item = &'a str>> {
-        let names = self.files_before(directory).filter_map(|(path, _)| path.file_name()?.to_str());
+    pub(super) fn names_before<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> Option<impl Iterator<Item = &'a str>> {
+        let names = self
+            .files_before(directory)
+            .filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
     }
 
@@ -206,11 +296,13 @@ impl ReviewedChange {
 
     /// Whether there were Terragrunt units at the base.
     pub(super) fn had_units(&self) -> bool {
-        let is_unit = |directory: &&Path| self.had(directory, |name| terragrunt::FILE_NAMES.contains(&name));
+        let is_unit =
+            |directory: &&Path| self.had(directory, |name| terragrunt::FILE_NAMES.contains(&name));
         self.configured_before().iter().any(is_unit)
     }
 
-    /// Whether a directory of [`ReviewedChange::configured_before`] had a file at the base with such a name.
+    /// Whether a directory of [`ReviewedChange::configured_before`] had a file at the base with
+    /// such a name.
     fn had(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
         match self.names_before(directory) {
             Some(mut names) => names.any(is_meant),
@@ -218,35 +310,61 @@ impl ReviewedChange {
         }
     }
 
-    /// Whether the configuration in a directory consists of files that other directories load by links of the base. It
-    /// means something only there. `is_checked` returns whether a directory is checked.
-    pub(super) fn is_read_by_links(&self, directory: &Path, is_checked: impl Fn(&Path) -> bool) -> bool {
+    /// Whether the configuration in a directory consists of files that other directories load by
+    /// links of the base. It means something only there. `is_checked` returns whether a directory
+    /// is checked.
+    pub(super) fn is_read_by_links(
+        &self,
+        directory: &Path,
+        is_checked: impl Fn(&Path) -> bool,
+    ) -> bool {
         let leads_here = |link: &PathBuf| {
-            let Some(directory) = link.parent().filter(|directory| is_checked(directory)) else { return false };
-            let names: Vec<_> = self.now_in(directory).map(|path| name(path).to_owned()).collect();
+            let Some(directory) = link.parent().filter(|directory| is_checked(directory)) else {
+                return false;
+            };
+            let names: Vec<_> = self
+                .now_in(directory)
+                .map(|path| name(path).to_owned())
+                .collect();
             is_loaded(name(link), &names)
         };
-        let is_meant = |path: &&Path| is_part_of_configuration(name(path)) && !is_of_values(name(path));
+        let is_meant =
+            |path: &&Path| is_part_of_configuration(name(path)) && !is_of_values(name(path));
         let mut files = self.now_in(directory).filter(is_meant).peekable();
-        let is_linked = |path: &Path| self.link_targets.get(path).is_some_and(|links| links.iter().any(leads_here));
+        let is_linked = |path: &Path| {
+            self.link_targets
+                .get(path)
+                .is_some_and(|links| links.iter().any(leads_here))
+        };
         files.peek().is_some() && files.all(is_linked)
     }
 
     fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
-        self.now_below(directory).filter(move |path| path.parent() == Some(directory))
+        self.now_below(directory)
+            .filter(move |path| path.parent() == Some(directory))
     }
 
     fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
-        let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
+        let after = self
+            .files_now
+            .range(directory.join("").into_os_string()..)
+            .map(Path::new);
         after.take_while(move |path| path.starts_with(directory))
     }
 
     /// Files in a directory at the base.
-    pub(super) fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
-        self.before_below(directory).filter(move |(path, _)| path.parent() == Some(directory))
+    pub(super) fn files_before<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
+        self.before_below(directory)
+            .filter(move |(path, _)| path.parent() == Some(directory))
     }
 
-    fn before_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
+    fn before_below<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
         let after = self.before.range(directory.join("").into_os_string()..);
         let after = after.map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         after.take_while(move |(path, _)| path.starts_with(directory))
@@ -255,35 +373,53 @@ impl ReviewedChange {
     /// Whether the change makes a directory a Terragrunt unit.
     pub(super) fn makes_unit(&self, directory: &Path) -> bool {
         let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
-        self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
+        self.names_before(directory)
+            .is_some_and(|mut names| !names.any(is_unit))
     }
 
     /// Whether no file of a directory is in the base revision.
     pub(super) fn is_new(&self, directory: &Path) -> bool {
-        self.names_before(directory).is_some_and(|mut names| names.next().is_none())
+        self.names_before(directory)
+            .is_some_and(|mut names| names.next().is_none())
     }
 
-    /// Whether a directory that the change touches had a configuration or a lock file at the base revision.
+    /// Whether a directory that the change touches had a configuration or a lock file at the base
+    /// revision.
     pub(super) fn had_configuration(&self, directory: &Path) -> bool {
-        let is_one = |name: &str| is_configuration(name) || [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
-        self.names_before(directory).is_some_and(|mut names| names.any(is_one))
+        let is_one = |name: &str| {
+            is_configuration(name) || [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name)
+        };
+        self.names_before(directory)
+            .is_some_and(|mut names| names.any(is_one))
     }
 
-    /// Whether a directory, which is empty now, was not empty before, or is in an altered submodule.
+    /// Whether a directory, which is empty now, was not empty before, or is in an altered
+    /// submodule.
     pub(super) fn empties(&self, directory: &Path) -> bool {
         let directory = files::join(&self.current_directory, directory);
         self.before_below(&directory).next().is_some()
-            || self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
+            || self
+                .altered_submodules()
+                .iter()
+                .any(|submodule| directory.starts_with(submodule))
     }
 
     /// Submodules with a different commit or different settings in `.gitmodules` than at the base.
     fn altered_submodules(&self) -> BTreeSet<PathBuf> {
         let path = self.top.join(submodule::FILE_NAME);
         let now = files::read(&path, submodule::SIZE_LIMIT).unwrap_or_default();
-        let before = if self.touched.contains(&self.top) { self.file_before(&path).unwrap_or_default() } else { &now };
+        let before = if self.touched.contains(&self.top) {
+            self.file_before(&path).unwrap_or_default()
+        } else {
+            &now
+        };
         let [before, now] = [before, &now].map(submodule::settings);
         let is_altered = |path: &&String| before.get(*path) != now.get(*path);
-        let altered = before.keys().chain(now.keys()).filter(is_altered).map(|path| self.top.join(path));
+        let altered = before
+            .keys()
+            .chain(now.keys())
+            .filter(is_altered)
+            .map(|path| self.top.join(path));
         altered.chain(self.submodules.iter().cloned()).collect()
     }
 
@@ -293,31 +429,60 @@ impl ReviewedChange {
             let own = canonicalize(path.parent()?).ok()?.join(path.file_name()?);
             self.links.contains(&own).then_some(own)
         };
-        self.current_directory.join(path).ancestors().filter(|path| path.is_symlink()).find_map(is_added)
+        self.current_directory
+            .join(path)
+            .ancestors()
+            .filter(|path| path.is_symlink())
+            .find_map(is_added)
     }
 
-    /// Whether the change alters a file or anything in a directory, or makes a link of the path or of a directory above
-    /// it.
+    /// Whether the change alters a file or anything in a directory, or makes a link of the path or
+    /// of a directory above it.
     pub fn alters(&self, path: &Path) -> bool {
         let written = files::join(&self.current_directory, path);
         let behind_links = canonicalize(&written).ok();
         let paths = || behind_links.iter().chain([&written]);
-        self.added_link(path).is_some() || self.differing.iter().any(|file| paths().any(|path| file.starts_with(path)))
+        self.added_link(path).is_some()
+            || self
+                .differing
+                .iter()
+                .any(|file| paths().any(|path| file.starts_with(path)))
     }
 
     /// New paths that differ only in case from the path of a file that is read.
     pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
-        let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();
+        let new: Vec<_> = self
+            .changed(|_| true)
+            .filter(|path| self.file_before(path).is_none())
+            .collect();
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
-        let files = if new.is_empty() { &BTreeSet::new() } else { &self.files_now };
+        let files = if new.is_empty() {
+            &BTreeSet::new()
+        } else {
+            &self.files_now
+        };
         for path in files.iter().map(Path::new) {
-            for path in path.ancestors().take_while(|path| path.starts_with(&self.top)) {
-                by_folded.entry(folded(&path.to_string_lossy())).or_default().insert(path);
+            for path in path
+                .ancestors()
+                .take_while(|path| path.starts_with(&self.top))
+            {
+                by_folded
+                    .entry(folded(&path.to_string_lossy()))
+                    .or_default()
+                    .insert(path);
             }
         }
-        let has_twin = |path: &Path| by_folded.get(&folded(&path.to_string_lossy())).is_some_and(|all| all.len() > 1);
-        let twins = new.into_iter().filter(|path| path.ancestors().any(has_twin));
-        twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
+        let has_twin = |path: &Path| {
+            by_folded
+                .get(&folded(&path.to_string_lossy()))
+                .is_some_and(|all| all.len() > 1)
+        };
+        let twins = new
+            .into_iter()
+            .filter(|path| path.ancestors().any(has_twin));
+        twins
+            .chain(self.case_variants.iter().map(PathBuf::as_path))
+            .collect()
     }
 
     /// Whether the change alters a file that is read only if it is named, such as a template.
@@ -330,38 +495,59 @@ impl ReviewedChange {
         self.changed(is_of_values).filter_map(Path::parent)
     }
 
-    /// Returns the new lines by which Terragrunt stacks create units from outside the repository, from an unknown
-    /// source, from an included file or over existing ones, and computed sources in files whose locals are altered.
+    /// Returns the new lines by which Terragrunt stacks create units from outside the repository,
+    /// from an unknown source, from an included file or over existing ones, and computed sources in
+    /// files whose locals are altered.
     pub(super) fn unknown_stacks(&self) -> Vec<Location> {
-        let is_touched = |path: &&Path| path.parent().is_some_and(|directory| self.touched.contains(directory));
+        let is_touched = |path: &&Path| {
+            path.parent()
+                .is_some_and(|directory| self.touched.contains(directory))
+        };
         let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
         let is_kept = |path: &Path| [LOCK_FILE_NAME, ".gitignore"].contains(&name(path));
         let has_files = |directory: &Path| self.now_below(directory).any(|path| !is_kept(path));
-        let locations = stacks.flat_map(|path| terragrunt::unread_units(path, self.shown(path), &self.top, has_files));
+        let locations = stacks.flat_map(|path| {
+            terragrunt::unread_units(path, self.shown(path), &self.top, has_files)
+        });
         let is_new = |location: &Location| {
-            let source = location.file.text.get(location.span.clone()).unwrap_or_default();
-            let is_computed = !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
+            let source = location
+                .file
+                .text
+                .get(location.span.clone())
+                .unwrap_or_default();
+            let is_computed =
+                !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
             let path = self.current_directory.join(location.path());
             self.is_new_line(location)
                 || (source == terragrunt::INCLUDE && self.alters_included_files())
-                || (is_computed && self.alters_lines(&path, |line| line.block.starts_with("locals")))
+                || (is_computed
+                    && self.alters_lines(&path, |line| line.block.starts_with("locals")))
         };
         locations.filter(is_new).collect()
     }
 
-    /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names it.
+    /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
+    /// it.
     fn alters_included_files(&self) -> bool {
         let own = |path: &Path| terragrunt::FILE_NAMES.contains(&name(path));
-        self.changed(terragrunt::may_read).any(|path| !own(path) && name(path) != terragrunt::STACK)
+        self.changed(terragrunt::may_read)
+            .any(|path| !own(path) && name(path) != terragrunt::STACK)
     }
 
     /// Whether the change alters code in a file of HCL, in lines that meet a condition.
     pub(super) fn alters_lines(&self, path: &Path, is_meant: impl Fn(&CodeLine) -> bool) -> bool {
         let code = |bytes: &[u8]| -> Option<Vec<CodeLine>> {
             let lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
-            Some(lines.into_iter().filter(|line| !line.code.is_empty() && is_meant(line)).collect())
+            Some(
+                lines
+                    .into_iter()
+                    .filter(|line| !line.code.is_empty() && is_meant(line))
+                    .collect(),
+            )
         };
-        let now = files::read(path, terragrunt::MAX_FILE_SIZE).ok().and_then(|now| code(&now));
+        let now = files::read(path, terragrunt::MAX_FILE_SIZE)
+            .ok()
+            .and_then(|now| code(&now));
         now.is_none() || now != code(self.file_before(path).unwrap_or_default())
     }
 
@@ -370,13 +556,17 @@ impl ReviewedChange {
         path.strip_prefix(&self.current_directory).unwrap_or(path)
     }
 
-    /// Whether a line at a location is in its file more often than before the change, in the same kind of block in HCL,
-    /// where comments do not count. A line of JSON is new if the change alters the file. Without a line, whether the
-    /// change touches the directory of the file.
+    /// Whether a line at a location is in its file more often than before the change, in the same
+    /// kind of block in HCL, where comments do not count. A line of JSON is new if the change
+    /// alters the file. Without a line, whether the change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location) -> bool {
         let path = self.current_directory.join(location.path());
-        let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
-        let Some((directory, name)) = directory.zip(path.file_name()) else { return false };
+        let directory = path
+            .parent()
+            .and_then(|directory| canonicalize(directory).ok());
+        let Some((directory, name)) = directory.zip(path.file_name()) else {
+            return false;
+        };
         if !self.touched.contains(&directory) {
             return false;
         }
@@ -384,23 +574,48 @@ impl ReviewedChange {
         if now.is_empty() {
             return true;
         }
-        let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
+        let before =
+            String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
         if name.as_encoded_bytes().ends_with(b".json") {
             return lines(before.as_bytes()) != lines(now.as_bytes());
         }
-        let is_hcl = [".hcl", ".tf", ".tofu"].iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
+        let is_hcl = [".hcl", ".tf", ".tofu"]
+            .iter()
+            .any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
         // Formatting moves equal signs.
-        let evenly = |line: CodeLine| if line.is_text { line } else { CodeLine { code: code(&line.code), ..line } };
-        let code_lines = |text: &str| Some(code_lines(text).ok()?.into_iter().map(evenly).collect());
-        let lines = |text: &str| if is_hcl { code_lines(text) } else { None }.unwrap_or_else(|| plain_lines(text));
+        let evenly = |line: CodeLine| {
+            if line.is_text {
+                line
+            } else {
+                CodeLine {
+                    code: code(&line.code),
+                    ..line
+                }
+            }
+        };
+        let code_lines =
+            |text: &str| Some(code_lines(text).ok()?.into_iter().map(evenly).collect());
+        let lines = |text: &str| {
+            if is_hcl { code_lines(text) } else { None }.unwrap_or_else(|| plain_lines(text))
+        };
         let now_lines = lines(now);
-        let (first, last) = (line_of(now, location.span.start), line_of(now, location.span.end));
+        let (first, last) = (
+            line_of(now, location.span.start),
+            line_of(now, location.span.end),
+        );
         // All text of a generated file is compared.
-        let block = now_lines.get(first).map(|line| &line.block).filter(|block| block.starts_with("generate"));
+        let block = now_lines
+            .get(first)
+            .map(|line| &line.block)
+            .filter(|block| block.starts_with("generate"));
         let is_meant = |(number, line): &(usize, &CodeLine)| {
             !line.code.is_empty() && (Some(&line.block) == block || (first..=last).contains(number))
         };
-        let at_location = now_lines.iter().enumerate().filter(is_meant).map(|(_, line)| line);
+        let at_location = now_lines
+            .iter()
+            .enumerate()
+            .filter(is_meant)
+            .map(|(_, line)| line);
         let mut counts: HashMap<&CodeLine, i64> = at_location.map(|line| (line, 0)).collect();
         for (lines, step) in [(&now_lines, 1), (&lines(&before), -1)] {
             for line in lines {
@@ -415,11 +630,14 @@ impl ReviewedChange {
 
 /// Lines of a text. Git may convert line endings at checkout.
 pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+    bytes
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .collect()
 }
 
-/// A text without differences that some file systems ignore: of case, and of accents that are characters of their own.
-/// The upper case of some letters outside ASCII is in ASCII.
+/// A text without differences that some file systems ignore: of case, and of accents that are
+/// characters of their own. The upper case of some letters outside ASCII is in ASCII.
 fn folded(text: &str) -> String {
     let decomposed: String = text.nfd().collect();
     decomposed.to_uppercase().to_lowercase()
@@ -427,7 +645,9 @@ fn folded(text: &str) -> String {
 
 /// Whether a file of this name has values of variables.
 fn is_of_values(name: &str) -> bool {
-    [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end))
+    [".tfvars", ".tfvars.json"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// The name of a file; empty if it is not text.
@@ -437,7 +657,11 @@ fn name(path: &Path) -> &str {
 
 /// The lines of a text in which every line has an effect.
 fn plain_lines(text: &str) -> Vec<CodeLine> {
-    let line = |line: &str| CodeLine { block: String::new(), is_text: false, code: line.trim().to_owned() };
+    let line = |line: &str| CodeLine {
+        block: String::new(),
+        is_text: false,
+        code: line.trim().to_owned(),
+    };
     text.lines().map(line).collect()
 }
 

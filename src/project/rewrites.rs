@@ -16,11 +16,15 @@ impl Rewrites {
     /// Edits of all root modules. Edits of the same string must be equal.
     pub(super) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
-        Self(Mutex::new(files.map(|change| (canonical_or_given(&change.path), change)).collect()))
+        Self(Mutex::new(
+            files
+                .map(|change| (canonical_or_given(&change.path), change))
+                .collect(),
+        ))
     }
 
-    /// Writes the files of a root module's edits that no other root has written, then its lock files that change: all
-    /// or nothing.
+    /// Writes the files of a root module's edits that no other root has written, then its lock
+    /// files that change: all or nothing.
     pub(super) fn write<'a>(
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,
@@ -32,7 +36,9 @@ impl Rewrites {
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
         let mut unwritten = lock(&self.0);
-        let files = unwritten.iter().filter(|(canonical, _)| paths.contains(canonical));
+        let files = unwritten
+            .iter()
+            .filter(|(canonical, _)| paths.contains(canonical));
         files::write_all(files.map(|(_, change)| change).chain(lock_files))?;
         unwritten.retain(|(canonical, _)| !paths.contains(canonical));
         Ok(())
@@ -41,21 +47,34 @@ impl Rewrites {
 
 /// Fails root modules that share a string of a configuration file and need different texts there.
 ///
-/// `paths` are the paths of the root modules. `texts_of` returns the strings that a plan depends on, each with the text
-/// that it needs there: an edit, or the present text.
-pub(super) fn agree<T>(plans: &mut [Result<T>], paths: &[&Path], texts_of: impl Fn(&T) -> Vec<ConstraintEdit>) {
+/// `paths` are the paths of the root modules. `texts_of` returns the strings that a plan depends
+/// on, each with the text that it needs there: an edit, or the present text.
+pub(super) fn agree<T>(
+    plans: &mut [Result<T>],
+    paths: &[&Path],
+    texts_of: impl Fn(&T) -> Vec<ConstraintEdit>,
+) {
     let mut canonical: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let mut shared: BTreeMap<(PathBuf, usize), Vec<(usize, ConstraintEdit)>> = BTreeMap::new();
     for (root, plan) in plans.iter().enumerate() {
         for text in plan.iter().flat_map(&texts_of) {
             let path = text.location.path();
-            let file = canonical.entry(path.to_owned()).or_insert_with(|| canonical_or_given(path)).clone();
-            shared.entry((file, text.location.span.start)).or_default().push((root, text));
+            let file = canonical
+                .entry(path.to_owned())
+                .or_insert_with(|| canonical_or_given(path))
+                .clone();
+            shared
+                .entry((file, text.location.span.start))
+                .or_default()
+                .push((root, text));
         }
     }
     for texts in shared.values() {
         let (root, first) = &texts[0];
-        let Some((other_root, other)) = texts.iter().find(|(_, other)| other.new != first.new) else { continue };
+        let Some((other_root, other)) = texts.iter().find(|(_, other)| other.new != first.new)
+        else {
+            continue;
+        };
         let Location { file, span } = &first.location;
         let old = file.text.get(span.clone()).unwrap_or_default();
         let message = format!("\"{old}\" cannot be rewritten for all root modules that share it");

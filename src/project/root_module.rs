@@ -6,8 +6,12 @@ use std::sync::Arc;
 use super::roots::FoundRoot;
 use super::unit::TerragruntUnit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
-use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, Severity};
-use crate::lockfile::{self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed};
+use crate::diagnostic::{
+    Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, Severity,
+};
+use crate::lockfile::{
+    self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed,
+};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
@@ -39,10 +43,17 @@ pub enum DialectReason {
 }
 
 impl DialectReason {
-    /// Whether the dialect depends on files around the root module or on the machine, so that a different machine or a
-    /// later run may detect a different one.
+    /// Whether the dialect depends on files around the root module or on the machine, so that a
+    /// different machine or a later run may detect a different one.
     pub fn is_guess(self) -> bool {
-        matches!(self, Self::OtherLockFiles | Self::Mentioned | Self::NotMentioned | Self::Program | Self::Default)
+        matches!(
+            self,
+            Self::OtherLockFiles
+                | Self::Mentioned
+                | Self::NotMentioned
+                | Self::Program
+                | Self::Default
+        )
     }
 }
 
@@ -53,8 +64,8 @@ pub(super) enum OtherReading {
     Ignored,
     /// Their providers must meet the policy, because only files under review determine the dialect.
     MeetsPolicy,
-    /// Their providers must also be locked: the root module is new, and its lock file is not for the tool of the lock
-    /// files around it.
+    /// Their providers must also be locked: the root module is new, and its lock file is not for
+    /// the tool of the lock files around it.
     IsLocked,
 }
 
@@ -81,11 +92,13 @@ pub struct RootModule {
     pub(super) canonical: PathBuf,
     /// Directory of the lock file, absolute and without symlinks.
     pub(super) lock_directory: PathBuf,
-    /// Error if the root module or its lock file is outside the repository, so that nothing was read.
+    /// Error if the root module or its lock file is outside the repository, so that nothing was
+    /// read.
     pub(super) refused: Option<Diagnostic>,
     /// `.terraform` or the value of `TF_DATA_DIR`; relative to the root module, or absolute.
     pub(super) data_directory: PathBuf,
-    /// The Terragrunt unit in the directory, if there is one, and other units with the same lock file.
+    /// The Terragrunt unit in the directory, if there is one, and other units with the same lock
+    /// file.
     pub(super) units: Vec<TerragruntUnit>,
     /// Directories that are also read without Terragrunt, as before the change under review.
     pub(super) former_roots: Vec<PathBuf>,
@@ -102,11 +115,15 @@ impl RootModule {
         self.found.name(errors.map(|error| self.in_dialect(error)))
     }
 
-    /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default and a different
-    /// machine might not detect it.
+    /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default
+    /// and a different machine might not detect it.
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
         let is_stable = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
-        if is_stable { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+        if is_stable {
+            diagnostic
+        } else {
+            diagnostic.in_dialect(self.dialect)
+        }
     }
 
     /// The error for a missing lock file. `consequence` completes its message.
@@ -140,12 +157,19 @@ impl RootModule {
             return ModuleLockFile::parse(&self.module_lock_path, bytes);
         }
         let empty = ModuleLockFile::empty(&self.module_lock_path, Dialect::default());
-        Parsed { lock_file: Some(empty), diagnostics: Vec::new() }
+        Parsed {
+            lock_file: Some(empty),
+            diagnostics: Vec::new(),
+        }
     }
 
     /// Whether its modules are locked, too.
     pub(super) fn locks_modules(&self, is_asked_for: bool) -> bool {
-        is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some())
+        is_asked_for
+            || self
+                .settings
+                .lock_modules
+                .unwrap_or(self.module_lock_bytes.is_some())
     }
 
     /// Requirements of the configuration, with the modules that `resolver` finds.
@@ -156,11 +180,18 @@ impl RootModule {
         allow_missing_modules: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
-        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, resolver, &|_| ())
+        self.requirements_as(
+            self.dialect,
+            modules,
+            ignore_tests,
+            allow_missing_modules,
+            resolver,
+            &|_| (),
+        )
     }
 
-    /// [`RootModule::requirements_with`] as the tool of a dialect reads it. Passes the requirements of a fetched module
-    /// to `required` while other modules are fetched.
+    /// [`RootModule::requirements_with`] as the tool of a dialect reads it. Passes the requirements
+    /// of a fetched module to `required` while other modules are fetched.
     pub(super) fn requirements_as(
         &self,
         dialect: Dialect,
@@ -185,23 +216,36 @@ impl RootModule {
             }
             for root in self.former_roots(modules) {
                 let root = configuration::RootSource::Directory(root, None);
-                all = all.and(configuration::read_resolved(root, &options, modules, resolver, required)?);
+                all = all.and(configuration::read_resolved(
+                    root, &options, modules, resolver, required,
+                )?);
             }
             let state = State::unknown("Terragrunt decides where the state is");
             return Ok(all.with_state(state, self.path(), dialect));
         }
         let root = configuration::RootSource::Directory(self.path(), Some(&self.canonical));
-        let requirements = configuration::read_resolved(root, &options, modules, resolver, required)?;
+        let requirements =
+            configuration::read_resolved(root, &options, modules, resolver, required)?;
         let module = modules.canonical_module(&self.canonical, self.path(), dialect);
         let state = State::read(self.path(), module.backend.as_ref(), &modules.boundary);
         Ok(requirements.with_state(state, self.path(), dialect))
     }
 
-    /// Returns the root modules that the change under review replaces by units. Users may still run them directly.
+    /// Returns the root modules that the change under review replaces by units. Users may still run
+    /// them directly.
     pub(super) fn former_roots(&self, modules: &ModuleCache) -> Vec<&Path> {
-        let has_configuration = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
-        let former: &[PathBuf] = if self.units.is_empty() { &[] } else { &self.former_roots };
-        former.iter().filter(has_configuration).map(PathBuf::as_path).collect()
+        let has_configuration =
+            |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
+        let former: &[PathBuf] = if self.units.is_empty() {
+            &[]
+        } else {
+            &self.former_roots
+        };
+        former
+            .iter()
+            .filter(has_configuration)
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
@@ -217,40 +261,72 @@ impl RootModule {
         !module.is_empty() || !module.diagnostics.is_empty()
     }
 
-    /// Unknown requirements for a lock file without a configuration beside it, with a warning. `outcome` completes its
-    /// message.
+    /// Unknown requirements for a lock file without a configuration beside it, with a warning.
+    /// `outcome` completes its message.
     pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
         let path = &self.lock_path;
-        let files = std::fs::read_dir(&self.lock_directory).into_iter().flatten().flatten();
-        let is_stack = files.take(MAX_ENTRIES).any(|file| configuration::is_of_stack(&file.file_name()));
+        let files = std::fs::read_dir(&self.lock_directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let is_stack = files
+            .take(MAX_ENTRIES)
+            .any(|file| configuration::is_of_stack(&file.file_name()));
         let (what, help) = if is_stack {
-            ("only a stack", "provlock reads no stacks; terraform stacks providers-lock updates the lock file")
+            (
+                "only a stack",
+                "provlock reads no stacks; terraform stacks providers-lock updates the lock file",
+            )
         } else {
-            ("no configuration", "remove the lock file, unless a configuration is put beside it later")
+            (
+                "no configuration",
+                "remove the lock file, unless a configuration is put beside it later",
+            )
         };
         let warning = Diagnostic::finding(Code::NoConfiguration, "")
-            .naming(path, |path| format!("there is {what} beside {path}, so it was {outcome}"))
+            .naming(path, |path| {
+                format!("there is {what} beside {path}, so it was {outcome}")
+            })
             .at(Location::of_file(path), "")
             .help(help);
-        Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
+        Requirements {
+            is_incomplete: true,
+            warnings: vec![warning],
+            ..Requirements::default()
+        }
     }
 
-    /// Whether it is a Terragrunt unit. Terragrunt copies modules itself, so none are installed for it.
+    /// Whether it is a Terragrunt unit. Terragrunt copies modules itself, so none are installed for
+    /// it.
     pub fn is_unit(&self) -> bool {
         !self.units.is_empty()
     }
 
-    /// Returns the directory with a lock file that Terragrunt would use instead of this one, if it exists, until it is
-    /// deleted or Terragrunt runs with `--source-update`.
+    /// Returns the directory with a lock file that Terragrunt would use instead of this one, if it
+    /// exists, until it is deleted or Terragrunt runs with `--source-update`.
     pub fn stale_cache(&self) -> Option<PathBuf> {
         self.units.first().and_then(TerragruntUnit::stale_cache)
     }
 }
 
 /// A lock file with its warnings, one for all entries with the same, or the errors in it.
-fn usable<T: EntryKind>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
+fn usable<T: EntryKind>(
+    Parsed {
+        lock_file,
+        diagnostics,
+    }: Parsed<T>,
+) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
     match lock_file {
-        Some(lock_file) => Ok((lock_file, Collector::default().merged(diagnostics).into_iter().collect())),
-        None => Err(diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect()),
+        Some(lock_file) => Ok((
+            lock_file,
+            Collector::default()
+                .merged(diagnostics)
+                .into_iter()
+                .collect(),
+        )),
+        None => Err(diagnostics
+            .into_iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .collect()),
     }
 }

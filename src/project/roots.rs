@@ -14,7 +14,8 @@ pub struct Selection {
     pub paths: Vec<PathBuf>,
     /// Whether directories stand for all root modules below them.
     pub recursive: bool,
-    /// Whether modules are to be locked, too, so that a directory that only calls modules may be a root module.
+    /// Whether modules are to be locked, too, so that a directory that only calls modules may be a
+    /// root module.
     pub with_modules: bool,
 }
 
@@ -30,11 +31,13 @@ pub struct Roots {
     pub(super) others: OtherDirectories,
 }
 
-/// Directories with configuration files that are not root modules. They explain why no root module was found.
+/// Directories with configuration files that are not root modules. They explain why no root module
+/// was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OtherDirectories {
-    /// Directories that are skipped because of a name such as `examples` or `modules`, and would be root modules.
+    /// Directories that are skipped because of a name such as `examples` or `modules`, and would be
+    /// root modules.
     pub skipped_by_name: Vec<PathBuf>,
     /// The directories that were searched and have a configuration without a sign of a root module.
     pub without_sign: Vec<PathBuf>,
@@ -51,7 +54,8 @@ pub(super) struct FoundRoot {
     pub(super) canonical: Option<PathBuf>,
     /// Directory of the lock file if it is a different one, absolute and without symlinks.
     pub(super) lock_directory: Option<PathBuf>,
-    /// Directories of other units with the same lock file: as the user knows them, and without symlinks.
+    /// Directories of other units with the same lock file: as the user knows them, and without
+    /// symlinks.
     pub(super) sharing: Vec<(PathBuf, PathBuf)>,
     /// Directory that was a root module without Terragrunt at the base revision.
     pub(super) former_root: Option<PathBuf>,
@@ -67,33 +71,58 @@ pub(super) struct FoundRoot {
 impl Selection {
     /// All root modules below a directory.
     pub fn recursive(directory: impl Into<PathBuf>) -> Self {
-        Self { paths: vec![directory.into()], recursive: true, with_modules: false }
+        Self {
+            paths: vec![directory.into()],
+            recursive: true,
+            with_modules: false,
+        }
     }
 
     /// The root module in a directory.
     pub fn one(directory: impl Into<PathBuf>) -> Self {
-        Self { recursive: false, ..Self::recursive(directory) }
+        Self {
+            recursive: false,
+            ..Self::recursive(directory)
+        }
     }
 
     /// Returns the paths, or the current directory if there are none.
     pub(super) fn paths(&self) -> &[PathBuf] {
-        static CURRENT: std::sync::LazyLock<[PathBuf; 1]> = std::sync::LazyLock::new(|| [PathBuf::from(".")]);
-        if self.paths.is_empty() { &*CURRENT } else { &self.paths }
+        static CURRENT: std::sync::LazyLock<[PathBuf; 1]> =
+            std::sync::LazyLock::new(|| [PathBuf::from(".")]);
+        if self.paths.is_empty() {
+            &*CURRENT
+        } else {
+            &self.paths
+        }
     }
 
     /// Returns the first directory, or the directory of the first file.
     pub(super) fn first_directory(&self) -> PathBuf {
-        let first = self.paths().first().map_or(Path::new("."), PathBuf::as_path);
-        if first.is_dir() { normal(first) } else { first.parent().map(normal).unwrap_or_default() }
+        let first = self
+            .paths()
+            .first()
+            .map_or(Path::new("."), PathBuf::as_path);
+        if first.is_dir() {
+            normal(first)
+        } else {
+            first.parent().map(normal).unwrap_or_default()
+        }
     }
 }
 
 impl Roots {
-    /// Each directory with a lock file once, by the first name of a root module that uses it, sorted by names.
+    /// Each directory with a lock file once, by the first name of a root module that uses it,
+    /// sorted by names.
     pub(super) fn new(found: Vec<FoundRoot>, selection: &Selection) -> Self {
         let (mut list, mut indexes) = (Vec::<FoundRoot>::new(), HashMap::new());
         for root in found {
-            let identity = root.lock_directory.as_ref().or(root.canonical.as_ref()).unwrap_or(&root.path).clone();
+            let identity = root
+                .lock_directory
+                .as_ref()
+                .or(root.canonical.as_ref())
+                .unwrap_or(&root.path)
+                .clone();
             let index = *indexes.entry(identity).or_insert(list.len());
             match list.get_mut(index) {
                 Some(known) => known.share(root),
@@ -106,7 +135,13 @@ impl Roots {
             (root.list_length, root.is_one_of_several) = (list_length, is_one_of_several);
         }
         let (passed_over, others) = (Coverage::default(), OtherDirectories::default());
-        Self { list, selection: selection.clone(), passed_over, unlocked_units: Vec::new(), others }
+        Self {
+            list,
+            selection: selection.clone(),
+            passed_over,
+            unlocked_units: Vec::new(),
+            others,
+        }
     }
 
     /// Number of root modules.
@@ -116,7 +151,10 @@ impl Roots {
 
     /// Number of Terragrunt units.
     pub fn units(&self) -> usize {
-        self.list.iter().filter(|root| root.kind == DirectoryKind::Unit).count()
+        self.list
+            .iter()
+            .filter(|root| root.kind == DirectoryKind::Unit)
+            .count()
     }
 
     /// Directories, as the user knows them.
@@ -144,13 +182,14 @@ impl Roots {
         &self.selection.paths
     }
 
-    /// Whether the searched paths stand for all root modules below them. Otherwise a file stands for the root modules
-    /// that contain or call its module.
+    /// Whether the searched paths stand for all root modules below them. Otherwise a file stands
+    /// for the root modules that contain or call its module.
     pub fn searches_below(&self) -> bool {
         self.selection.recursive
     }
 
-    /// Whether the selection may contain several root modules, so that messages contain their paths.
+    /// Whether the selection may contain several root modules, so that messages contain their
+    /// paths.
     pub fn may_be_several(&self) -> bool {
         self.selection.recursive || self.list.len() != 1
     }
@@ -158,7 +197,13 @@ impl Roots {
 
 impl FoundRoot {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>, kind: DirectoryKind) -> Self {
-        Self { path, canonical, kind, list_length: 1, ..Self::default() }
+        Self {
+            path,
+            canonical,
+            kind,
+            list_length: 1,
+            ..Self::default()
+        }
     }
 
     /// Adds a root module with the same lock file, or a different path of the same one.
@@ -172,16 +217,21 @@ impl FoundRoot {
         self.former_root = self.former_root.take().or(other.former_root);
         let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
         let unit = other.canonical.map(|canonical| (other.path, canonical));
-        self.sharing.extend(unit.filter(|unit| is_other && !self.sharing.contains(unit)));
+        self.sharing
+            .extend(unit.filter(|unit| is_other && !self.sharing.contains(unit)));
     }
 
-    /// Whether only the policy applies to the directory, which is not a root module: it has a lock file, or the change
-    /// under review touches its configuration.
+    /// Whether only the policy applies to the directory, which is not a root module: it has a lock
+    /// file, or the change under review touches its configuration.
     pub(super) fn is_policy_only(&self) -> bool {
-        matches!(self.kind, DirectoryKind::OtherLockFile | DirectoryKind::ChangedModule)
+        matches!(
+            self.kind,
+            DirectoryKind::OtherLockFile | DirectoryKind::ChangedModule
+        )
     }
 
-    /// Completes errors with the root module, for remedies and, if there may be several, for messages.
+    /// Completes errors with the root module, for remedies and, if there may be several, for
+    /// messages.
     pub(super) fn name(&self, errors: Diagnostics) -> Diagnostics {
         self.truncate(errors).map(|error| self.locate(error))
     }
@@ -190,8 +240,12 @@ impl FoundRoot {
         diagnostic.in_root(&self.path, self.is_one_of_several)
     }
 
-    /// Limits the diagnostics of the root module: the more root modules there are, the fewer are kept of each.
-    pub(super) fn truncate(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Diagnostics {
+    /// Limits the diagnostics of the root module: the more root modules there are, the fewer are
+    /// kept of each.
+    pub(super) fn truncate(
+        &self,
+        diagnostics: impl IntoIterator<Item = Diagnostic>,
+    ) -> Diagnostics {
         let mut truncated = Collector::for_one_of(self.list_length);
         truncated.extend(diagnostics);
         truncated.into_diagnostics()
@@ -200,16 +254,28 @@ impl FoundRoot {
 
 /// Returns the kind of a root module by the files in its directory.
 pub(super) fn kind_of(directory: &Path) -> DirectoryKind {
-    if terragrunt::is_unit(directory) { DirectoryKind::Unit } else { DirectoryKind::RootModule }
+    if terragrunt::is_unit(directory) {
+        DirectoryKind::Unit
+    } else {
+        DirectoryKind::RootModule
+    }
 }
 
 /// Returns a directory without a redundant `.` in front.
 pub(super) fn normal(directory: &Path) -> PathBuf {
     let below = directory.strip_prefix(".").unwrap_or(directory);
-    if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.components().collect() }
+    if below.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        below.components().collect()
+    }
 }
 
 /// Returns `start/below` without a redundant `.`.
 pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
-    if below.as_os_str().is_empty() { start.to_owned() } else { super::join(start, below) }
+    if below.as_os_str().is_empty() {
+        start.to_owned()
+    } else {
+        super::join(start, below)
+    }
 }

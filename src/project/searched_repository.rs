@@ -1,5 +1,5 @@
-//! Evidence in a repository of the tool that its root modules are for: other lock files, and words in tracked files.
-//! Unreadable files are skipped.
+//! Evidence in a repository of the tool that its root modules are for: other lock files, and words
+//! in tracked files. Unreadable files are skipped.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -49,11 +49,20 @@ pub(super) struct SearchedRepository {
 }
 
 impl SearchedRepositories {
-    /// Returns the repository around a directory, which is given without symlinks. Outside of a repository, the current
-    /// directory is treated as one.
-    pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<SearchedRepository> {
+    /// Returns the repository around a directory, which is given without symlinks. Outside of a
+    /// repository, the current directory is treated as one.
+    pub(super) fn around(
+        &self,
+        directory: &Path,
+        environment: &Environment,
+    ) -> Arc<SearchedRepository> {
         let top = repository::top_or_current(directory, environment);
-        let repository = || Arc::new(SearchedRepository { top: top.clone(), ..SearchedRepository::default() });
+        let repository = || {
+            Arc::new(SearchedRepository {
+                top: top.clone(),
+                ..SearchedRepository::default()
+            })
+        };
         self.repositories.get_or_compute(&top, repository)
     }
 }
@@ -64,56 +73,103 @@ impl SearchedRepository {
         &self.top
     }
 
-    /// Returns the tracked files, including ignored ones; none outside of a repository or if git fails.
+    /// Returns the tracked files, including ignored ones; none outside of a repository or if git
+    /// fails.
     fn tracked(&self) -> &[PathBuf] {
         self.tracked.get_or_init(|| {
-            if repository::is_top(&self.top) { listed(&self.top, &["ls-files", "-z", "--cached"]) } else { Vec::new() }
+            if repository::is_top(&self.top) {
+                listed(&self.top, &["ls-files", "-z", "--cached"])
+            } else {
+                Vec::new()
+            }
         })
     }
 
-    /// The dialect of the lock files that are nearest to a root module's directory ([`nearest_dialect`]).
+    /// The dialect of the lock files that are nearest to a root module's directory
+    /// ([`nearest_dialect`]).
     pub(super) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
-        let locked = self.tracked().iter().filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
+        let locked = self
+            .tracked()
+            .iter()
+            .filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
         let paths: Vec<_> = locked.map(|path| self.top.join(path)).collect();
         let dialect = |path: &Path| {
-            let read = || lockfile::read(path).ok().flatten().as_deref().and_then(lockfile::detect_dialect);
+            let read = || {
+                lockfile::read(path)
+                    .ok()
+                    .flatten()
+                    .as_deref()
+                    .and_then(lockfile::detect_dialect)
+            };
             self.lock_files.get_or_compute(&path.to_owned(), read)
         };
         nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
     }
 
-    /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit, which is given by its
-    /// object name; `None` if no file is tracked.
+    /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit,
+    /// which is given by its object name; `None` if no file is tracked.
     pub(super) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
-        let in_path =
-            |tracked: &[PathBuf]| tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
-        self.mentions_tofu.get_or_compute(&commit.map(str::to_owned), || {
-            let Some(commit) = commit else {
-                let tracked = self.tracked();
-                return (!tracked.is_empty()).then(|| in_path(tracked) || self.is_tofu_in_a_file());
-            };
-            let tracked = listed(&self.top, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit]);
-            let search =
-                ["grep", "-q", "-a", "-w", "-F", "--no-recurse-submodules", "-e", "tofu", "-e", "opentofu", commit];
-            (!tracked.is_empty()).then(|| in_path(&tracked) || git(&self.top, &search).is_some())
-        })
+        let in_path = |tracked: &[PathBuf]| {
+            tracked
+                .iter()
+                .any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()))
+        };
+        self.mentions_tofu
+            .get_or_compute(&commit.map(str::to_owned), || {
+                let Some(commit) = commit else {
+                    let tracked = self.tracked();
+                    return (!tracked.is_empty())
+                        .then(|| in_path(tracked) || self.is_tofu_in_a_file());
+                };
+                let tracked = listed(
+                    &self.top,
+                    &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit],
+                );
+                let search = [
+                    "grep",
+                    "-q",
+                    "-a",
+                    "-w",
+                    "-F",
+                    "--no-recurse-submodules",
+                    "-e",
+                    "tofu",
+                    "-e",
+                    "opentofu",
+                    commit,
+                ];
+                (!tracked.is_empty())
+                    .then(|| in_path(&tracked) || git(&self.top, &search).is_some())
+            })
     }
 
     fn is_tofu_in_a_file(&self) -> bool {
         let mut paths: Vec<_> = self.tracked().iter().collect();
         paths.sort_by_cached_key(|path| path.components().count());
-        let paths = paths.into_iter().take(FILES_SEARCHED).map(|path| self.top.join(path));
+        let paths = paths
+            .into_iter()
+            .take(FILES_SEARCHED)
+            .map(|path| self.top.join(path));
         let mut left = BYTES_SEARCHED;
-        paths.filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())).any(|path| {
-            let bytes = if left == 0 { Vec::new() } else { files::read(&path, SIZE_LIMIT).unwrap_or_default() };
-            left = left.saturating_sub(bytes.len());
-            mentions_tofu(&bytes)
-        })
+        paths
+            .filter(|path| {
+                path.symlink_metadata()
+                    .is_ok_and(|metadata| metadata.is_file())
+            })
+            .any(|path| {
+                let bytes = if left == 0 {
+                    Vec::new()
+                } else {
+                    files::read(&path, SIZE_LIMIT).unwrap_or_default()
+                };
+                left = left.saturating_sub(bytes.len());
+                mentions_tofu(&bytes)
+            })
     }
 }
 
-/// Returns the dialect of the lock files nearest to a root module's directory: those beside it first, then those
-/// further up and down; `None` if they differ.
+/// Returns the dialect of the lock files nearest to a root module's directory: those beside it
+/// first, then those further up and down; `None` if they differ.
 pub(super) fn nearest_dialect<'a>(
     top: &Path,
     root: &Path,
@@ -123,35 +179,66 @@ pub(super) fn nearest_dialect<'a>(
     let directories = lock_files.filter_map(Path::parent);
     let others: Vec<_> = directories.filter(|directory| *directory != root).collect();
     let depth = |directory: &Path| directory.components().count();
-    let around = if root == top { root } else { root.parent().unwrap_or(root) };
-    let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(top));
+    let around = if root == top {
+        root
+    } else {
+        root.parent().unwrap_or(root)
+    };
+    let ancestors = around
+        .ancestors()
+        .take_while(|ancestor| ancestor.starts_with(top));
     let dialects = ancestors.into_iter().find_map(|ancestor| {
-        let below = others.iter().filter(|directory| directory.starts_with(ancestor));
+        let below = others
+            .iter()
+            .filter(|directory| directory.starts_with(ancestor));
         // A parent is as near as a sibling.
         let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
         let nearest = below.clone().map(|directory| distance(directory)).min()?;
-        let nearest = below.filter(|directory| distance(directory) == nearest).take(LOCK_FILES_READ);
-        let dialects: BTreeSet<_> = nearest.filter_map(|directory| dialect(&directory.join(LOCK_FILE_NAME))).collect();
+        let nearest = below
+            .filter(|directory| distance(directory) == nearest)
+            .take(LOCK_FILES_READ);
+        let dialects: BTreeSet<_> = nearest
+            .filter_map(|directory| dialect(&directory.join(LOCK_FILE_NAME)))
+            .collect();
         (!dialects.is_empty()).then_some(dialects)
     });
-    dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
+    dialects
+        .filter(|dialects| dialects.len() == 1)
+        .and_then(|dialects| dialects.into_iter().next())
 }
 
 /// Runs a git command that lists paths, each ended by a NUL.
 fn listed(top: &Path, arguments: &[&str]) -> Vec<PathBuf> {
     let listed = git(top, arguments).unwrap_or_default();
-    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    paths.filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect()
+    let paths = listed
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty());
+    paths
+        .filter_map(|path| std::str::from_utf8(path).ok())
+        .map(PathBuf::from)
+        .collect()
 }
 
-/// Runs git at the top of a repository and returns its output, if it succeeds. The repository is not trusted: git
-/// starts no monitor that its configuration names, and fetches nothing.
+/// Runs git at the top of a repository and returns its output, if it succeeds. The repository is
+/// not trusted: git starts no monitor that its configuration names, and fetches nothing.
 fn git(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
-    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(arguments);
-    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
-    let limits = ProcessLimits { time: GIT_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
-    let finished = process::run_within(command, None, &limits).ok().filter(|finished| finished.status.success());
+    command
+        .args(["-c", "core.fsmonitor=false", "-C"])
+        .arg(top)
+        .args(arguments);
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1");
+    let limits = ProcessLimits {
+        time: GIT_TIME,
+        stdout: LISTING_SIZE,
+        exceeded: &|| None,
+    };
+    let finished = process::run_within(command, None, &limits)
+        .ok()
+        .filter(|finished| finished.status.success());
     finished.map(|finished| finished.stdout)
 }
 
@@ -171,10 +258,26 @@ mod tests {
 
     #[test]
     fn only_whole_words_are_found() {
-        for text in ["tofu", "run: tofu init", "opentofu/setup-opentofu@v1", "main.tofu", "(opentofu)", "atofu tofu"] {
+        for text in [
+            "tofu",
+            "run: tofu init",
+            "opentofu/setup-opentofu@v1",
+            "main.tofu",
+            "(opentofu)",
+            "atofu tofu",
+        ] {
             assert!(mentions_tofu(text.as_bytes()), "{text}");
         }
-        for text in ["", "tof", "tofus", "reopentofu", "atofu", "tofu_version", "open tofutest", "OpenTofu"] {
+        for text in [
+            "",
+            "tof",
+            "tofus",
+            "reopentofu",
+            "atofu",
+            "tofu_version",
+            "open tofutest",
+            "OpenTofu",
+        ] {
             assert!(!mentions_tofu(text.as_bytes()), "{text}");
         }
     }

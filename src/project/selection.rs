@@ -21,15 +21,20 @@ use crate::settings::Settings;
 use crate::system::{boundary, lock, walk};
 
 impl Session<'_> {
-    /// Returns the selected root modules. A directory is a root module; a file stands for the root module that contains
-    /// it, or for the root modules that call the module of the file. Two paths of one directory are one root module.
+    /// Returns the selected root modules. A directory is a root module; a file stands for the root
+    /// module that contains it, or for the root modules that call the module of the file. Two paths
+    /// of one directory are one root module.
     ///
     /// # Errors
     /// A path does not exist, or directories cannot be searched.
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         let mut others = OtherDirectories::default();
-        for path in selection.paths().iter().map(|path| self.without_links(path)) {
+        for path in selection
+            .paths()
+            .iter()
+            .map(|path| self.without_links(path))
+        {
             let path = path.as_path();
             if path.is_dir() && selection.recursive {
                 let below = self.search(&normal(path), selection.with_modules)?;
@@ -38,7 +43,10 @@ impl Session<'_> {
                 others.skipped_by_name.extend(below.others.skipped_by_name);
                 others.without_sign.extend(below.others.without_sign);
             } else if path.is_dir() {
-                found.push(FoundRoot { is_explicit: true, ..self.root_in(normal(path)) });
+                found.push(FoundRoot {
+                    is_explicit: true,
+                    ..self.root_in(normal(path))
+                });
             } else {
                 let directory = self.directory_of_file(path)?;
                 if self.is_root(&directory, selection.with_modules) {
@@ -51,8 +59,15 @@ impl Session<'_> {
         if !modules.is_empty() {
             found.extend(self.callers(&modules, selection.with_modules)?);
         }
-        let mut roots = Roots { others, ..Roots::new(found, selection) };
-        let selected: HashSet<&PathBuf> = roots.list.iter().filter_map(|root| root.canonical.as_ref()).collect();
+        let mut roots = Roots {
+            others,
+            ..Roots::new(found, selection)
+        };
+        let selected: HashSet<&PathBuf> = roots
+            .list
+            .iter()
+            .filter_map(|root| root.canonical.as_ref())
+            .collect();
         passed_over.retain(|directory, _| !selected.contains(directory));
         for (directory, (kind, status)) in passed_over {
             roots.passed_over.add(kind, status, None);
@@ -61,61 +76,99 @@ impl Session<'_> {
             }
         }
         if roots.is_empty() {
-            roots.others.stacks = selection.paths().iter().flat_map(|path| self.stacks(path)).collect();
+            roots.others.stacks = selection
+                .paths()
+                .iter()
+                .flat_map(|path| self.stacks(path))
+                .collect();
         }
         Ok(roots)
     }
 
-    /// Returns the path of a directory, or of a file in it, without links to directories: the tools run in the
-    /// directory behind them, to which paths in the configuration are relative.
+    /// Returns the path of a directory, or of a file in it, without links to directories: the tools
+    /// run in the directory behind them, to which paths in the configuration are relative.
     fn without_links(&self, path: &Path) -> PathBuf {
-        let name = if path.is_dir() { None } else { path.file_name() };
+        let name = if path.is_dir() {
+            None
+        } else {
+            path.file_name()
+        };
         let directory = name.and_then(|_| path.parent()).unwrap_or(path);
         let directory = normal(directory);
         if !directory.ancestors().any(Path::is_symlink) {
             return path.to_owned();
         }
-        let Ok(canonical) = self.canonical(&directory) else { return path.to_owned() };
+        let Ok(canonical) = self.canonical(&directory) else {
+            return path.to_owned();
+        };
         let shown = normal(&self.environment.shown(&canonical));
         name.map_or(shown.clone(), |name| shown.join(name))
     }
 
-    /// Returns the directory of a file. A change under review may have deleted a configuration file.
+    /// Returns the directory of a file. A change under review may have deleted a configuration
+    /// file.
     fn directory_of_file(&self, path: &Path) -> Result<PathBuf> {
         let directory = path.parent().map(normal).unwrap_or_default();
         if path.exists() || (is_configuration(path) && directory.is_dir()) {
             return Ok(directory);
         }
         // The system's error, unless the path has been created in the meantime.
-        let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
+        let error = path
+            .metadata()
+            .err()
+            .unwrap_or_else(|| ErrorKind::NotFound.into());
         let error = Diagnostic::io("open", path, &error);
         let similar = path_meant(path).filter(|similar| !self.modules.boundary.is_outside(similar));
         let help = similar.map(|similar| format!("did you mean {}?", similar.display()));
-        Err(Diagnostic { help: help.map(Help::text).or(error.help.clone()), ..error }.into())
+        Err(Diagnostic {
+            help: help.map(Help::text).or(error.help.clone()),
+            ..error
+        }
+        .into())
     }
 
     /// Directories with files of Terraform's stacks, sorted, as the user knows them.
     fn stacks(&self, start: &Path) -> Vec<PathBuf> {
-        let Ok(canonical) = self.canonical(start) else { return Vec::new() };
+        let Ok(canonical) = self.canonical(start) else {
+            return Vec::new();
+        };
         let found = Mutex::new(BTreeSet::new());
         walk::below(&canonical, |directory| {
-            if directory.files.iter().any(|file| is_of_stack(&file.file_name())) {
-                let below = directory.path.strip_prefix(&canonical).unwrap_or(directory.path);
+            if directory
+                .files
+                .iter()
+                .any(|file| is_of_stack(&file.file_name()))
+            {
+                let below = directory
+                    .path
+                    .strip_prefix(&canonical)
+                    .unwrap_or(directory.path);
                 lock(&found).insert(joined(start, below));
             }
             true
         });
-        found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+        found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect()
     }
 
     /// The root module in a directory that a path selects.
     fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
         let kind = kind_of(canonical.as_ref().unwrap_or(&path));
-        let unit =
-            canonical.as_ref().and_then(|canonical| TerragruntUnit::open(canonical, canonical, &self.environment));
-        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory).map(|(_, directory)| directory);
-        FoundRoot { lock_directory, ..FoundRoot::new(path, canonical, kind) }
+        let unit = canonical
+            .as_ref()
+            .and_then(|canonical| TerragruntUnit::open(canonical, canonical, &self.environment));
+        let lock_directory = unit
+            .as_ref()
+            .and_then(TerragruntUnit::lock_directory)
+            .map(|(_, directory)| directory);
+        FoundRoot {
+            lock_directory,
+            ..FoundRoot::new(path, canonical, kind)
+        }
     }
 
     fn search(&self, start: &Path, with_modules: bool) -> Result<SearchResult> {
@@ -123,7 +176,14 @@ impl Session<'_> {
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
         let with_modules = with_modules || settings.lock_modules == Some(true);
-        let search = RootSearch { session: self, start, canonical: &canonical, filter: &filter, dialect, with_modules };
+        let search = RootSearch {
+            session: self,
+            start,
+            canonical: &canonical,
+            filter: &filter,
+            dialect,
+            with_modules,
+        };
         let mut found = search.find()?;
         if let Some(change) = &self.options.change {
             self.add_checked_directories(&mut found, change, &search);
@@ -131,51 +191,110 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Adds the directories to which only the policy applies: those with lock files that are not of root modules, and
-    /// those in which the change touches a configuration that no root module reads.
-    fn add_checked_directories(&self, found: &mut SearchResult, change: &ReviewedChange, search: &RootSearch<'_, '_>) {
-        let RootSearch { start, canonical, filter, dialect, .. } = *search;
-        let below = |directory: &Path| directory.strip_prefix(canonical).unwrap_or(directory).to_owned();
-        let add =
-            |directory: &Path, kind| FoundRoot::new(joined(start, &below(directory)), Some(directory.to_owned()), kind);
-        let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
+    /// Adds the directories to which only the policy applies: those with lock files that are not of
+    /// root modules, and those in which the change touches a configuration that no root module
+    /// reads.
+    fn add_checked_directories(
+        &self,
+        found: &mut SearchResult,
+        change: &ReviewedChange,
+        search: &RootSearch<'_, '_>,
+    ) {
+        let RootSearch {
+            start,
+            canonical,
+            filter,
+            dialect,
+            ..
+        } = *search;
+        let below = |directory: &Path| {
+            directory
+                .strip_prefix(canonical)
+                .unwrap_or(directory)
+                .to_owned()
+        };
+        let add = |directory: &Path, kind| {
+            FoundRoot::new(
+                joined(start, &below(directory)),
+                Some(directory.to_owned()),
+                kind,
+            )
+        };
+        let own = found
+            .roots
+            .iter()
+            .filter(|root| root.lock_directory.is_none());
         let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
-        let locked = change.locked_directories(canonical, filter).filter(|directory| !known.contains(directory));
-        let mut added: Vec<_> = locked.map(|directory| add(directory, DirectoryKind::OtherLockFile)).collect();
-        let touched = change.touched_directories().into_iter().filter(|directory| directory.starts_with(canonical));
-        let is_checked = |directory: &Path| known.contains(directory) || found.read.contains(directory);
+        let locked = change
+            .locked_directories(canonical, filter)
+            .filter(|directory| !known.contains(directory));
+        let mut added: Vec<_> = locked
+            .map(|directory| add(directory, DirectoryKind::OtherLockFile))
+            .collect();
+        let touched = change
+            .touched_directories()
+            .into_iter()
+            .filter(|directory| directory.starts_with(canonical));
+        let is_checked =
+            |directory: &Path| known.contains(directory) || found.read.contains(directory);
         let touched = touched.filter(|directory| {
             let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
-            let (shown, dialect) = (joined(start, &below(directory)), dialect.unwrap_or_default());
-            let is_read = found.read.contains(*directory) || change.is_read_by_links(directory, is_checked);
+            let (shown, dialect) = (
+                joined(start, &below(directory)),
+                dialect.unwrap_or_default(),
+            );
+            let is_read =
+                found.read.contains(*directory) || change.is_read_by_links(directory, is_checked);
             !is_read && self.has_content(directory, &shown, dialect, is_selected)
         });
         added.extend(touched.map(|directory| add(directory, DirectoryKind::ChangedModule)));
         found.roots.extend(added);
     }
 
-    /// Whether a directory that the change touches has a configuration or a unit. A template that cannot be read is
-    /// skipped, because OpenTofu and Terraform would not run it.
-    fn has_content(&self, directory: &Path, shown: &Path, dialect: Dialect, is_selected: bool) -> bool {
+    /// Whether a directory that the change touches has a configuration or a unit. A template that
+    /// cannot be read is skipped, because OpenTofu and Terraform would not run it.
+    fn has_content(
+        &self,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        is_selected: bool,
+    ) -> bool {
         if !directory.is_dir() {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
         let is_unit = || TerragruntUnit::open(shown, directory, &self.environment).is_some();
-        if module.diagnostics.is_empty() { !module.is_empty() || is_unit() } else { is_selected }
+        if module.diagnostics.is_empty() {
+            !module.is_empty() || is_unit()
+        } else {
+            is_selected
+        }
     }
 
     /// The lock files that the change removes from the selected root modules.
-    pub(super) fn removed<'a>(&self, selection: &Selection, change: &'a ReviewedChange) -> Result<BTreeSet<&'a Path>> {
+    pub(super) fn removed<'a>(
+        &self,
+        selection: &Selection,
+        change: &'a ReviewedChange,
+    ) -> Result<BTreeSet<&'a Path>> {
         let mut removed = BTreeSet::new();
         for path in selection.paths() {
             if selection.recursive && path.is_dir() {
                 let (canonical, settings) = self.settings(path)?;
                 let filter = Filter::new(&settings.roots)?;
-                removed.extend(change.removed(|root| root.starts_with(&canonical) && filter.takes(root)));
+                removed.extend(
+                    change.removed(|root| root.starts_with(&canonical) && filter.takes(root)),
+                );
             } else {
-                let directory = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-                let directory = directory.map(normal).and_then(|directory| self.canonical(&directory).ok());
+                let directory = if path.is_dir() {
+                    Some(path.as_path())
+                } else {
+                    path.parent()
+                };
+                let directory = directory
+                    .map(normal)
+                    .and_then(|directory| self.canonical(&directory).ok());
                 removed.extend(change.removed(|root| Some(root) == directory.as_deref()));
             }
         }
@@ -200,16 +319,18 @@ impl Session<'_> {
         Ok((canonical, settings))
     }
 
-    /// The error for a root module without a lock file, or for a directory that is none. `consequence` completes the
-    /// message.
+    /// The error for a root module without a lock file, or for a directory that is none.
+    /// `consequence` completes the message.
     pub(super) fn nothing_locked(&self, root: &RootModule, consequence: &str) -> Diagnostic {
-        self.no_configuration(root).unwrap_or_else(|| root.lock_file_missing(consequence))
+        self.no_configuration(root)
+            .unwrap_or_else(|| root.lock_file_missing(consequence))
     }
 
     /// The error for a directory without a configuration, which cannot be locked either.
     pub(super) fn no_configuration(&self, root: &RootModule) -> Option<Diagnostic> {
         let error = || configuration::no_configuration(root.path(), root.dialect);
-        (!root.has_configuration(&self.modules)).then(|| self.roots_elsewhere(root).unwrap_or_else(error))
+        (!root.has_configuration(&self.modules))
+            .then(|| self.roots_elsewhere(root).unwrap_or_else(error))
     }
 
     /// The error for a directory without a configuration, with one in directories below.
@@ -223,7 +344,10 @@ impl Session<'_> {
             1 => "there is 1 root module below".to_owned(),
             number => format!("there are {number} root modules below"),
         };
-        let message = format!("{} contains no configuration, but {number}", root.path().display());
+        let message = format!(
+            "{} contains no configuration, but {number}",
+            root.path().display()
+        );
         let help = Help::text("select all of them with ").and(RunOption::Recursive);
         let help = help.and_text(format!(", or one of them, such as {}", example.display()));
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
@@ -235,19 +359,30 @@ impl Session<'_> {
             let filter = Filter::new(&settings.roots).ok()?;
             Some(filter.names(&canonical) || filter.includes(&canonical))
         };
-        let module = self.modules.module(directory, self.options.dialect.unwrap_or_default());
+        let module = self
+            .modules
+            .module(directory, self.options.dialect.unwrap_or_default());
         is_root(&module, directory, with_modules) || is_named().unwrap_or(false)
     }
 
-    /// The root modules below the current directory that use one of these modules. One whose configuration cannot be
-    /// read counts: that is for the command to report.
+    /// The root modules below the current directory that use one of these modules. One whose
+    /// configuration cannot be read counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<FoundRoot>> {
-        let canonical: Vec<_> = modules.iter().filter_map(|module| self.canonical(module).ok()).collect();
+        let canonical: Vec<_> = modules
+            .iter()
+            .filter_map(|module| self.canonical(module).ok())
+            .collect();
         let mut roots = self.search(Path::new("."), with_modules)?.roots;
         roots.retain(|path| {
-            let Ok(root) = self.open_root(path) else { return true };
+            let Ok(root) = self.open_root(path) else {
+                return true;
+            };
             let read = root.requirements_with(&self.modules, false, true, None);
-            read.map_or(true, |read| read.modules.iter().any(|module| canonical.contains(&module.canonical)))
+            read.map_or(true, |read| {
+                read.modules
+                    .iter()
+                    .any(|module| canonical.contains(&module.canonical))
+            })
         });
         Ok(roots)
     }

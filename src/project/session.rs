@@ -55,7 +55,8 @@ pub enum ModuleFetching {
     Never,
 }
 
-/// Values that a run has once: connections, caches, packages of modules, repositories, and the observers of events.
+/// Values that a run has once: connections, caches, packages of modules, repositories, and the
+/// observers of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
     /// The options, without the ones for connections and modules, which are part of these.
@@ -82,7 +83,10 @@ impl<'a> Session<'a> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
         let fetcher = match options.modules {
             ModuleFetching::Never => None,
-            fetching => Some(ModuleFetcher::new(&connections, fetching == ModuleFetching::FromCache)),
+            fetching => Some(ModuleFetcher::new(
+                &connections,
+                fetching == ModuleFetching::FromCache,
+            )),
         };
         let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
         variables.check_named_files()?;
@@ -113,14 +117,17 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn notify(&self, event: Event<'_>) {
-        lock(&self.observers).iter_mut().for_each(|observer| observer(event));
+        lock(&self.observers)
+            .iter_mut()
+            .for_each(|observer| observer(event));
     }
 
     pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
         self.notify(Event::Package(package, progress));
     }
 
-    /// Notifies the observers of the module packages and the CLI configurations that were read, each once.
+    /// Notifies the observers of the module packages and the CLI configurations that were read,
+    /// each once.
     pub(super) fn announce(&self) {
         for (name, origin) in self.modules.fetcher.iter().flat_map(ModuleFetcher::found) {
             if self.is_new(format!("module {name}")) {
@@ -145,7 +152,11 @@ impl<'a> Session<'a> {
         for facts in &self.connections.shared_facts() {
             // A later step may use more of them, or fail to get them.
             let problem = facts.warning().map(|warning| warning.message);
-            if self.is_new(format!("{} facts from {}: {problem:?}", facts.used(), facts.repository())) {
+            if self.is_new(format!(
+                "{} facts from {}: {problem:?}",
+                facts.used(),
+                facts.repository()
+            )) {
                 self.notify(Event::SharedFacts(facts));
             }
         }
@@ -157,16 +168,22 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the source for a dialect and a shared cache.
-    pub(super) fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Arc<Source>> {
+    pub(super) fn source(
+        &self,
+        dialect: Dialect,
+        shared: Option<&SharedCache>,
+    ) -> Result<Arc<Source>> {
         let make = || self.connections.source(dialect, shared).map(Arc::new);
-        self.sources.get_or_compute(&(dialect, shared.cloned()), make)
+        self.sources
+            .get_or_compute(&(dialect, shared.cloned()), make)
     }
 
-    /// Publishes cached hashes of packages below `repository`, each release signed with `key`: of the releases in the
-    /// lock files of root modules, or of all.
+    /// Publishes cached hashes of packages below `repository`, each release signed with `key`: of
+    /// the releases in the lock files of root modules, or of all.
     ///
     /// # Errors
-    /// A lock file is missing or cannot be read, or the CLI configuration, which may hold logins, cannot.
+    /// A lock file is missing or cannot be read, or the CLI configuration, which may hold logins,
+    /// cannot.
     pub fn publish_facts(
         &self,
         repository: &OciRepository,
@@ -175,7 +192,9 @@ impl<'a> Session<'a> {
     ) -> Result<Vec<PublishedRelease>> {
         let only = roots.map(|roots| self.locked_releases(roots)).transpose()?;
         let dialect = self.options.dialect.unwrap_or_default();
-        let published = self.connections.publish_facts(dialect, repository, key, only.as_ref());
+        let published = self
+            .connections
+            .publish_facts(dialect, repository, key, only.as_ref());
         self.announce();
         published
     }
@@ -184,23 +203,38 @@ impl<'a> Session<'a> {
     fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
         let lock_files = self.every_root(roots, |root| {
             if root.lock_bytes.is_none() && root.found.is_explicit {
-                return Err(self.nothing_locked(&root, "there is nothing to publish").into());
+                return Err(self
+                    .nothing_locked(&root, "there is nothing to publish")
+                    .into());
             }
             Ok(root.lock_file()?.0)
         })?;
         let locks = lock_files.iter().flat_map(|(_, file)| file.locks());
-        Ok(locks.map(|(address, locked)| (address.clone(), locked.version.clone())).collect())
+        Ok(locks
+            .map(|(address, locked)| (address.clone(), locked.version.clone()))
+            .collect())
     }
 
-    /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the cache. For
-    /// display only: other users may have written to the cache.
-    pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
+    /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the
+    /// cache. For display only: other users may have written to the cache.
+    pub fn remembered_signer(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<String> {
         self.connections.remembered_signer(address, version)
     }
 
     /// Returns registry data about providers; `None` in an offline run.
     pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
-        let dates = if self.options.offline { None } else { self.connections.publication_dates(dialect)? };
-        Ok(dates.map(|dates| Listings { dates, now: self.started }))
+        let dates = if self.options.offline {
+            None
+        } else {
+            self.connections.publication_dates(dialect)?
+        };
+        Ok(dates.map(|dates| Listings {
+            dates,
+            now: self.started,
+        }))
     }
 }

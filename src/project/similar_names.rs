@@ -1,4 +1,5 @@
-//! Similar names of providers, hosts and paths: suggestions for misspelled ones, and imitations of well-known ones.
+//! Similar names of providers, hosts and paths: suggestions for misspelled ones, and imitations of
+//! well-known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -12,11 +13,13 @@ use crate::provider::{AddressParts, Dialect, ProviderAddress};
 
 /// Namespace of providers without a source.
 const NO_SOURCE: &str = "hashicorp";
-/// Maximum number of providers in the lock file and the configuration that an address is compared with.
+/// Maximum number of providers in the lock file and the configuration that an address is compared
+/// with.
 const MOST_COMPARED: usize = 1_000;
 /// Maximum number of names that a misspelled one is compared with in a directory.
 const MOST_NAMES_COMPARED: usize = 10_000;
-/// Well-known hosts: the public registries, registries that forks of Terraform used before, and hosted services.
+/// Well-known hosts: the public registries, registries that forks of Terraform used before, and
+/// hosted services.
 const HOSTS: [&str; 7] = [
     "registry.opentofu.org",
     "registry.terraform.io",
@@ -31,36 +34,54 @@ const PUBLIC: usize = 4;
 /// Labels of these hosts that other domains have no reason to contain.
 const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
 /// Suffixes that make a namespace look like one of the same publisher.
-const PUBLISHER_SUFFIXES: [&str; 9] = ["official", "inc", "io", "corp", "hq", "team", "org", "com", "dev"];
+const PUBLISHER_SUFFIXES: [&str; 9] = [
+    "official", "inc", "io", "corp", "hq", "team", "org", "com", "dev",
+];
 /// Names of cloud vendors whose providers are in the namespace `hashicorp`.
-const VENDORS: [&str; 7] = ["amazon", "aws", "gcp", "google", "googlecloud", "kubernetes", "microsoft"];
-/// Minimum length of a namespace that is compared: a shorter one is one letter away from unrelated words.
+const VENDORS: [&str; 7] = [
+    "amazon",
+    "aws",
+    "gcp",
+    "google",
+    "googlecloud",
+    "kubernetes",
+    "microsoft",
+];
+/// Minimum length of a namespace that is compared: a shorter one is one letter away from unrelated
+/// words.
 const NAMESPACE_LENGTH: usize = 6;
 
 /// `NAMESPACE/TYPE` of the most used providers in the public registries, the most used first.
 fn well_known_providers() -> impl Iterator<Item = &'static str> + Clone {
-    include_str!("well_known_providers.txt").lines().filter(|line| !line.starts_with('#'))
+    include_str!("well_known_providers.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
 }
 
-/// The provider that an address was probably meant to be, as it is written in a source: one from the lock file or the
-/// configuration, or a well-known one.
+/// The provider that an address was probably meant to be, as it is written in a source: one from
+/// the lock file or the configuration, or a well-known one.
 pub(in crate::project) fn provider_meant(
     address: &ProviderAddress,
     lock_file: &LockFile,
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
 ) -> Option<String> {
-    let well_known: Vec<_> =
-        well_known_providers().filter_map(|text| ProviderAddress::parse(text, dialect).ok()).collect();
+    let well_known: Vec<_> = well_known_providers()
+        .filter_map(|text| ProviderAddress::parse(text, dialect).ok())
+        .collect();
     if well_known.contains(address) {
         return None;
     }
-    let named = lock_file.locks().keys().chain(required.keys()).take(MOST_COMPARED);
+    let named = lock_file
+        .locks()
+        .keys()
+        .chain(required.keys())
+        .take(MOST_COMPARED);
     nearest(address, named.chain(&well_known)).map(|known| known.short(dialect))
 }
 
-/// Help for a provider on the command line that is not required: a required provider with a similar name, or a path,
-/// because a missing path may look like the address of a provider.
+/// Help for a provider on the command line that is not required: a required provider with a similar
+/// name, or a path, because a missing path may look like the address of a provider.
 pub(in crate::project) fn required_or_path(
     address: &ProviderAddress,
     required: &BTreeMap<ProviderAddress, Requirement>,
@@ -69,30 +90,44 @@ pub(in crate::project) fn required_or_path(
     if let Some(known) = nearest(address, required.keys().take(MOST_COMPARED)) {
         return format!("did you mean {}?", known.short(dialect));
     }
-    let has_no_namespace = address.namespace == NO_SOURCE && address.hostname.is_default_of(dialect);
-    let typed = if has_no_namespace { address.name.clone() } else { address.short(dialect) };
+    let has_no_namespace =
+        address.namespace == NO_SOURCE && address.hostname.is_default_of(dialect);
+    let typed = if has_no_namespace {
+        address.name.clone()
+    } else {
+        address.short(dialect)
+    };
     match path_meant(Path::new(&typed)) {
         Some(path) => format!("did you mean the path {}?", path.display()),
         None if has_no_namespace => {
-            format!("choose a provider that required_providers lists; there is no file or directory {typed} either")
+            format!(
+                "choose a provider that required_providers lists; there is no file or directory {typed} either"
+            )
         }
         None => "choose a provider that required_providers lists".to_owned(),
     }
 }
 
-/// Returns the provider that a misspelled address most likely stands for. Its name differs in few letters, or only in
-/// the namespace if the address has the namespace of providers without a source.
+/// Returns the provider that a misspelled address most likely stands for. Its name differs in few
+/// letters, or only in the namespace if the address has the namespace of providers without a
+/// source.
 fn nearest<'a>(
     address: &ProviderAddress,
     known: impl Iterator<Item = &'a ProviderAddress> + Clone,
 ) -> Option<&'a ProviderAddress> {
     let known = known.filter(|known| *known != address && known.hostname == address.hostname);
-    let near = known.clone().filter_map(|known| Some((distance(address, known)?, known))).min();
-    let has_its_name = |known: &&ProviderAddress| address.namespace == NO_SOURCE && known.name == address.name;
-    near.map(|(_, known)| known).or_else(|| known.clone().find(has_its_name))
+    let near = known
+        .clone()
+        .filter_map(|known| Some((distance(address, known)?, known)))
+        .min();
+    let has_its_name =
+        |known: &&ProviderAddress| address.namespace == NO_SOURCE && known.name == address.name;
+    near.map(|(_, known)| known)
+        .or_else(|| known.clone().find(has_its_name))
 }
 
-/// Returns the existing path that a misspelled one most likely stands for: `live/network` for `live/netwrok`.
+/// Returns the existing path that a misspelled one most likely stands for: `live/network` for
+/// `live/netwrok`.
 pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
     let mut meant = PathBuf::new();
     for part in path.components() {
@@ -101,16 +136,28 @@ pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
             meant = next;
             continue;
         }
-        let Component::Normal(name) = part else { return None };
-        let directory = if meant.as_os_str().is_empty() { Path::new(".") } else { &meant };
+        let Component::Normal(name) = part else {
+            return None;
+        };
+        let directory = if meant.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &meant
+        };
         let names = std::fs::read_dir(directory).ok()?.take(MOST_NAMES_COMPARED);
-        let names: Vec<OsString> = names.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
-        meant = meant.join(words::nearest(name.to_str()?, names.iter().filter_map(|name| name.to_str()))?);
+        let names: Vec<OsString> = names
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .collect();
+        meant = meant.join(words::nearest(
+            name.to_str()?,
+            names.iter().filter_map(|name| name.to_str()),
+        )?);
     }
     (meant != path).then_some(meant)
 }
 
-/// Returns the number of letters in which two addresses differ, or `None` if it is too large for a mistake.
+/// Returns the number of letters in which two addresses differ, or `None` if it is too large for a
+/// mistake.
 fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
     let parts = [(&one.namespace, &other.namespace), (&one.name, &other.name)];
     parts
@@ -126,7 +173,8 @@ fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
         .sum()
 }
 
-static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(well_known_providers().collect()));
+static PROVIDERS: LazyLock<WellKnown> =
+    LazyLock::new(|| WellKnown::of(well_known_providers().collect()));
 
 /// A well-known name that an address imitates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,20 +198,29 @@ pub(in crate::project) enum Part {
 
 /// The most used providers, `namespace/type`, and their namespaces.
 struct WellKnown {
-    /// Each with its [`skeleton`], computed once because every entry of a lock file is compared with it.
+    /// Each with its [`skeleton`], computed once because every entry of a lock file is compared
+    /// with it.
     providers: BTreeMap<&'static str, String>,
     namespaces: BTreeSet<&'static str>,
 }
 
 /// Returns the well-known host, namespace or provider that an address resembles without being it.
 pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookalike> {
-    let AddressParts { hostname, namespace, name } = &**address;
+    let AddressParts {
+        hostname,
+        namespace,
+        name,
+    } = &**address;
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
         return match hostname.port() {
-            Some(_) => Some(Lookalike { like: HOSTS[known].to_owned(), part: Part::Host }),
-            None if known < PUBLIC => {
-                Some(Lookalike { like: PROVIDERS.imitated(namespace, name)?, part: Part::Provider })
-            }
+            Some(_) => Some(Lookalike {
+                like: HOSTS[known].to_owned(),
+                part: Part::Host,
+            }),
+            None if known < PUBLIC => Some(Lookalike {
+                like: PROVIDERS.imitated(namespace, name)?,
+                part: Part::Provider,
+            }),
             None => None,
         };
     }
@@ -171,41 +228,69 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
     let host = shown.split_once(':').map_or(&*shown, |(host, _)| host);
     let seen = skeleton(host);
     // The owner of a domain may use any labels in front of it.
-    let is_in_front = |known: &&str| host.strip_prefix(*known).is_some_and(|rest| rest.starts_with(['.', '-']));
+    let is_in_front = |known: &&str| {
+        host.strip_prefix(*known)
+            .is_some_and(|rest| rest.starts_with(['.', '-']))
+    };
     let known = imitated(host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
-    let brand =
-        |text: &str| Some(format!("a host of {}", BRANDS.into_iter().find(|one| text.contains(&skeleton(one)))?));
-    let (like, part) = if let Some(like) = known.map(str::to_owned).or_else(|| brand(domain(&seen))) {
+    let brand = |text: &str| {
+        Some(format!(
+            "a host of {}",
+            BRANDS
+                .into_iter()
+                .find(|one| text.contains(&skeleton(one)))?
+        ))
+    };
+    let (like, part) = if let Some(like) = known.map(str::to_owned).or_else(|| brand(domain(&seen)))
+    {
         (like, Part::Host)
     } else if PROVIDERS.providers.contains_key(&*provider) {
         (provider, Part::Host)
     } else {
         // Companies use these words for their own hosts, and attackers for theirs.
-        let registry = || seen.contains(&skeleton("registry")).then(|| "a public registry".to_owned());
+        let registry = || {
+            seen.contains(&skeleton("registry"))
+                .then(|| "a public registry".to_owned())
+        };
         (brand(&seen).or_else(registry)?, Part::NewHost)
     };
     Some(Lookalike { like, part })
 }
 
-/// Returns the registered domain of a host: the last two labels, or three below a suffix such as `co.uk`. This is an
-/// approximation, because there is no list of all public suffixes here.
+/// Returns the registered domain of a host: the last two labels, or three below a suffix such as
+/// `co.uk`. This is an approximation, because there is no list of all public suffixes here.
 fn domain(host: &str) -> &str {
     const SECOND: [&str; 9] = ["ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"];
     let labels: Vec<&str> = host.split('.').collect();
     let is_below_second = labels.len() > 2 && SECOND.contains(&labels[labels.len() - 2]);
     let count = if is_below_second { 3 } else { 2 };
-    let length: usize = labels.iter().rev().take(count).map(|label| label.len() + 1).sum();
+    let length: usize = labels
+        .iter()
+        .rev()
+        .take(count)
+        .map(|label| label.len() + 1)
+        .sum();
     &host[host.len().saturating_sub(length - 1)..]
 }
 
 impl WellKnown {
     fn of(providers: BTreeSet<&'static str>) -> Self {
-        let namespaces = providers.iter().filter_map(|provider| Some(provider.split_once('/')?.0)).collect();
-        let providers = providers.into_iter().map(|provider| (provider, skeleton(provider))).collect();
-        Self { providers, namespaces }
+        let namespaces = providers
+            .iter()
+            .filter_map(|provider| Some(provider.split_once('/')?.0))
+            .collect();
+        let providers = providers
+            .into_iter()
+            .map(|provider| (provider, skeleton(provider)))
+            .collect();
+        Self {
+            providers,
+            namespaces,
+        }
     }
 
-    /// Returns the well-known provider that a provider in a public registry resembles without being it:
+    /// Returns the well-known provider that a provider in a public registry resembles without being
+    /// it:
     ///
     /// - its namespace and name differ in a letter, or in similar letters,
     /// - its namespace does, with a different name,
@@ -218,28 +303,59 @@ impl WellKnown {
         }
         let (seen, is_known) = (skeleton(&provider), self.namespaces.contains(namespace));
         let is_like = |(known, known_skeleton): &(&&str, &String)| {
-            let Some((of, kind)) = known.split_once('/') else { return false };
-            // The owner of a namespace chooses the names in it, so a similar short name there is no imitation.
-            let is_telling = if of == namespace { kind.len() >= NAMESPACE_LENGTH } else { !is_known };
+            let Some((of, kind)) = known.split_once('/') else {
+                return false;
+            };
+            // The owner of a namespace chooses the names in it, so a similar short name there is no
+            // imitation.
+            let is_telling = if of == namespace {
+                kind.len() >= NAMESPACE_LENGTH
+            } else {
+                !is_known
+            };
             is_telling && (**known_skeleton == seen || differs_by_one(&provider, known))
         };
-        let is_type =
-            |text: &str| self.providers.keys().any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text));
+        let is_type = |text: &str| {
+            self.providers
+                .keys()
+                .any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text))
+        };
         let is_extended = |known: &&&str| {
             let is_extension = |rest: &str| {
                 let suffix = rest.strip_prefix('-').unwrap_or(rest);
-                PUBLISHER_SUFFIXES.contains(&suffix) || (rest.len() > suffix.len() && is_type(suffix))
+                PUBLISHER_SUFFIXES.contains(&suffix)
+                    || (rest.len() > suffix.len() && is_type(suffix))
             };
-            !is_known && known.len() >= NAMESPACE_LENGTH && namespace.strip_prefix(**known).is_some_and(is_extension)
+            !is_known
+                && known.len() >= NAMESPACE_LENGTH
+                && namespace.strip_prefix(**known).is_some_and(is_extension)
         };
-        let of_provider = self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
-        let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
-        let of_publisher = || Some(format!("{}/{name}", self.namespaces.iter().find(is_extended)?));
+        let of_provider = self
+            .providers
+            .iter()
+            .find(is_like)
+            .map(|(known, _)| (*known).to_owned());
+        let of_namespace = || {
+            Some(format!(
+                "{}/{name}",
+                imitated(namespace, self.namespaces.iter().copied())?
+            ))
+        };
+        let of_publisher = || {
+            Some(format!(
+                "{}/{name}",
+                self.namespaces.iter().find(is_extended)?
+            ))
+        };
         let of_vendor = || {
             let is_vendor = namespace == name || VENDORS.contains(&namespace);
-            Some(format!("hashicorp/{name}")).filter(|known| is_vendor && self.providers.contains_key(known.as_str()))
+            Some(format!("hashicorp/{name}"))
+                .filter(|known| is_vendor && self.providers.contains_key(known.as_str()))
         };
-        of_provider.or_else(of_namespace).or_else(of_publisher).or_else(of_vendor)
+        of_provider
+            .or_else(of_namespace)
+            .or_else(of_publisher)
+            .or_else(of_vendor)
     }
 }
 
@@ -249,7 +365,9 @@ fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) ->
         return None;
     }
     let seen = skeleton(text);
-    known.find(|name| skeleton(name) == seen || (name.len() >= NAMESPACE_LENGTH && differs_by_one(text, name)))
+    known.find(|name| {
+        skeleton(name) == seen || (name.len() >= NAMESPACE_LENGTH && differs_by_one(text, name))
+    })
 }
 
 /// Returns the text with similar letters replaced by one of them.
@@ -270,10 +388,16 @@ fn skeleton(text: &str) -> String {
         'ј' => 'j',
         other => other,
     };
-    text.chars().map(letter).filter(|c| *c != '-').collect::<String>().replace("rn", "m").replace("vv", "w")
+    text.chars()
+        .map(letter)
+        .filter(|c| *c != '-')
+        .collect::<String>()
+        .replace("rn", "m")
+        .replace("vv", "w")
 }
 
-/// Whether two texts differ by one added, removed or replaced character, or by two swapped neighbours.
+/// Whether two texts differ by one added, removed or replaced character, or by two swapped
+/// neighbours.
 fn differs_by_one(one: &str, other: &str) -> bool {
     // One character has at most four bytes.
     one.len().abs_diff(other.len()) <= 4 && strsim::osa_distance(one, other) == 1
@@ -293,18 +417,41 @@ mod tests {
 
     #[test]
     fn imitations_are_known() {
-        for text in
-            ["hashlcorp/aws", "hashicorpp/aws", "hashcorp/aws", "hahsicorp/aws", "hash-icorp/aws", "hаshicorp/aws"]
-        {
+        for text in [
+            "hashlcorp/aws",
+            "hashicorpp/aws",
+            "hashcorp/aws",
+            "hahsicorp/aws",
+            "hash-icorp/aws",
+            "hаshicorp/aws",
+        ] {
             assert_eq!(looks_like(text).as_deref(), Some("hashicorp/aws"), "{text}");
         }
-        for text in ["hashicorp/kuberntes", "hashicorp/kubernettes", "hashicorp/kuber-netes", "hashicorp/kubernete5"] {
-            assert_eq!(looks_like(text).as_deref(), Some("hashicorp/kubernetes"), "{text}");
+        for text in [
+            "hashicorp/kuberntes",
+            "hashicorp/kubernettes",
+            "hashicorp/kuber-netes",
+            "hashicorp/kubernete5",
+        ] {
+            assert_eq!(
+                looks_like(text).as_deref(),
+                Some("hashicorp/kubernetes"),
+                "{text}"
+            );
         }
-        assert_eq!(looks_like("registry.terraform.io/kreuzwenker/docker").as_deref(), Some("kreuzwerker/docker"));
-        assert_eq!(looks_like("kreuzwenker/other").as_deref(), Some("kreuzwerker/other"));
+        assert_eq!(
+            looks_like("registry.terraform.io/kreuzwenker/docker").as_deref(),
+            Some("kreuzwerker/docker")
+        );
+        assert_eq!(
+            looks_like("kreuzwenker/other").as_deref(),
+            Some("kreuzwerker/other")
+        );
         assert_eq!(looks_like("azuree/azapi").as_deref(), Some("azure/azapi"));
-        assert_eq!(looks_like("data-dog/datadog").as_deref(), Some("datadog/datadog"));
+        assert_eq!(
+            looks_like("data-dog/datadog").as_deref(),
+            Some("datadog/datadog")
+        );
         assert_eq!(looks_like("0kta/okta").as_deref(), Some("okta/okta"));
     }
 
@@ -324,7 +471,13 @@ mod tests {
         ] {
             assert_eq!(looks_like(text).as_deref(), Some(like), "{text}");
         }
-        for text in ["hashicorp-training/x", "microsoft/fabric", "aws/other", "helmfile/helm", "databrickslabs/x"] {
+        for text in [
+            "hashicorp-training/x",
+            "microsoft/fabric",
+            "aws/other",
+            "helmfile/helm",
+            "databrickslabs/x",
+        ] {
             assert_eq!(looks_like(text), None, "{text}");
         }
     }
@@ -343,10 +496,20 @@ mod tests {
             ("registry.terraform.io:8443", "registry.terraform.io"),
             ("registry.opentofu.org:444", "registry.opentofu.org"),
         ] {
-            let expected = Lookalike { like: like.to_owned(), part: Part::Host };
-            assert_eq!(lookalike(&format!("{host}/acme/x")), Some(expected), "{host}");
+            let expected = Lookalike {
+                like: like.to_owned(),
+                part: Part::Host,
+            };
+            assert_eq!(
+                lookalike(&format!("{host}/acme/x")),
+                Some(expected),
+                "{host}"
+            );
         }
-        let expected = Lookalike { like: "hashicorp/aws".to_owned(), part: Part::Host };
+        let expected = Lookalike {
+            like: "hashicorp/aws".to_owned(),
+            part: Part::Host,
+        };
         assert_eq!(lookalike("example.com/hashicorp/aws"), Some(expected));
     }
 
@@ -392,11 +555,19 @@ mod tests {
     fn well_known_providers_do_not_look_like_each_other() {
         assert!(well_known_providers().all(|provider| provider.split('/').count() == 2));
         let looks_like_another = |provider: &&&str| {
-            let others = WellKnown::of(well_known_providers().filter(|other| *other != **provider).collect());
+            let others = WellKnown::of(
+                well_known_providers()
+                    .filter(|other| *other != **provider)
+                    .collect(),
+            );
             let (namespace, name) = provider.split_once('/').unwrap();
             others.imitated(namespace, name).is_some()
         };
-        let found: Vec<_> = PROVIDERS.providers.keys().filter(looks_like_another).collect();
+        let found: Vec<_> = PROVIDERS
+            .providers
+            .keys()
+            .filter(looks_like_another)
+            .collect();
         assert_eq!(found, [] as [&&str; 0]);
     }
 

@@ -1,5 +1,5 @@
-//! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working directory, and runs
-//! OpenTofu or Terraform there.
+//! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working
+//! directory, and runs OpenTofu or Terraform there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use super::reviewed_change::ReviewedChange;
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution, Resolver, RootFiles,
-    RootSource, UnknownCall,
+    self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution,
+    Resolver, RootFiles, RootSource, UnknownCall,
 };
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity};
+use crate::diagnostic::{
+    Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity,
+};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -25,8 +27,8 @@ pub(super) struct TerragruntUnit {
 }
 
 impl TerragruntUnit {
-    /// Opens the unit in a directory, given as the user knows it and as an absolute path without symbolic links; `None`
-    /// without a `terragrunt.hcl`, or if it is only included by units below.
+    /// Opens the unit in a directory, given as the user knows it and as an absolute path without
+    /// symbolic links; `None` without a `terragrunt.hcl`, or if it is only included by units below.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         if !terragrunt::is_unit(absolute) {
             return None;
@@ -36,17 +38,25 @@ impl TerragruntUnit {
         if read.is_parent() {
             return None;
         }
-        Some(Self { root: root.to_owned(), repository, read })
+        Some(Self {
+            root: root.to_owned(),
+            repository,
+            read,
+        })
     }
 
     /// Whether the change alters a path that could not be read for the unit so far.
     pub(super) fn is_made_unreadable(&self, change: &ReviewedChange) -> bool {
-        self.repository.unread().iter().any(|path| change.alters(path))
+        self.repository
+            .unread()
+            .iter()
+            .any(|path| change.alters(path))
     }
 
     /// Whether there is certainly no configuration.
     pub(super) fn is_empty(&self) -> bool {
-        self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
+        self.assemble(None)
+            .is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
     /// Whether its module is, or may be, outside the unit's own directory.
@@ -54,8 +64,8 @@ impl TerragruntUnit {
         self.read.source != Ok(UnitSource::Unit)
     }
 
-    /// Returns the directory of its module, absolute and without symlinks, if it is a different directory of the same
-    /// repository.
+    /// Returns the directory of its module, absolute and without symlinks, if it is a different
+    /// directory of the same repository.
     pub(super) fn local_module(&self) -> Option<&Path> {
         match &self.read.source {
             Ok(UnitSource::Local(module)) => Some(module),
@@ -68,23 +78,28 @@ impl TerragruntUnit {
         Some(self.repository.shown(self.local_module()?))
     }
 
-    /// The remote source if the unit's file has it as a plain string, and the location of that string.
+    /// The remote source if the unit's file has it as a plain string, and the location of that
+    /// string.
     pub(super) fn literal_source(&self) -> Option<(&str, &Location)> {
-        let Ok(UnitSource::Remote(source)) = &self.read.source else { return None };
+        let Ok(UnitSource::Remote(source)) = &self.read.source else {
+            return None;
+        };
         let location = self.read.source_location.as_ref()?;
         let is_literal = location.file.text.get(location.span.clone())? == format!("\"{source}\"");
         is_literal.then_some((source, location))
     }
 
-    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone,
-    /// called modules must be the same, and no file may be hidden.
+    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the
+    /// directory alone, called modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
         let is_copied = self.read.source != Ok(UnitSource::Unit);
         let is_independent = |dialect| {
             let module = modules.module(&self.root, dialect);
             module.is_read_in_full() && !module.calls_depend_on_context(is_copied)
         };
-        [Dialect::Tofu, Dialect::Terraform].into_iter().all(is_independent)
+        [Dialect::Tofu, Dialect::Terraform]
+            .into_iter()
+            .all(is_independent)
             && terragrunt::loads_own_files(&self.read, &self.repository)
     }
 
@@ -103,51 +118,90 @@ impl TerragruntUnit {
             modules.secrets.learn_address(source);
         }
         let call = self.call(options.dialect);
-        let fetched = call.as_ref().map_or(Ok(None), |call| fetch(call, options, modules, resolver));
-        let call = call.map(|call| ModuleCall { module: fetched.clone().unwrap_or_default(), ..call });
+        let fetched = call
+            .as_ref()
+            .map_or(Ok(None), |call| fetch(call, options, modules, resolver));
+        let call = call.map(|call| ModuleCall {
+            module: fetched.clone().unwrap_or_default(),
+            ..call
+        });
         let (fetched, not_fetched) = match fetched {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, errors.map(|error| self.at_source(error))),
         };
-        let is_module_missing = fetched.is_none() && matches!(self.read.source, Ok(UnitSource::Remote(_)));
+        let is_module_missing =
+            fetched.is_none() && matches!(self.read.source, Ok(UnitSource::Remote(_)));
         let (files, unknown) = self.assemble(fetched)?;
         let missing = if is_module_missing && not_fetched.is_empty() {
             self.missing_module(options.allow_missing_modules).into()
         } else {
             not_fetched
         };
-        let read = configuration::read_resolved(RootSource::Files(&files), options, modules, resolver, required);
+        let read = configuration::read_resolved(
+            RootSource::Files(&files),
+            options,
+            modules,
+            resolver,
+            required,
+        );
         // A replaced package is an error, not a missing module.
-        let is_replaced = missing.iter().any(|error| error.code == Code::ModuleReplaced);
+        let is_replaced = missing
+            .iter()
+            .any(|error| error.code == Code::ModuleReplaced);
         if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
-            return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
+            return Err(missing
+                .into_iter()
+                .chain(read.err().into_iter().flatten())
+                .collect());
         }
         let mut requirements = read?;
-        let configuration::Options { dialect, fetch_modules, .. } = options;
+        let configuration::Options {
+            dialect,
+            fetch_modules,
+            ..
+        } = options;
         let request = call.as_ref().and_then(ModuleCall::request);
-        let is_unknown = |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
+        let is_unknown =
+            |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
         let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
         requirements.calls.extend(call);
-        let source = if is_unknown { self.read.source_location.clone() } else { None };
+        let source = if is_unknown {
+            self.read.source_location.clone()
+        } else {
+            None
+        };
         let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
-        let locations = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
-        let unknown_calls = source.into_iter().chain(locations).map(|location| UnknownCall {
-            location,
-            directory: None,
-            origin: Origin::default(),
-        });
+        let locations = unknown
+            .iter()
+            .map(|unknown| unknown.location.clone().unwrap_or_else(own));
+        let unknown_calls = source
+            .into_iter()
+            .chain(locations)
+            .map(|location| UnknownCall {
+                location,
+                directory: None,
+                origin: Origin::default(),
+            });
         requirements.unknown.extend(unknown_calls);
-        requirements.warnings.extend(missing.into_iter().map(|missing| match missing.code {
-            Code::OutsideRepository => missing,
-            _ => Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..missing },
-        }));
+        requirements
+            .warnings
+            .extend(missing.into_iter().map(|missing| match missing.code {
+                Code::OutsideRepository => missing,
+                _ => Diagnostic {
+                    severity: Severity::Warning,
+                    code: Code::ModuleNotInstalled,
+                    ..missing
+                },
+            }));
         requirements.warnings.extend(self.not_known(&unknown));
         Ok(requirements)
     }
 
     /// The call for its remote source.
     fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
-        let Ok(UnitSource::Remote(source)) = &self.read.source else { return None };
+        let Ok(UnitSource::Remote(source)) = &self.read.source else {
+            return None;
+        };
         let (source, constraints) = terragrunt::remote::requested(source, dialect)?;
         let (key, location) = (UNIT_ADDRESS.to_owned(), self.read.source_location.clone()?);
         Some(ModuleCall {
@@ -167,41 +221,73 @@ impl TerragruntUnit {
         error.at_each(&self.read.source_location, "its source")
     }
 
-    /// The files of Terragrunt's working directory for the unit, and the reason why some of them are unknown.
+    /// The files of Terragrunt's working directory for the unit, and the reason why some of them
+    /// are unknown.
     fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
-        let Self { root, repository, read } = self;
+        let Self {
+            root,
+            repository,
+            read,
+        } = self;
         let path = fetched.as_ref().map(FetchedModule::path).transpose();
         let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
         let shown = fetched.as_ref().map(FetchedModule::shown);
-        let WorkingDirectory { files, generated, is_module_missing, unknown, uncertain_values, .. } =
-            terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
+        let WorkingDirectory {
+            files,
+            generated,
+            is_module_missing,
+            unknown,
+            uncertain_values,
+            ..
+        } = terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
-            Ok(UnitSource::Local(module)) if module.is_dir() => Some(ModulePath::Directory(repository.shown(module))),
-            Ok(UnitSource::Unit | UnitSource::Local(_)) => Some(ModulePath::Directory(root.clone())),
+            Ok(UnitSource::Local(module)) if module.is_dir() => {
+                Some(ModulePath::Directory(repository.shown(module)))
+            }
+            Ok(UnitSource::Unit | UnitSource::Local(_)) => {
+                Some(ModulePath::Directory(root.clone()))
+            }
             Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
             Err(_) => None,
         };
         let locations = read.source_location.iter().chain(generated.values());
-        let locations = locations.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
-        let others: BTreeSet<_> = locations.filter_map(|location| Some(join(location.path().parent()?, ""))).collect();
+        let locations = locations.chain(
+            unknown
+                .iter()
+                .filter_map(|unknown| unknown.location.as_ref()),
+        );
+        let others: BTreeSet<_> = locations
+            .filter_map(|location| Some(join(location.path().parent()?, "")))
+            .collect();
         let files = RootFiles {
             directory: root.clone(),
-            source: if matches!(module, Some(ModulePath::Package(_))) { read.source_location.clone() } else { None },
+            source: if matches!(module, Some(ModulePath::Package(_))) {
+                read.source_location.clone()
+            } else {
+                None
+            },
             module,
             others: others.into_iter().collect(),
             files,
             generated,
             is_partial: is_module_missing || !unknown.is_empty(),
-            inputs: Inputs { uncertain: read.inputs.uncertain.or(uncertain_values), ..read.inputs.clone() },
+            inputs: Inputs {
+                uncertain: read.inputs.uncertain.or(uncertain_values),
+                ..read.inputs.clone()
+            },
         };
         Ok((files, unknown))
     }
 
     /// The error for a missing module.
     fn missing_module(&self, allowed: bool) -> Diagnostic {
-        let message = format!("the module of the unit in {} is remote and was not fetched", self.root.display());
+        let message = format!(
+            "the module of the unit in {} is remote and was not fetched",
+            self.root.display()
+        );
         let help = if allowed {
-            "its requirements were not checked; terragrunt init -lockfile=readonly checks them".into()
+            "its requirements were not checked; terragrunt init -lockfile=readonly checks them"
+                .into()
         } else {
             Help::text("skip it with ").and(RunOption::AllowMissingModules)
         };
@@ -210,19 +296,28 @@ impl TerragruntUnit {
     }
 
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
-        let message = format!("the requirements of the unit in {} are not completely known", self.root.display());
+        let message = format!(
+            "the requirements of the unit in {} are not completely known",
+            self.root.display()
+        );
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
-        for Unknown { reason, location, .. } in unknown {
+        for Unknown {
+            reason, location, ..
+        } in unknown
+        {
             if !seen.contains(&(reason, location.as_ref())) {
                 seen.push((reason, location.as_ref()));
             }
         }
         seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
         let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
-        let shared = format!("the requirements of the unit are not completely known: {}", few(reasons));
+        let shared = format!(
+            "the requirements of the unit are not completely known: {}",
+            few(reasons)
+        );
         let warning = warning.shared(shared);
         let say = |warning: Diagnostic, (reason, place): (&str, Option<&Location>)| match place {
             Some(place) => warning.at(place.clone(), reason),
@@ -231,11 +326,12 @@ impl TerragruntUnit {
         (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
     }
 
-    /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's own: as the user knows
-    /// it, and without symbolic links.
+    /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's
+    /// own: as the user knows it, and without symbolic links.
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
         let module = self.local_module().filter(|module| has_lock_file(module))?;
-        (!has_lock_file(&self.read.directory)).then(|| (self.repository.shown(module), module.to_owned()))
+        (!has_lock_file(&self.read.directory))
+            .then(|| (self.repository.shown(module), module.to_owned()))
     }
 
     /// Terragrunt's directory in which its next run would find an older lock file than the unit's.
@@ -257,9 +353,17 @@ fn fetch(
         Resolution::Found(module) => return Ok(Some(module)),
         Resolution::Only(request) => return fetch(&request),
         // The location of the source is added by the caller.
-        Resolution::Skip(Some(error)) => return Err(Diagnostic { labels: Vec::new(), ..error }.into()),
+        Resolution::Skip(Some(error)) => {
+            return Err(Diagnostic {
+                labels: Vec::new(),
+                ..error
+            }
+            .into());
+        }
         Resolution::Skip(None) => return Ok(None),
-        Resolution::Preferred(request) if options.fetch_modules && !modules.refuses(&call.source, false) => {
+        Resolution::Preferred(request)
+            if options.fetch_modules && !modules.refuses(&call.source, false) =>
+        {
             match fetch(&request) {
                 Ok(None) => {}
                 // The command that follows the lock file reports why.
@@ -276,7 +380,12 @@ fn fetch(
 
 /// Returns the remote source of the unit in a directory, if it is a plain string.
 pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Option<String> {
-    Some(TerragruntUnit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
+    Some(
+        TerragruntUnit::open(directory, directory, environment)?
+            .literal_source()?
+            .0
+            .to_owned(),
+    )
 }
 
 /// Reads the unit in a directory.
@@ -288,7 +397,8 @@ fn has_lock_file(directory: &Path) -> bool {
     directory.join(LOCK_FILE_NAME).symlink_metadata().is_ok()
 }
 
-/// The repository of a directory; without one the current directory if it contains the directory, or that alone.
+/// The repository of a directory; without one the current directory if it contains the directory,
+/// or that alone.
 fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
     Repository::open_from(&repository::top_or_current(absolute, environment), shown).ok()
 }

@@ -1,4 +1,5 @@
-//! Provider addresses, `[HOSTNAME/]NAMESPACE/TYPE`, read as OpenTofu reads them: its `internal/addrs/provider.go`,
+//! Provider addresses, `[HOSTNAME/]NAMESPACE/TYPE`, read as OpenTofu reads them: its
+//! `internal/addrs/provider.go`,
 //! <https://github.com/opentofu/registry-address> and <https://github.com/hashicorp/terraform-svchost>.
 
 use std::borrow::Cow;
@@ -16,8 +17,9 @@ pub struct Hostname {
     ascii: Cow<'static, str>,
 }
 
-/// A provider's full address. The order is host, namespace, type, each byte by byte, which is the order of the
-/// entries of a lock file. A clone shares the parts: a thousand root modules name the same providers.
+/// A provider's full address. The order is host, namespace, type, each byte by byte, which is the
+/// order of the entries of a lock file. A clone shares the parts: a thousand root modules name the
+/// same providers.
 #[derive(
     Clone,
     PartialEq,
@@ -90,7 +92,12 @@ impl Hostname {
         }
         let ascii = idna::domain_to_ascii_strict(host).map_err(|_| invalid())?;
         let (unicode, _) = idna::domain_to_unicode(&ascii);
-        if unicode != ascii && host.to_ascii_lowercase().split('.').any(|label| label.starts_with("xn--")) {
+        if unicode != ascii
+            && host
+                .to_ascii_lowercase()
+                .split('.')
+                .any(|label| label.starts_with("xn--"))
+        {
             return Err(AddressError::Punycode(host.to_owned(), unicode));
         }
         Ok(Self {
@@ -113,7 +120,9 @@ impl Hostname {
 
     /// A name that is known to be normal.
     pub(crate) fn known(ascii: impl Into<Cow<'static, str>>) -> Self {
-        Self { ascii: ascii.into() }
+        Self {
+            ascii: ascii.into(),
+        }
     }
 
     /// The ASCII form, with the port if there is one; fit for a URL.
@@ -123,12 +132,16 @@ impl Hostname {
 
     /// The host without its port, in ASCII.
     pub fn host(&self) -> &str {
-        self.ascii.split_once(':').map_or(&self.ascii, |(host, _)| host)
+        self.ascii
+            .split_once(':')
+            .map_or(&self.ascii, |(host, _)| host)
     }
 
     /// The port, when it is not 443.
     pub fn port(&self) -> Option<u16> {
-        self.ascii.split_once(':').and_then(|(_, port)| port.parse().ok())
+        self.ascii
+            .split_once(':')
+            .and_then(|(_, port)| port.parse().ok())
     }
 }
 
@@ -143,17 +156,20 @@ impl fmt::Display for Hostname {
 }
 
 impl ProviderAddress {
-    /// Reads an address as a configuration or a user writes it: missing parts are `hashicorp` and the
-    /// dialect's default host.
+    /// Reads an address as a configuration or a user writes it: missing parts are `hashicorp` and
+    /// the dialect's default host.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let default_host = Hostname::default_of(dialect);
         let mut parts = text.split('/');
-        let (hostname, namespace, name) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(name), None, ..) => (default_host.clone(), "hashicorp", name),
-            (Some(namespace), Some(name), None, _) => (default_host.clone(), namespace, name),
-            (Some(host), Some(namespace), Some(name), None) => (Hostname::parse(host)?, namespace, name),
-            _ => return Err(AddressError::Shape),
-        };
+        let (hostname, namespace, name) =
+            match (parts.next(), parts.next(), parts.next(), parts.next()) {
+                (Some(name), None, ..) => (default_host.clone(), "hashicorp", name),
+                (Some(namespace), Some(name), None, _) => (default_host.clone(), namespace, name),
+                (Some(host), Some(namespace), Some(name), None) => {
+                    (Hostname::parse(host)?, namespace, name)
+                }
+                _ => return Err(AddressError::Shape),
+            };
         if namespace.is_empty() || name.is_empty() {
             return Err(AddressError::Shape);
         }
@@ -171,10 +187,16 @@ impl ProviderAddress {
                 return Err(AddressError::Prefix(name, prefix, suggestion));
             }
         }
-        Ok(AddressParts { hostname, namespace, name }.into())
+        Ok(AddressParts {
+            hostname,
+            namespace,
+            name,
+        }
+        .into())
     }
 
-    /// Reads an address in the form of a lock file: all three parts, normalised, of a provider that can be locked.
+    /// Reads an address in the form of a lock file: all three parts, normalised, of a provider that
+    /// can be locked.
     pub fn parse_canonical(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let address = Self::parse(text, dialect)?;
         if address.is_never_locked() {
@@ -186,12 +208,18 @@ impl ProviderAddress {
         Ok(address)
     }
 
-    /// The provider of a resource type or provider block whose local name no `required_providers` entry explains.
+    /// The provider of a resource type or provider block whose local name no `required_providers`
+    /// entry explains.
     pub fn implied(local_name: &str, dialect: Dialect) -> Result<Self, AddressError> {
         if local_name == "terraform" {
             let hostname = Hostname::known("terraform.io");
             let (namespace, name) = ("builtin".to_owned(), "terraform".to_owned());
-            return Ok(AddressParts { hostname, namespace, name }.into());
+            return Ok(AddressParts {
+                hostname,
+                namespace,
+                name,
+            }
+            .into());
         }
         Self::parse(local_name, dialect)
     }
@@ -199,15 +227,22 @@ impl ProviderAddress {
     /// The provider of the same name at another host.
     #[must_use]
     pub fn at_host(&self, hostname: Hostname) -> Self {
-        AddressParts { hostname, namespace: self.namespace.clone(), name: self.name.clone() }.into()
+        AddressParts {
+            hostname,
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+        .into()
     }
 
     /// Whether the provider is built in or has a legacy address. Lock files contain neither.
     pub fn is_never_locked(&self) -> bool {
-        self.namespace == "-" || (self.hostname.as_ascii() == "terraform.io" && self.namespace == "builtin")
+        self.namespace == "-"
+            || (self.hostname.as_ascii() == "terraform.io" && self.namespace == "builtin")
     }
 
-    /// The shortest text that [`ProviderAddress::parse`] reads back: without the dialect's default host.
+    /// The shortest text that [`ProviderAddress::parse`] reads back: without the dialect's default
+    /// host.
     pub fn short(&self, dialect: Dialect) -> String {
         if self.hostname.is_default_of(dialect) {
             format!("{}/{}", self.namespace, self.name)
@@ -221,8 +256,14 @@ impl ProviderAddress {
 fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
     let lower = text.to_lowercase();
     let is_allowed = |c: char| c.is_alphanumeric() || (underscores && c == '_');
-    let words = lower.split('-').all(|word| !word.is_empty() && word.chars().all(is_allowed));
-    if words { Ok(lower) } else { Err(AddressError::Part(text.to_owned())) }
+    let words = lower
+        .split('-')
+        .all(|word| !word.is_empty() && word.chars().all(is_allowed));
+    if words {
+        Ok(lower)
+    } else {
+        Err(AddressError::Part(text.to_owned()))
+    }
 }
 
 #[cfg(test)]
@@ -235,13 +276,25 @@ mod tests {
 
     #[test]
     fn missing_parts_have_defaults() {
-        assert_eq!(parse("null").unwrap(), "registry.opentofu.org/hashicorp/null");
-        assert_eq!(parse("Acme/Gamma").unwrap(), "registry.opentofu.org/acme/gamma");
-        assert_eq!(parse("Example.COM:443/acme/gamma").unwrap(), "example.com/acme/gamma");
+        assert_eq!(
+            parse("null").unwrap(),
+            "registry.opentofu.org/hashicorp/null"
+        );
+        assert_eq!(
+            parse("Acme/Gamma").unwrap(),
+            "registry.opentofu.org/acme/gamma"
+        );
+        assert_eq!(
+            parse("Example.COM:443/acme/gamma").unwrap(),
+            "example.com/acme/gamma"
+        );
         let terraform = ProviderAddress::parse("acme/gamma", Dialect::Terraform).unwrap();
         assert_eq!(terraform.to_string(), "registry.terraform.io/acme/gamma");
         assert_eq!(terraform.short(Dialect::Terraform), "acme/gamma");
-        assert_eq!(terraform.short(Dialect::Tofu), "registry.terraform.io/acme/gamma");
+        assert_eq!(
+            terraform.short(Dialect::Tofu),
+            "registry.terraform.io/acme/gamma"
+        );
     }
 
     #[test]
@@ -249,33 +302,70 @@ mod tests {
         let address = ProviderAddress::parse("BÜCHER.test:8443/acme/gamma", Dialect::Tofu).unwrap();
         assert_eq!(address.hostname.as_ascii(), "xn--bcher-kva.test:8443");
         assert_eq!(address.to_string(), "bücher.test:8443/acme/gamma");
-        assert!(matches!(parse("xn--bcher-kva.test/acme/gamma"), Err(AddressError::Punycode(..))));
+        assert!(matches!(
+            parse("xn--bcher-kva.test/acme/gamma"),
+            Err(AddressError::Punycode(..))
+        ));
     }
 
     #[test]
     fn addresses_that_no_registry_can_have_are_refused() {
-        for text in ["", "a/b/c/d", "acme/", "acme//alpha", "/alpha", "acme/al_pha", "acme/alpha-", "acme/a--b"] {
+        for text in [
+            "",
+            "a/b/c/d",
+            "acme/",
+            "acme//alpha",
+            "/alpha",
+            "acme/al_pha",
+            "acme/alpha-",
+            "acme/a--b",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
-        for text in ["bad_host/a/b", "[::1]:8443/a/b", "host:0x50/a/b", "host:99999/a/b", "a..b/c/d", " a/b"] {
+        for text in [
+            "bad_host/a/b",
+            "[::1]:8443/a/b",
+            "host:0x50/a/b",
+            "host:99999/a/b",
+            "a..b/c/d",
+            " a/b",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse("-/a").is_ok() && parse("registry.opentofu.org/-/a").is_ok());
         for text in ["example.com/-/a", "registry.terraform.io/-/a"] {
-            assert!(matches!(parse(text), Err(AddressError::Legacy(_))), "{text}");
+            assert!(
+                matches!(parse(text), Err(AddressError::Legacy(_))),
+                "{text}"
+            );
         }
         let error = parse("acme/terraform-provider-null").unwrap_err();
-        assert!(error.to_string().contains("did you mean \"null\"?"), "{error}");
+        assert!(
+            error.to_string().contains("did you mean \"null\"?"),
+            "{error}"
+        );
     }
 
     #[test]
     fn only_terraform_has_namespaces_with_underscores() {
         for text in ["app.terraform.io/openai_inc/kube", "acme_inc/gamma"] {
-            assert!(ProviderAddress::parse(text, Dialect::Terraform).is_ok(), "{text}");
+            assert!(
+                ProviderAddress::parse(text, Dialect::Terraform).is_ok(),
+                "{text}"
+            );
             assert!(matches!(parse(text), Err(AddressError::Part(_))), "{text}");
         }
-        for text in ["al_pha", "acme/al_pha", "app.terraform.io/openai_inc/ku_be", "bad_host/acme/alpha", "a_--b/c"] {
-            assert!(ProviderAddress::parse(text, Dialect::Terraform).is_err(), "{text}");
+        for text in [
+            "al_pha",
+            "acme/al_pha",
+            "app.terraform.io/openai_inc/ku_be",
+            "bad_host/acme/alpha",
+            "a_--b/c",
+        ] {
+            assert!(
+                ProviderAddress::parse(text, Dialect::Terraform).is_err(),
+                "{text}"
+            );
         }
         let text = "app.terraform.io/openai_inc/kube";
         assert!(ProviderAddress::parse_canonical(text, Dialect::Terraform).is_ok());
@@ -283,18 +373,48 @@ mod tests {
 
     #[test]
     fn a_lock_file_contains_only_full_canonical_addresses() {
-        let canonical = |text| ProviderAddress::parse_canonical(text, Dialect::Tofu).map(|address| address.to_string());
+        let canonical = |text| {
+            ProviderAddress::parse_canonical(text, Dialect::Tofu).map(|address| address.to_string())
+        };
         assert!(canonical("registry.opentofu.org/acme/gamma").is_ok());
         let error = canonical("acme/gamma").unwrap_err();
-        assert!(error.to_string().contains("registry.opentofu.org/acme/gamma"), "{error}");
-        assert!(matches!(canonical("terraform.io/builtin/terraform"), Err(AddressError::NeverLocked(_))));
-        assert!(matches!(canonical("registry.opentofu.org/-/gamma"), Err(AddressError::NeverLocked(_))));
+        assert!(
+            error
+                .to_string()
+                .contains("registry.opentofu.org/acme/gamma"),
+            "{error}"
+        );
+        assert!(matches!(
+            canonical("terraform.io/builtin/terraform"),
+            Err(AddressError::NeverLocked(_))
+        ));
+        assert!(matches!(
+            canonical("registry.opentofu.org/-/gamma"),
+            Err(AddressError::NeverLocked(_))
+        ));
     }
 
     #[test]
     fn addresses_sort_field_by_field() {
-        let mut texts = ["a.b:80/aa/x", "a.b.c/aa/x", "a.b-c/aa/x", "a.b/zz/x", "a.b/acme-x/foo", "a.b/acme/foo"];
+        let mut texts = [
+            "a.b:80/aa/x",
+            "a.b.c/aa/x",
+            "a.b-c/aa/x",
+            "a.b/zz/x",
+            "a.b/acme-x/foo",
+            "a.b/acme/foo",
+        ];
         texts.sort_by_key(|text| ProviderAddress::parse(text, Dialect::Tofu).unwrap());
-        assert_eq!(texts, ["a.b/acme/foo", "a.b/acme-x/foo", "a.b/zz/x", "a.b-c/aa/x", "a.b.c/aa/x", "a.b:80/aa/x"]);
+        assert_eq!(
+            texts,
+            [
+                "a.b/acme/foo",
+                "a.b/acme-x/foo",
+                "a.b/zz/x",
+                "a.b-c/aa/x",
+                "a.b.c/aa/x",
+                "a.b:80/aa/x"
+            ]
+        );
     }
 }

@@ -11,7 +11,8 @@ pub enum Authentication {
         /// The primary key's fingerprint, 40 upper-case hexadecimal digits, for `[trust]`.
         fingerprint: String,
     },
-    /// The registry reports no key and the policy accepts that: its word, over TLS, is all there is.
+    /// The registry reports no key and the policy accepts that: its word, over TLS, is all there
+    /// is.
     #[display("signing skipped")]
     SigningSkipped,
     /// A mirror reported hashes, and the package has them.

@@ -1,5 +1,6 @@
-//! Version constraints, as a configuration writes them and in the canonical text of lock files, as OpenTofu has them
-//! from <https://github.com/apparentlymart/go-versions> (its "Ruby style" constraints).
+//! Version constraints, as a configuration writes them and in the canonical text of lock files, as
+//! OpenTofu has them from <https://github.com/apparentlymart/go-versions> (its "Ruby style"
+//! constraints).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,7 +8,8 @@ use std::str::FromStr;
 
 use crate::provider::{Version, VersionError};
 
-/// Maximum number of terms in a constraint list as it is written. Some checks take time that is quadratic in it.
+/// Maximum number of terms in a constraint list as it is written. Some checks take time that is
+/// quadratic in it.
 pub(crate) const MOST_TERMS: usize = 1_000;
 
 /// Comparison operator of a constraint.
@@ -30,7 +32,8 @@ pub enum Operator {
     /// `~> 1.2`: anything below the next major version.
     #[display("~>")]
     PessimisticMinor,
-    /// `~> 1` of a module: this version or any newer one. For a provider it is [`Operator::PessimisticMinor`].
+    /// `~> 1` of a module: this version or any newer one. For a provider it is
+    /// [`Operator::PessimisticMinor`].
     #[display("~>")]
     PessimisticMajor,
     /// `<=`
@@ -113,27 +116,39 @@ impl Constraint {
             Operator::LessOrEqual => order != Ordering::Greater,
             Operator::Less => order == Ordering::Less,
             Operator::PessimisticPatch | Operator::PessimisticMinor => {
-                order != Ordering::Less && version.cmp_precedence(&self.upper_bound()) == Ordering::Less
+                order != Ordering::Less
+                    && version.cmp_precedence(&self.upper_bound()) == Ordering::Less
             }
         }
     }
 
     /// Whether its operator is `~>`.
     pub(crate) fn is_pessimistic(&self) -> bool {
-        let operators = [Operator::PessimisticPatch, Operator::PessimisticMinor, Operator::PessimisticMajor];
+        let operators = [
+            Operator::PessimisticPatch,
+            Operator::PessimisticMinor,
+            Operator::PessimisticMajor,
+        ];
         operators.contains(&self.operator)
     }
 
-    /// The first release that `~>` no longer allows. Prereleases of it are below it, and so allowed when pinned.
+    /// The first release that `~>` no longer allows. Prereleases of it are below it, and so allowed
+    /// when pinned.
     fn upper_bound(&self) -> Version {
         match self.operator {
-            Operator::PessimisticPatch => Version::new(self.boundary.major, self.boundary.minor.saturating_add(1), 0),
+            Operator::PessimisticPatch => Version::new(
+                self.boundary.major,
+                self.boundary.minor.saturating_add(1),
+                0,
+            ),
             _ => Version::new(self.boundary.major.saturating_add(1), 0, 0),
         }
     }
 
     fn parse(term: &str) -> Result<Self, ConstraintError> {
-        let end = term.find(|c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '*' | '.' | '-' | '+'));
+        let end = term.find(|c: char| {
+            c.is_alphanumeric() || c.is_whitespace() || matches!(c, '*' | '.' | '-' | '+')
+        });
         let (symbol, rest) = term.split_at(end.unwrap_or(term.len()));
         let text = rest.strip_prefix(' ').unwrap_or(rest);
         if text.starts_with(char::is_whitespace) {
@@ -143,7 +158,10 @@ impl Constraint {
             return Err(ConstraintError::MissingComma(first.to_owned()));
         }
         let (boundary, written) =
-            Version::parse_partial(text).map_err(|error| ConstraintError::Version { term: term.to_owned(), error })?;
+            Version::parse_partial(text).map_err(|error| ConstraintError::Version {
+                term: term.to_owned(),
+                error,
+            })?;
         let operator = match symbol {
             "" | "=" => Operator::Exact,
             "!=" => Operator::NotEqual,
@@ -153,7 +171,11 @@ impl Constraint {
             "<=" => Operator::LessOrEqual,
             "~>" if written == 3 => Operator::PessimisticPatch,
             "~>" => Operator::PessimisticMinor,
-            found => return Err(ConstraintError::UnknownOperator { found: found.to_owned() }),
+            found => {
+                return Err(ConstraintError::UnknownOperator {
+                    found: found.to_owned(),
+                });
+            }
         };
         Ok(Self { operator, boundary })
     }
@@ -163,10 +185,16 @@ impl Constraint {
         let (operator, version) = term.split_at(start);
         let version = version.strip_prefix('v').unwrap_or(version);
         let operator = operator.trim();
-        let version = if operator == "~>" { version } else { three_numbers(version) };
+        let version = if operator == "~>" {
+            version
+        } else {
+            three_numbers(version)
+        };
         let mut constraint = Self::parse(&format!("{operator}{version}"))?;
         constraint.boundary = constraint.boundary.without_metadata();
-        if constraint.operator == Operator::PessimisticMinor && version.bytes().all(|byte| byte.is_ascii_digit()) {
+        if constraint.operator == Operator::PessimisticMinor
+            && version.bytes().all(|byte| byte.is_ascii_digit())
+        {
             constraint.operator = Operator::PessimisticMajor;
         }
         Ok(constraint)
@@ -176,16 +204,23 @@ impl Constraint {
 /// Removes further numbers of a module's version if all of them are zero: `1.0.0.0` is `1.0.0`.
 fn three_numbers(version: &str) -> &str {
     let end = version.find(['-', '+']).unwrap_or(version.len());
-    let Some((third, _)) = version[..end].match_indices('.').nth(2) else { return version };
+    let Some((third, _)) = version[..end].match_indices('.').nth(2) else {
+        return version;
+    };
     let is_zero = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte == b'0');
     let is_release = version.len() == end || version[end..].starts_with('+');
-    if is_release && version[third + 1..end].split('.').all(is_zero) { &version[..third] } else { version }
+    if is_release && version[third + 1..end].split('.').all(is_zero) {
+        &version[..third]
+    } else {
+        version
+    }
 }
 
 impl ConstraintList {
-    /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, a version may start
-    /// with `v` or have further numbers that are zero, any space may follow an operator, and build metadata is ignored
-    /// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
+    /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, a
+    /// version may start with `v` or have further numbers that are zero, any space may follow an
+    /// operator, and build metadata is ignored (<https://github.com/hashicorp/go-version>,
+    /// `constraintPessimistic`).
     ///
     /// # Errors
     /// The text is not a list of constraints.
@@ -214,15 +249,22 @@ impl ConstraintList {
 
     /// The constraint that allows one version alone.
     pub(crate) fn exactly(version: &Version) -> Self {
-        Self(vec![Constraint { operator: Operator::Exact, boundary: version.clone() }])
+        Self(vec![Constraint {
+            operator: Operator::Exact,
+            boundary: version.clone(),
+        }])
     }
 
-    /// Whether a version is newer than all that the constraints allow, so that a rewrite may allow it.
+    /// Whether a version is newer than all that the constraints allow, so that a rewrite may allow
+    /// it.
     pub(crate) fn is_outgrown_by(&self, version: &Version) -> bool {
         let is_above = |term: &Constraint| {
-            *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less)
+            *version > term.boundary
+                || (*version == term.boundary && term.operator == Operator::Less)
         };
-        self.0.iter().all(|term| term.compares(version) || is_above(term))
+        self.0
+            .iter()
+            .all(|term| term.compares(version) || is_above(term))
     }
 
     /// `true` if there is no constraint.
@@ -237,16 +279,30 @@ impl ConstraintList {
 
     /// All terms of several lists, as over the modules of a configuration.
     pub fn merge<'a>(lists: impl IntoIterator<Item = &'a ConstraintList>) -> Self {
-        lists.into_iter().flat_map(|list| list.0.iter().cloned()).collect()
+        lists
+            .into_iter()
+            .flat_map(|list| list.0.iter().cloned())
+            .collect()
     }
 
-    /// Releases such that at least one lies between each two that the terms tell apart, and on either side of all.
+    /// Releases such that at least one lies between each two that the terms tell apart, and on
+    /// either side of all.
     pub(crate) fn samples(&self) -> impl Iterator<Item = Version> {
         let around = |term: &Constraint| {
             let boundary = term.boundary.clone();
-            let Version { major, minor, patch, .. } = boundary;
+            let Version {
+                major,
+                minor,
+                patch,
+                ..
+            } = boundary;
             let next = Version::new(major, minor, patch.saturating_add(1));
-            [boundary, Version::new(major, minor, patch), next, term.upper_bound()]
+            [
+                boundary,
+                Version::new(major, minor, patch),
+                next,
+                term.upper_bound(),
+            ]
         };
         std::iter::once(Version::new(0, 0, 0)).chain(self.0.iter().flat_map(around))
     }
@@ -257,13 +313,20 @@ impl ConstraintList {
             Operator::Exact | Operator::LessOrEqual => term.boundary < *limit,
             Operator::Less => term.boundary <= *limit,
             Operator::PessimisticPatch | Operator::PessimisticMinor => term.upper_bound() <= *limit,
-            Operator::Greater | Operator::GreaterOrEqual | Operator::PessimisticMajor | Operator::NotEqual => false,
+            Operator::Greater
+            | Operator::GreaterOrEqual
+            | Operator::PessimisticMajor
+            | Operator::NotEqual => false,
         })
     }
 
     /// Whether `version` meets every term. A prerelease does so only when a term names exactly it.
     pub fn allows(&self, version: &Version) -> bool {
-        let pinned = || self.0.iter().any(|c| c.operator == Operator::Exact && c.boundary == *version);
+        let pinned = || {
+            self.0
+                .iter()
+                .any(|c| c.operator == Operator::Exact && c.boundary == *version)
+        };
         (!version.is_prerelease() || pinned()) && self.0.iter().all(|c| c.compares(version))
     }
 }
@@ -271,7 +334,11 @@ impl ConstraintList {
 impl FromIterator<Constraint> for ConstraintList {
     fn from_iter<I: IntoIterator<Item = Constraint>>(terms: I) -> Self {
         let mut terms: Vec<_> = terms.into_iter().collect();
-        terms.sort_by(|a, b| a.boundary.cmp(&b.boundary).then(a.operator.cmp(&b.operator)));
+        terms.sort_by(|a, b| {
+            a.boundary
+                .cmp(&b.boundary)
+                .then(a.operator.cmp(&b.operator))
+        });
         terms.dedup();
         Self(terms)
     }
@@ -280,8 +347,8 @@ impl FromIterator<Constraint> for ConstraintList {
 impl FromStr for ConstraintList {
     type Err = ConstraintError;
 
-    /// Parses comma separated terms in any notation that OpenTofu accepts; the empty text is the empty list, and one
-    /// comma may follow the last term.
+    /// Parses comma separated terms in any notation that OpenTofu accepts; the empty text is the
+    /// empty list, and one comma may follow the last term.
     fn from_str(text: &str) -> Result<Self, ConstraintError> {
         Self::parse_terms(text, Constraint::parse)
     }
@@ -311,18 +378,46 @@ mod tests {
 
     #[test]
     fn a_list_has_a_limit() {
-        let list = |terms: usize| (0..terms).map(|term| format!("!= 1.0.{term}")).collect::<Vec<_>>().join(", ");
-        assert_eq!(list(MOST_TERMS).parse::<ConstraintList>().unwrap().terms().len(), MOST_TERMS);
-        assert_eq!(list(MOST_TERMS + 1).parse::<ConstraintList>(), Err(ConstraintError::TooMany));
+        let list = |terms: usize| {
+            (0..terms)
+                .map(|term| format!("!= 1.0.{term}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        assert_eq!(
+            list(MOST_TERMS)
+                .parse::<ConstraintList>()
+                .unwrap()
+                .terms()
+                .len(),
+            MOST_TERMS
+        );
+        assert_eq!(
+            list(MOST_TERMS + 1).parse::<ConstraintList>(),
+            Err(ConstraintError::TooMany)
+        );
     }
 
     #[test]
     fn a_single_term_decides_an_upper_bound() {
-        let is_below = |text: &str| text.parse::<ConstraintList>().unwrap().is_below(&Version::new(1, 6, 0));
-        for text in ["< 1.6", "<= 1.5.7", "1.5.7", "~> 1.5.0", "~> 0.14", ">= 1.3, < 1.6.0"] {
+        let is_below = |text: &str| {
+            text.parse::<ConstraintList>()
+                .unwrap()
+                .is_below(&Version::new(1, 6, 0))
+        };
+        for text in [
+            "< 1.6",
+            "<= 1.5.7",
+            "1.5.7",
+            "~> 1.5.0",
+            "~> 0.14",
+            ">= 1.3, < 1.6.0",
+        ] {
             assert!(is_below(text), "{text}");
         }
-        for text in ["", "~> 1.5", "< 2", "<= 1.6", "1.6.0", ">= 0.12", "> 1.5", "!= 1.6"] {
+        for text in [
+            "", "~> 1.5", "< 2", "<= 1.6", "1.6.0", ">= 0.12", "> 1.5", "!= 1.6",
+        ] {
             assert!(!is_below(text), "{text}");
         }
     }
@@ -338,12 +433,23 @@ mod tests {
         ] {
             let constraints = ConstraintList::parse_for_module(text).unwrap();
             assert_eq!(constraints.to_string(), written, "{text}");
-            assert_eq!(constraints.allows(&Version::new(2, 0, 0)), allows_next, "{text}");
+            assert_eq!(
+                constraints.allows(&Version::new(2, 0, 0)),
+                allows_next,
+                "{text}"
+            );
             assert!(constraints.allows(&Version::new(1, 0, 0)), "{text}");
             assert!(!constraints.allows(&Version::new(0, 9, 0)), "{text}");
-            assert_eq!(ConstraintList::parse_for_module(written).as_ref(), Ok(&constraints), "{text}");
+            assert_eq!(
+                ConstraintList::parse_for_module(written).as_ref(),
+                Ok(&constraints),
+                "{text}"
+            );
         }
-        assert_eq!("~> 1".parse::<ConstraintList>().unwrap().to_string(), "~> 1.0");
+        assert_eq!(
+            "~> 1".parse::<ConstraintList>().unwrap().to_string(),
+            "~> 1.0"
+        );
     }
 
     #[test]
@@ -362,7 +468,11 @@ mod tests {
             ("= 1.0.0+x", "1.0.0"),
             (">= 1.0.0.0+x, != 1.2.0+y", ">= 1.0.0, != 1.2.0"),
         ] {
-            assert_eq!(ConstraintList::parse_for_module(text).unwrap().to_string(), written, "{text}");
+            assert_eq!(
+                ConstraintList::parse_for_module(text).unwrap().to_string(),
+                written,
+                "{text}"
+            );
         }
         for text in ["1.0.0.1", "1.0.0.", "~> 1.0.0.0", "1.0.0+x+y"] {
             assert!(ConstraintList::parse_for_module(text).is_err(), "{text}");
@@ -372,9 +482,16 @@ mod tests {
 
     #[test]
     fn any_space_may_follow_an_operator_of_a_module() {
-        for (text, written) in [("=  1.0.0", "1.0.0"), (">=\t1.0.0,<  2", ">= 1.0.0, < 2.0.0"), ("~>   1.2", "~> 1.2")]
-        {
-            assert_eq!(ConstraintList::parse_for_module(text).unwrap().to_string(), written, "{text}");
+        for (text, written) in [
+            ("=  1.0.0", "1.0.0"),
+            (">=\t1.0.0,<  2", ">= 1.0.0, < 2.0.0"),
+            ("~>   1.2", "~> 1.2"),
+        ] {
+            assert_eq!(
+                ConstraintList::parse_for_module(text).unwrap().to_string(),
+                written,
+                "{text}"
+            );
             assert!(text.parse::<ConstraintList>().is_err(), "{text}");
         }
         assert!(ConstraintList::parse_for_module("> = 1.0").is_err());

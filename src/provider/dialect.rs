@@ -5,7 +5,19 @@ use std::str::FromStr;
 use serde::Serialize;
 
 /// Tool whose rules apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    derive_more::Display,
+)]
 #[serde(rename_all = "lowercase")]
 #[display("{}", self.name())]
 pub enum Dialect {

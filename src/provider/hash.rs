@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 /// A hash with its scheme, such as `h1:…` or `zh:…`, ordered by its bytes.
 ///
-/// Schemes other than `h1` and `zh` are kept and never compared, so any text `scheme:value` is a hash.
+/// Schemes other than `h1` and `zh` are kept and never compared, so any text `scheme:value` is a
+/// hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct Hash(Arc<str>);
 
@@ -37,8 +38,9 @@ impl HashScheme {
     }
 }
 
-/// For each byte, whether it is a lower-case hexadecimal digit. A large repository has many millions of digits in its
-/// lock files, and the program that is shipped is built for size: nothing but a table makes one step of each there.
+/// For each byte, whether it is a lower-case hexadecimal digit. A large repository has many
+/// millions of digits in its lock files, and the program that is shipped is built for size: nothing
+/// but a table makes one step of each there.
 const IS_LOWER_HEX: [bool; 256] = {
     let digits = b"0123456789abcdef";
     let mut table = [false; 256];
@@ -52,7 +54,8 @@ const IS_LOWER_HEX: [bool; 256] = {
 
 /// Hashes by their schemes.
 ///
-/// Code takes it apart without `..`, so that the compiler lists each place that has to know a new scheme.
+/// Code takes it apart without `..`, so that the compiler lists each place that has to know a new
+/// scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HashesByScheme<'a> {
     /// Each platform's package has its own.
@@ -142,11 +145,13 @@ impl Hash {
         self.0.split_once(':').map_or("", |(_, value)| value)
     }
 
-    /// Whether the value has the form its scheme demands: 64 lower-case hexadecimal digits for `zh`, the base64 of
-    /// 32 bytes for `h1`. Hashes of unknown schemes are never malformed.
+    /// Whether the value has the form its scheme demands: 64 lower-case hexadecimal digits for
+    /// `zh`, the base64 of 32 bytes for `h1`. Hashes of unknown schemes are never malformed.
     pub fn is_well_formed(&self) -> bool {
         match self.0.as_bytes() {
-            [b'h', b'1', b':', value @ ..] => BASE64.decode(value).is_ok_and(|digest| digest.len() == 32),
+            [b'h', b'1', b':', value @ ..] => {
+                BASE64.decode(value).is_ok_and(|digest| digest.len() == 32)
+            }
             [b'z', b'h', b':', digits @ ..] => {
                 digits.len() == 64 && digits.iter().all(|&byte| IS_LOWER_HEX[usize::from(byte)])
             }
@@ -184,7 +189,9 @@ impl Serialize for Hash {
 
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }
 
@@ -207,7 +214,10 @@ mod tests {
         let digest: [u8; 32] = std::array::from_fn(|index| u8::try_from(index * 8).unwrap());
         let zh = "zh:0008101820283038404850586068707880889098a0a8b0b8c0c8d0d8e0e8f0f8";
         assert_eq!(Hash::zh(&digest).as_str(), zh);
-        assert_eq!(Hash::h1(&digest).as_str(), "h1:AAgQGCAoMDhASFBYYGhweICIkJigqLC4wMjQ2ODo8Pg=");
+        assert_eq!(
+            Hash::h1(&digest).as_str(),
+            "h1:AAgQGCAoMDhASFBYYGhweICIkJigqLC4wMjQ2ODo8Pg="
+        );
         assert!(Hash::zh(&digest).is_well_formed() && Hash::h1(&digest).is_well_formed());
     }
 

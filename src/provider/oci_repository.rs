@@ -50,24 +50,42 @@ impl OciRepository {
     /// # Errors
     /// Description that quotes the text.
     pub fn parse_url(text: &str) -> Result<Self, String> {
-        let invalid = |why: &dyn fmt::Display| format!("{text:?} is not an address in an OCI registry: {why}");
-        let address = text.strip_prefix("oci://").ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
-        address.parse().map_err(|error: OciRepositoryError| invalid(&error))
+        let invalid = |why: &dyn fmt::Display| {
+            format!("{text:?} is not an address in an OCI registry: {why}")
+        };
+        let address = text
+            .strip_prefix("oci://")
+            .ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
+        address
+            .parse()
+            .map_err(|error: OciRepositoryError| invalid(&error))
     }
 
-    /// The repository of a provider below this one: the parts of the address with `_` between them, in one level of the
-    /// name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port becomes a `_`,
-    /// too, and a part that a name cannot contain becomes `hex.` with its bytes.
+    /// The repository of a provider below this one: the parts of the address with `_` between them,
+    /// in one level of the name, since GitLab takes two below a project and Docker Hub takes one.
+    /// The colon before a port becomes a `_`, too, and a part that a name cannot contain becomes
+    /// `hex.` with its bytes.
     ///
     /// # Errors
     /// The name would be longer than registries take.
-    pub(crate) fn of_provider(&self, address: &ProviderAddress) -> Result<Self, OciRepositoryError> {
-        let parts = [address.hostname.as_ascii(), &address.namespace, &address.name].map(path_component);
+    pub(crate) fn of_provider(
+        &self,
+        address: &ProviderAddress,
+    ) -> Result<Self, OciRepositoryError> {
+        let parts = [
+            address.hostname.as_ascii(),
+            &address.namespace,
+            &address.name,
+        ]
+        .map(path_component);
         let name = format!("{}/{}", self.name, parts.join("_"));
         if name.len() > LONGEST_NAME {
             return Err(OciRepositoryError::Name);
         }
-        Ok(Self { registry: self.registry.clone(), name })
+        Ok(Self {
+            registry: self.registry.clone(),
+            name,
+        })
     }
 }
 
@@ -94,7 +112,10 @@ impl std::str::FromStr for OciRepository {
         if !is_repository_name(name) {
             return Err(OciRepositoryError::Name);
         }
-        Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
+        Ok(Self {
+            registry: registry.to_owned(),
+            name: name.to_owned(),
+        })
     }
 }
 
@@ -105,16 +126,21 @@ fn is_registry(text: &str) -> bool {
             "" => ("v6", None),
             port => ("v6", Some(port.strip_prefix(':').unwrap_or_default())),
         },
-        _ => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        _ => text
+            .split_once(':')
+            .map_or((text, None), |(host, port)| (host, Some(port))),
     };
     let is_label = |label: &str| {
         !label.is_empty()
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    let is_port =
-        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
+    let is_port = |port: &str| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0)
+    };
     host.split('.').all(is_label) && port.is_none_or(is_port)
 }
 
@@ -128,7 +154,8 @@ fn is_path_component(component: &str) -> bool {
     let at_edge = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte));
     let bytes = component.as_bytes();
     let separators = component.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let is_separator = |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
+    let is_separator =
+        |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
     at_edge(bytes.first()) && at_edge(bytes.last()) && separators.into_iter().all(is_separator)
 }
 
@@ -142,30 +169,52 @@ mod tests {
         for name in ["a", "a/b", "a.b", "a_b", "a__b", "a-b", "a---b", "0/1"] {
             assert!(is_repository_name(name), "{name}");
         }
-        for name in
-            ["", "/a", "a/", "a//b", "A", "a..b", "a___b", "a._b", "-a", "a-", "a%b", "a b", "é", "..", "a/../b"]
-        {
+        for name in [
+            "", "/a", "a/", "a//b", "A", "a..b", "a___b", "a._b", "-a", "a-", "a%b", "a b", "é",
+            "..", "a/../b",
+        ] {
             assert!(!is_repository_name(name), "{name}");
         }
         assert!(!is_repository_name(&"a".repeat(256)));
-        for registry in ["h", "h.test", "H.test:5000", "127.0.0.1:5000", "[::1]", "[::1]:5000"] {
+        for registry in [
+            "h",
+            "h.test",
+            "H.test:5000",
+            "127.0.0.1:5000",
+            "[::1]",
+            "[::1]:5000",
+        ] {
             assert!(is_registry(registry), "{registry}");
         }
-        for registry in
-            ["", "h:", "h:0", "h:x", "h:+1", "h:65536", "a@h", "h_h", "[::1", "[x]:1", "[::1]5", "h..t", "-h"]
-        {
+        for registry in [
+            "", "h:", "h:0", "h:x", "h:+1", "h:65536", "a@h", "h_h", "[::1", "[x]:1", "[::1]5",
+            "h..t", "-h",
+        ] {
             assert!(!is_registry(registry), "{registry}");
         }
     }
 
     #[test]
     fn a_url_is_a_repository_with_its_scheme() {
-        assert_eq!(OciRepository::parse_url("oci://h.test:5000/a/b").unwrap().to_string(), "h.test:5000/a/b");
-        for text in
-            ["h.test/a", "https://h.test/a", "oci://h.test", "oci://me:pw@h.test/a", "oci://h.test/A", "oci:///a"]
-        {
+        assert_eq!(
+            OciRepository::parse_url("oci://h.test:5000/a/b")
+                .unwrap()
+                .to_string(),
+            "h.test:5000/a/b"
+        );
+        for text in [
+            "h.test/a",
+            "https://h.test/a",
+            "oci://h.test",
+            "oci://me:pw@h.test/a",
+            "oci://h.test/A",
+            "oci:///a",
+        ] {
             let error = OciRepository::parse_url(text).unwrap_err();
-            assert!(error.contains("is not an address in an OCI registry"), "{error}");
+            assert!(
+                error.contains("is not an address in an OCI registry"),
+                "{error}"
+            );
         }
     }
 
@@ -173,14 +222,25 @@ mod tests {
     fn every_provider_has_a_repository_with_a_legal_name() {
         let place: OciRepository = "h.test/facts".parse().unwrap();
         let name = |text: &str| {
-            let repository = place.of_provider(&ProviderAddress::parse(text, Dialect::Terraform).unwrap()).unwrap();
+            let repository = place
+                .of_provider(&ProviderAddress::parse(text, Dialect::Terraform).unwrap())
+                .unwrap();
             assert_eq!(repository.to_string().parse(), Ok(repository.clone()));
             repository.name
         };
         assert_eq!(name("acme/gamma"), "facts/registry.terraform.io_acme_gamma");
-        assert_eq!(name("h.test:8443/acme/gamma"), "facts/h.test_8443_acme_gamma");
-        assert_eq!(name("bücher.test/größe/gamma"), "facts/xn--bcher-kva.test_hex.6772c3b6c39f65_gamma");
-        let long = OciRepository { name: "a".repeat(250), ..place.clone() };
+        assert_eq!(
+            name("h.test:8443/acme/gamma"),
+            "facts/h.test_8443_acme_gamma"
+        );
+        assert_eq!(
+            name("bücher.test/größe/gamma"),
+            "facts/xn--bcher-kva.test_hex.6772c3b6c39f65_gamma"
+        );
+        let long = OciRepository {
+            name: "a".repeat(250),
+            ..place.clone()
+        };
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
         assert_eq!(long.of_provider(&address), Err(OciRepositoryError::Name));
     }

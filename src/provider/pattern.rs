@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::provider::{AddressError, AddressParts, Dialect, Hostname, ProviderAddress};
 
-/// `[HOSTNAME/]NAMESPACE/TYPE` in which `*` stands for any part. Two parts belong to the dialect's default host.
+/// `[HOSTNAME/]NAMESPACE/TYPE` in which `*` stands for any part. Two parts belong to the dialect's
+/// default host.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("{self}")]
 pub struct ProviderPattern {
@@ -53,7 +54,12 @@ impl ProviderPattern {
         }
         // With a valid part instead of each `*`, the rules of addresses check the other parts.
         let any = |part, placeholder| if part == "*" { placeholder } else { part };
-        let address = format!("{}/{}/{}", any(host, "any.test"), any(namespace, "any"), any(name, "any"));
+        let address = format!(
+            "{}/{}/{}",
+            any(host, "any.test"),
+            any(namespace, "any"),
+            any(name, "any")
+        );
         let address = ProviderAddress::parse(&address, dialect)?;
         Ok(Self {
             hostname: (host != "*").then(|| address.hostname.clone()),
@@ -64,8 +70,13 @@ impl ProviderPattern {
 
     /// Whether the pattern matches a provider.
     pub fn matches(&self, address: &ProviderAddress) -> bool {
-        self.hostname.as_ref().is_none_or(|hostname| *hostname == address.hostname)
-            && self.namespace.as_ref().is_none_or(|namespace| *namespace == address.namespace)
+        self.hostname
+            .as_ref()
+            .is_none_or(|hostname| *hostname == address.hostname)
+            && self
+                .namespace
+                .as_ref()
+                .is_none_or(|namespace| *namespace == address.namespace)
             && self.name.as_ref().is_none_or(|name| *name == address.name)
     }
 }
@@ -73,15 +84,24 @@ impl ProviderPattern {
 /// The pattern that covers one provider only.
 impl From<ProviderAddress> for ProviderPattern {
     fn from(address: ProviderAddress) -> Self {
-        let AddressParts { hostname, namespace, name } = &*address;
-        Self { hostname: Some(hostname.clone()), namespace: Some(namespace.clone()), name: Some(name.clone()) }
+        let AddressParts {
+            hostname,
+            namespace,
+            name,
+        } = &*address;
+        Self {
+            hostname: Some(hostname.clone()),
+            namespace: Some(namespace.clone()),
+            name: Some(name.clone()),
+        }
     }
 }
 
 impl ProviderSelection {
     /// Whether the set contains a provider.
     pub fn contains(&self, address: &ProviderAddress) -> bool {
-        let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
+        let any =
+            |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
         !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
     }
 }
@@ -108,13 +128,21 @@ mod tests {
             ("acme/*", "acme/gamma", true),
             ("acme/*", "registry.terraform.io/acme/gamma", false),
             ("acme/gamma", "acme/delta", false),
-            ("registry.terraform.io/*/*", "registry.terraform.io/acme/gamma", true),
+            (
+                "registry.terraform.io/*/*",
+                "registry.terraform.io/acme/gamma",
+                true,
+            ),
             ("*/*/*", "h.test/acme/gamma", true),
             ("H.test/ACME/Gamma", "h.test/acme/gamma", true),
             ("Bücher.test/a/*", "bücher.test/a/b", true),
         ] {
             let pattern = ProviderPattern::parse(pattern, Dialect::Tofu).unwrap();
-            assert_eq!(pattern.matches(&address(text)), expected, "{pattern} {text}");
+            assert_eq!(
+                pattern.matches(&address(text)),
+                expected,
+                "{pattern} {text}"
+            );
         }
     }
 

@@ -27,12 +27,15 @@ impl Platform {
             "powerpc64" if cfg!(target_endian = "little") => "ppc64le",
             other => other,
         };
-        let platform = Self { os: std::env::consts::OS.to_owned(), arch: arch.to_owned() };
+        let platform = Self {
+            os: std::env::consts::OS.to_owned(),
+            arch: arch.to_owned(),
+        };
         Self::meant_by(&platform.to_string()).unwrap_or(platform)
     }
 
-    /// The platform that a text with other names than Go's means, such as `macos_arm64`, `linux-amd64` or
-    /// `Windows_x86_64`.
+    /// The platform that a text with other names than Go's means, such as `macos_arm64`,
+    /// `linux-amd64` or `Windows_x86_64`.
     fn meant_by(text: &str) -> Option<Self> {
         let words = text.to_ascii_lowercase().replace(['-', '/'], "_");
         let (os, arch) = words.split_once('_')?;
@@ -48,16 +51,24 @@ impl Platform {
             other => other,
         };
         let meant = format!("{os}_{arch}");
-        if meant == text { None } else { meant.parse().ok() }
+        if meant == text {
+            None
+        } else {
+            meant.parse().ok()
+        }
     }
 
-    /// Reads a platform that a person wrote. Unlike a registry, a person may use a name other than Go's, which
-    /// would name no package.
+    /// Reads a platform that a person wrote. Unlike a registry, a person may use a name other than
+    /// Go's, which would name no package.
     ///
     /// # Errors
     /// The text is not a platform, or an alias of a platform.
     pub fn parse_written(text: &str) -> Result<Self, PlatformError> {
-        if Self::meant_by(text).is_some() { Err(PlatformError(text.to_owned())) } else { text.parse() }
+        if Self::meant_by(text).is_some() {
+            Err(PlatformError(text.to_owned()))
+        } else {
+            text.parse()
+        }
     }
 }
 
@@ -74,7 +85,9 @@ impl Serialize for Platform {
 
 impl<'de> Deserialize<'de> for Platform {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }
 
@@ -82,9 +95,17 @@ impl FromStr for Platform {
     type Err = PlatformError;
 
     fn from_str(text: &str) -> Result<Self, PlatformError> {
-        let valid = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let valid = |part: &str| {
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        };
         match text.split_once('_') {
-            Some((os, arch)) if valid(os) && valid(arch) => Ok(Self { os: os.to_owned(), arch: arch.to_owned() }),
+            Some((os, arch)) if valid(os) && valid(arch) => Ok(Self {
+                os: os.to_owned(),
+                arch: arch.to_owned(),
+            }),
             _ => Err(PlatformError(text.to_owned())),
         }
     }
@@ -96,12 +117,30 @@ mod tests {
 
     #[test]
     fn a_platform_is_two_words_joined_by_an_underscore() {
-        assert_eq!("linux_amd64".parse::<Platform>().unwrap().to_string(), "linux_amd64");
-        for text in ["", "linux", "linux-amd64", "_amd64", "linux_", "_", "linux_ amd64", "linux/amd64", "linux_arm_64"]
-        {
-            assert_eq!(text.parse::<Platform>(), Err(PlatformError(text.to_owned())));
+        assert_eq!(
+            "linux_amd64".parse::<Platform>().unwrap().to_string(),
+            "linux_amd64"
+        );
+        for text in [
+            "",
+            "linux",
+            "linux-amd64",
+            "_amd64",
+            "linux_",
+            "_",
+            "linux_ amd64",
+            "linux/amd64",
+            "linux_arm_64",
+        ] {
+            assert_eq!(
+                text.parse::<Platform>(),
+                Err(PlatformError(text.to_owned()))
+            );
         }
-        assert_eq!(Platform::current().to_string().parse(), Ok(Platform::current()));
+        assert_eq!(
+            Platform::current().to_string().parse(),
+            Ok(Platform::current())
+        );
     }
 
     #[test]
@@ -114,11 +153,19 @@ mod tests {
             ("Windows_x64", "windows_amd64"),
         ] {
             let error = Platform::parse_written(text).unwrap_err().to_string();
-            assert_eq!(error, format!("{text:?} is not a platform; did you mean {meant}?"));
+            assert_eq!(
+                error,
+                format!("{text:?} is not a platform; did you mean {meant}?")
+            );
         }
         for text in ["linux_amd64", "darwin_arm64", "plan9_386", "wasip1_wasm"] {
             assert_eq!(Platform::parse_written(text).unwrap().to_string(), text);
         }
-        assert!(Platform::parse_written("linux").unwrap_err().to_string().contains("write OS_ARCH"));
+        assert!(
+            Platform::parse_written("linux")
+                .unwrap_err()
+                .to_string()
+                .contains("write OS_ARCH")
+        );
     }
 }

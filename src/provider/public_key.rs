@@ -28,7 +28,8 @@ const PUBLISHED: [&str; 5] = [
 #[display("{PUBLIC}{}", BASE64_STANDARD.encode(self.0))]
 pub struct PublicKey([u8; LENGTH]);
 
-/// A key that signs: `ed25519-private:` and the base64 of its 32 bytes. Nothing shows it but [`SigningKey::reveal`].
+/// A key that signs: `ed25519-private:` and the base64 of its 32 bytes. Nothing shows it but
+/// [`SigningKey::reveal`].
 #[derive(derive_more::Debug)]
 #[debug("the signing key of {}", self.public_key())]
 pub struct SigningKey {
@@ -51,13 +52,19 @@ pub enum KeyError {
     )]
     Private,
     /// Everybody can sign for it.
-    #[error("signatures for this key can be made without a private key; make another with provlock cache keygen")]
+    #[error(
+        "signatures for this key can be made without a private key; make another with provlock cache keygen"
+    )]
     Weak,
     /// Everybody knows its private half.
-    #[error("the private half of this key is published in RFC 8032; make another with provlock cache keygen")]
+    #[error(
+        "the private half of this key is published in RFC 8032; make another with provlock cache keygen"
+    )]
     Published,
     /// Not a private key.
-    #[error("it is not a private key as provlock cache keygen writes it, ed25519-private: and the base64 of 32 bytes")]
+    #[error(
+        "it is not a private key as provlock cache keygen writes it, ed25519-private: and the base64 of 32 bytes"
+    )]
     NotPrivate,
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]
@@ -67,12 +74,17 @@ pub enum KeyError {
 impl PublicKey {
     /// Verifies a signature of a message.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let (key, signature) = (VerifyingKey::from_bytes(&self.0), Signature::from_slice(signature));
-        key.is_ok_and(|key| signature.is_ok_and(|signature| key.verify_strict(message, &signature).is_ok()))
+        let (key, signature) = (
+            VerifyingKey::from_bytes(&self.0),
+            Signature::from_slice(signature),
+        );
+        key.is_ok_and(|key| {
+            signature.is_ok_and(|signature| key.verify_strict(message, &signature).is_ok())
+        })
     }
 
-    /// A key that only its private half can sign for: a point of the curve, in its canonical form and not of small
-    /// order, as strict verification demands (RFC 8032, section 5.1.7).
+    /// A key that only its private half can sign for: a point of the curve, in its canonical form
+    /// and not of small order, as strict verification demands (RFC 8032, section 5.1.7).
     fn checked(bytes: [u8; LENGTH]) -> Result<Self, KeyError> {
         let key = VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::NotPublic)?;
         if key.is_weak() {
@@ -82,7 +94,11 @@ impl PublicKey {
             return Err(KeyError::NotPublic);
         }
         let is_published = PUBLISHED.contains(&BASE64_STANDARD.encode(bytes).as_str());
-        if is_published { Err(KeyError::Published) } else { Ok(Self(bytes)) }
+        if is_published {
+            Err(KeyError::Published)
+        } else {
+            Ok(Self(bytes))
+        }
     }
 }
 
@@ -93,7 +109,9 @@ impl SigningKey {
     /// The system gives no random numbers.
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed = [0; LENGTH];
-        SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
+        SystemRandom::new()
+            .fill(&mut seed)
+            .map_err(|_| KeyError::NoRandomness)?;
         Ok(Self::of_seed(&seed))
     }
 
@@ -102,7 +120,9 @@ impl SigningKey {
     /// # Errors
     /// The text is not one.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        decode(text.trim(), PRIVATE).map(|seed| Self::of_seed(&seed)).ok_or(KeyError::NotPrivate)
+        decode(text.trim(), PRIVATE)
+            .map(|seed| Self::of_seed(&seed))
+            .ok_or(KeyError::NotPrivate)
     }
 
     /// The key as text: for the file that keeps it, and nothing else.
@@ -131,19 +151,30 @@ impl SigningKey {
 
     fn of_seed(seed: &[u8; LENGTH]) -> Self {
         let text = format!("{PRIVATE}{}", BASE64_STANDARD.encode(seed));
-        Self { key: ed25519_dalek::SigningKey::from_bytes(seed), text }
+        Self {
+            key: ed25519_dalek::SigningKey::from_bytes(seed),
+            text,
+        }
     }
 }
 
 fn decode(text: &str, prefix: &str) -> Option<[u8; LENGTH]> {
-    BASE64_STANDARD.decode(text.strip_prefix(prefix)?).ok()?.try_into().ok()
+    BASE64_STANDARD
+        .decode(text.strip_prefix(prefix)?)
+        .ok()?
+        .try_into()
+        .ok()
 }
 
 impl FromStr for PublicKey {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        let wrong = if text.starts_with(PRIVATE) { KeyError::Private } else { KeyError::NotPublic };
+        let wrong = if text.starts_with(PRIVATE) {
+            KeyError::Private
+        } else {
+            KeyError::NotPublic
+        };
         decode(text, PUBLIC).ok_or(wrong).and_then(Self::checked)
     }
 }
@@ -155,8 +186,13 @@ mod tests {
     /// The first test of RFC 8032, section 7.1.
     #[test]
     fn keys_and_signatures_are_those_of_the_standard() {
-        let key = SigningKey::parse("ed25519-private:nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=\n").unwrap();
-        assert_eq!(key.public_key().to_string(), "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=");
+        let key =
+            SigningKey::parse("ed25519-private:nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=\n")
+                .unwrap();
+        assert_eq!(
+            key.public_key().to_string(),
+            "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+        );
         let signature = key.sign(b"");
         assert_eq!(signature[..4], [0xe5, 0x56, 0x43, 0x00]);
         assert!(key.public_key().verifies(b"", &signature));
@@ -166,13 +202,16 @@ mod tests {
 
     #[test]
     fn keys_that_others_can_sign_for_are_refused() {
-        let read = |bytes: &[u8]| format!("{PUBLIC}{}", BASE64_STANDARD.encode(bytes)).parse::<PublicKey>();
+        let read = |bytes: &[u8]| {
+            format!("{PUBLIC}{}", BASE64_STANDARD.encode(bytes)).parse::<PublicKey>()
+        };
         let hex = |text: &str| -> [u8; LENGTH] {
             let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap();
             std::array::from_fn(byte)
         };
         let mut cases = 0;
-        // The y coordinates of the points of small order, and coordinates that are not smaller than the prime.
+        // The y coordinates of the points of small order, and coordinates that are not smaller than
+        // the prime.
         let small = [
             "0000000000000000000000000000000000000000000000000000000000000000",
             "0100000000000000000000000000000000000000000000000000000000000000",
@@ -185,14 +224,21 @@ mod tests {
             for sign in [0, 0x80] {
                 let mut bytes = y;
                 bytes[LENGTH - 1] |= sign;
-                assert!(matches!(read(&bytes), Err(KeyError::Weak | KeyError::NotPublic)), "{bytes:02x?}");
+                assert!(
+                    matches!(read(&bytes), Err(KeyError::Weak | KeyError::NotPublic)),
+                    "{bytes:02x?}"
+                );
                 cases += 1;
             }
         }
         assert_eq!(read(&hex(small[1])), Err(KeyError::Weak));
         let is_point = |low: u8| VerifyingKey::from_bytes(&[low; LENGTH]).is_ok();
         let off = (0..=255).find(|low| !is_point(*low)).unwrap();
-        assert_eq!(read(&[off; LENGTH]), Err(KeyError::NotPublic), "not on the curve");
+        assert_eq!(
+            read(&[off; LENGTH]),
+            Err(KeyError::NotPublic),
+            "not on the curve"
+        );
         for seed in [
             "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
             "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
@@ -201,7 +247,11 @@ mod tests {
             "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
         ] {
             let public = SigningKey::of_seed(&hex(seed)).public_key();
-            assert_eq!(public.to_string().parse::<PublicKey>(), Err(KeyError::Published), "{public}");
+            assert_eq!(
+                public.to_string().parse::<PublicKey>(),
+                Err(KeyError::Published),
+                "{public}"
+            );
             cases += 1;
         }
         provlock_test::survived("shared facts with unsafe keys", cases);
@@ -221,11 +271,24 @@ mod tests {
     fn what_is_no_key_is_refused_and_not_quoted() {
         let private = "ed25519-private:nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=";
         assert_eq!(private.parse::<PublicKey>(), Err(KeyError::Private));
-        for text in
-            ["", "ed25519:", "ed25519:AAAA", "rsa:AAAA", "ed25519:!", "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="]
-        {
-            assert_eq!(text.parse::<PublicKey>(), Err(KeyError::NotPublic), "{text}");
-            assert_eq!(SigningKey::parse(text).unwrap_err(), KeyError::NotPrivate, "{text}");
+        for text in [
+            "",
+            "ed25519:",
+            "ed25519:AAAA",
+            "rsa:AAAA",
+            "ed25519:!",
+            "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+        ] {
+            assert_eq!(
+                text.parse::<PublicKey>(),
+                Err(KeyError::NotPublic),
+                "{text}"
+            );
+            assert_eq!(
+                SigningKey::parse(text).unwrap_err(),
+                KeyError::NotPrivate,
+                "{text}"
+            );
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Providers as people write them, in arguments and settings: the address is known once the dialect is.
+//! Providers as people write them, in arguments and settings: the address is known once the dialect
+//! is.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::provider::{
-    AddressError, Dialect, Hostname, PatternError, ProviderAddress, ProviderPattern, Version, VersionError,
+    AddressError, Dialect, Hostname, PatternError, ProviderAddress, ProviderPattern, Version,
+    VersionError,
 };
 
 /// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with an optional version after an `@`.
@@ -38,7 +40,11 @@ pub enum ProviderSpecError {
 impl ProviderSpec {
     /// Address of the provider by the rules of a dialect.
     pub fn resolve(&self, dialect: Dialect) -> ProviderAddress {
-        if self.has_host { self.address.clone() } else { self.address.at_host(Hostname::default_of(dialect)) }
+        if self.has_host {
+            self.address.clone()
+        } else {
+            self.address.at_host(Hostname::default_of(dialect))
+        }
     }
 
     /// The requested version.
@@ -55,7 +61,10 @@ impl FromStr for ProviderSpec {
             Some((name, version)) => (name, Some(version)),
             None => (text, None),
         };
-        let read = |text: &str| text.parse().map_err(|error| ProviderSpecError::Version(text.to_owned(), error));
+        let read = |text: &str| {
+            text.parse()
+                .map_err(|error| ProviderSpecError::Version(text.to_owned(), error))
+        };
         Ok(Self {
             address: ProviderAddress::parse(name, Dialect::default())?,
             has_host: name.split('/').count() == 3,
@@ -67,7 +76,11 @@ impl FromStr for ProviderSpec {
 /// As short as it can be written, without the version.
 impl fmt::Display for ProviderSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.has_host { write!(f, "{}", self.address) } else { f.write_str(&self.address.short(Dialect::default())) }
+        if self.has_host {
+            write!(f, "{}", self.address)
+        } else {
+            f.write_str(&self.address.short(Dialect::default()))
+        }
     }
 }
 
@@ -92,7 +105,10 @@ impl FromStr for ProviderPatternSpec {
 
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let pattern = ProviderPattern::parse(text, Dialect::default())?;
-        Ok(Self { pattern, has_host: text.split('/').count() == 3 })
+        Ok(Self {
+            pattern,
+            has_host: text.split('/').count() == 3,
+        })
     }
 }
 
@@ -103,8 +119,18 @@ mod tests {
     #[test]
     fn what_is_written_is_resolved_for_a_dialect() {
         for (text, tofu, terraform, shown) in [
-            ("aws", "registry.opentofu.org/hashicorp/aws", "registry.terraform.io/hashicorp/aws", "hashicorp/aws"),
-            ("Acme/aws", "registry.opentofu.org/acme/aws", "registry.terraform.io/acme/aws", "acme/aws"),
+            (
+                "aws",
+                "registry.opentofu.org/hashicorp/aws",
+                "registry.terraform.io/hashicorp/aws",
+                "hashicorp/aws",
+            ),
+            (
+                "Acme/aws",
+                "registry.opentofu.org/acme/aws",
+                "registry.terraform.io/acme/aws",
+                "acme/aws",
+            ),
             ("H.test/a/b", "h.test/a/b", "h.test/a/b", "h.test/a/b"),
             (
                 "registry.opentofu.org/a/b",
@@ -125,21 +151,43 @@ mod tests {
         let spec: ProviderSpec = "acme/gamma@1.2.3-beta.1".parse().unwrap();
         assert_eq!(spec.version(), Some(&"1.2.3-beta.1".parse().unwrap()));
         for text in ["acme/gamma@", "acme/gamma@new", "acme/gamma@1@2"] {
-            assert!(matches!(text.parse::<ProviderSpec>(), Err(ProviderSpecError::Version(..))), "{text}");
+            assert!(
+                matches!(
+                    text.parse::<ProviderSpec>(),
+                    Err(ProviderSpecError::Version(..))
+                ),
+                "{text}"
+            );
         }
-        assert!(matches!("@1.0.0".parse::<ProviderSpec>(), Err(ProviderSpecError::Address(AddressError::Shape))));
+        assert!(matches!(
+            "@1.0.0".parse::<ProviderSpec>(),
+            Err(ProviderSpecError::Address(AddressError::Shape))
+        ));
     }
 
     #[test]
     fn patterns_are_resolved_for_a_dialect() {
         let matches = |pattern: ProviderPatternSpec, dialect, text| {
-            pattern.resolve(dialect).matches(&ProviderAddress::parse(text, dialect).unwrap())
+            pattern
+                .resolve(dialect)
+                .matches(&ProviderAddress::parse(text, dialect).unwrap())
         };
         for dialect in [Dialect::Tofu, Dialect::Terraform] {
             assert!(matches("acme/*".parse().unwrap(), dialect, "acme/gamma"));
-            assert!(matches(ProviderPatternSpec::parse_namespace("h.test/acme").unwrap(), dialect, "h.test/acme/x"));
-            assert!(!matches(ProviderPatternSpec::parse_namespace("acme").unwrap(), dialect, "h.test/acme/x"));
+            assert!(matches(
+                ProviderPatternSpec::parse_namespace("h.test/acme").unwrap(),
+                dialect,
+                "h.test/acme/x"
+            ));
+            assert!(!matches(
+                ProviderPatternSpec::parse_namespace("acme").unwrap(),
+                dialect,
+                "h.test/acme/x"
+            ));
         }
-        assert_eq!(ProviderPatternSpec::parse_namespace("a/b/c"), Err(PatternError::Shape));
+        assert_eq!(
+            ProviderPatternSpec::parse_namespace("a/b/c"),
+            Err(PatternError::Shape)
+        );
     }
 }

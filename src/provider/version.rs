@@ -1,10 +1,10 @@
 //! Provider versions: semantic versioning 2.0, <https://semver.org>, as OpenTofu reads and sorts it by
 //! <https://github.com/apparentlymart/go-versions>, with numbers below 2^64.
 //!
-//! A version is not a `semver::Version`, which refuses three things that OpenTofu takes: fewer than three numbers
-//! (`1.2`), leading zeros in numbers (`1.02.3`) and in the identifiers of a prerelease (`1.2.3-01`). Its order of
-//! prereleases is another one too. `semver` has the grammar of identifiers: that of build metadata is OpenTofu's for
-//! prereleases.
+//! A version is not a `semver::Version`, which refuses three things that OpenTofu takes: fewer than
+//! three numbers (`1.2`), leading zeros in numbers (`1.02.3`) and in the identifiers of a
+//! prerelease (`1.2.3-01`). Its order of prereleases is another one too. `semver` has the grammar
+//! of identifiers: that of build metadata is OpenTofu's for prereleases.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,8 +14,8 @@ use semver::BuildMetadata as Identifiers;
 
 /// A provider version such as `5.82.2` or `3.0.0-rc.1+build.5`.
 ///
-/// Versions are totally ordered: by precedence first, then, so that equal versions are the same text, by build
-/// metadata.
+/// Versions are totally ordered: by precedence first, then, so that equal versions are the same
+/// text, by build metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
     /// First number.
@@ -59,7 +59,13 @@ pub enum VersionError {
 impl Version {
     /// A release version without metadata.
     pub fn new(major: u64, minor: u64, patch: u64) -> Self {
-        Self { major, minor, patch, prerelease: Identifiers::EMPTY, metadata: Identifiers::EMPTY }
+        Self {
+            major,
+            minor,
+            patch,
+            prerelease: Identifiers::EMPTY,
+            metadata: Identifiers::EMPTY,
+        }
     }
 
     /// Whether this is a prerelease. Only an exact constraint selects it.
@@ -79,7 +85,10 @@ impl Version {
 
     /// The version without build metadata, which constraints of modules ignore.
     pub(crate) fn without_metadata(&self) -> Self {
-        Self { metadata: Identifiers::EMPTY, ..self.clone() }
+        Self {
+            metadata: Identifiers::EMPTY,
+            ..self.clone()
+        }
     }
 
     /// Number of bytes beside the numbers.
@@ -91,7 +100,10 @@ impl Version {
     pub(crate) fn without_patch(&self) -> String {
         let full = self.to_string();
         let (numbers, suffix) = full.split_at(full.find(['-', '+']).unwrap_or(full.len()));
-        format!("{}{suffix}", numbers.rsplit_once('.').map_or(numbers, |(two, _)| two))
+        format!(
+            "{}{suffix}",
+            numbers.rsplit_once('.').map_or(numbers, |(two, _)| two)
+        )
     }
 
     /// Parses one to three numbers with optional suffixes; missing numbers are zero.
@@ -115,16 +127,27 @@ impl Version {
             parsed[written] = parse_number(part)?;
             written += 1;
         }
-        let identifiers = |text: &str| Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()));
+        let identifiers = |text: &str| {
+            Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()))
+        };
         let [major, minor, patch] = parsed;
         let (prerelease, metadata) = (identifiers(prerelease)?, identifiers(metadata)?);
-        Ok((Self { major, minor, patch, prerelease, metadata }, written))
+        Ok((
+            Self {
+                major,
+                minor,
+                patch,
+                prerelease,
+                metadata,
+            },
+            written,
+        ))
     }
 }
 
 impl Version {
-    /// Parses a version in a list of a registry or a mirror, in which `2.0` and `02.0.0` are 2.0.0; `None` for a text
-    /// that OpenTofu and Terraform skip.
+    /// Parses a version in a list of a registry or a mirror, in which `2.0` and `02.0.0` are 2.0.0;
+    /// `None` for a text that OpenTofu and Terraform skip.
     pub(crate) fn parse_listed(text: &str) -> Option<Self> {
         Self::parse_partial(text).ok().map(|(version, _)| version)
     }
@@ -141,12 +164,13 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
     if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
         return Err(VersionError::NotANumber(part.to_owned()));
     }
-    part.parse().map_err(|_| VersionError::NumberTooLarge(part.to_owned()))
+    part.parse()
+        .map_err(|_| VersionError::NumberTooLarge(part.to_owned()))
 }
 
-/// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes
-/// first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and its order decides the content of a lock
-/// file.
+/// Compares identifier by identifier. Where one text is at its last identifier and the other is
+/// not, the former comes first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and
+/// its order decides the content of a lock file.
 fn cmp_identifiers(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
@@ -175,7 +199,8 @@ fn cmp_identifier(a: &str, b: &str) -> Ordering {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.cmp_precedence(other).then_with(|| self.metadata.cmp(&other.metadata))
+        self.cmp_precedence(other)
+            .then_with(|| self.metadata.cmp(&other.metadata))
     }
 }
 
@@ -188,7 +213,8 @@ impl PartialOrd for Version {
 impl FromStr for Version {
     type Err = VersionError;
 
-    /// Parses the canonical text of a version, the only form in a lock file: `1.5.0`, not `v1.5.0` or `1.5`.
+    /// Parses the canonical text of a version, the only form in a lock file: `1.5.0`, not `v1.5.0`
+    /// or `1.5`.
     fn from_str(text: &str) -> Result<Self, VersionError> {
         let (version, written) = Self::parse_partial(text)?;
         if written < 3 || version.to_string() != text {
@@ -217,12 +243,26 @@ mod tests {
 
     #[test]
     fn only_canonical_text_is_a_version() {
-        for text in ["1.5.0", "0.0.0", "1.2.3-rc.1+build.5", "18446744073709551615.0.0"] {
+        for text in [
+            "1.5.0",
+            "0.0.0",
+            "1.2.3-rc.1+build.5",
+            "18446744073709551615.0.0",
+        ] {
             assert_eq!(text.parse::<Version>().unwrap().to_string(), text);
         }
-        for text in
-            ["", "x", "v1.5.0", "1.5", "1.5.0.0", "1.5.0 ", "1.5.0-", "01.5.0", ">= 1.0", "18446744073709551616.0.0"]
-        {
+        for text in [
+            "",
+            "x",
+            "v1.5.0",
+            "1.5",
+            "1.5.0.0",
+            "1.5.0 ",
+            "1.5.0-",
+            "01.5.0",
+            ">= 1.0",
+            "18446744073709551616.0.0",
+        ] {
             assert!(text.parse::<Version>().is_err(), "{text}");
         }
     }
@@ -247,10 +287,22 @@ mod tests {
 
     #[test]
     fn releases_sort_as_the_semver_crate_sorts_them() {
-        let texts = ["0.9.9", "1.0.0", "1.2.3", "1.10.0", "1.9.9", "2.0.0-alpha", "2.0.0-beta", "2.0.0-2", "2.0.0-10"];
+        let texts = [
+            "0.9.9",
+            "1.0.0",
+            "1.2.3",
+            "1.10.0",
+            "1.9.9",
+            "2.0.0-alpha",
+            "2.0.0-beta",
+            "2.0.0-2",
+            "2.0.0-10",
+        ];
         for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
             let ours = a.parse::<Version>().unwrap().cmp(&b.parse().unwrap());
-            let theirs = semver::Version::parse(a).unwrap().cmp(&semver::Version::parse(b).unwrap());
+            let theirs = semver::Version::parse(a)
+                .unwrap()
+                .cmp(&semver::Version::parse(b).unwrap());
             assert_eq!(ours, theirs, "{a} and {b}");
         }
     }

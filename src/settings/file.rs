@@ -13,8 +13,8 @@ use toml::Spanned;
 use super::tests::schema;
 use super::values::{self, Fingerprint, Loosened};
 use super::{
-    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings,
-    TrustRule,
+    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter,
+    Rules, Settings, TrustRule,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile, words};
 use crate::provider::{Dialect, OciRepository, PublicKey, SharedCache};
@@ -39,7 +39,8 @@ pub(super) struct File {
     policy: Rules,
     /// The levels of findings.
     verify: VerifyTable,
-    /// The fingerprints of the keys that may sign, by provider, such as `registry.example.com/acme/*`.
+    /// The fingerprints of the keys that may sign, by provider, such as
+    /// `registry.example.com/acme/*`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
     trust: BTreeMap<Spanned<String>, Vec<Fingerprint>>,
     /// Hashes that others have published. Only the topmost file may have this table.
@@ -108,17 +109,27 @@ struct SharedCacheTable {
 }
 
 impl Settings {
-    /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
+    /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at
+    /// their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
-        let File { dialect, platforms, fetch_modules, modules, roots, policy: mut rules, verify, trust, cache } =
-            toml::from_str(&source.text).map_err(|error| {
-                let message = error.message().trim_end();
-                let diagnostic = invalid(source, error.span().unwrap_or(0..0), message);
-                match key_meant(message) {
-                    Some(key) => diagnostic.help(format!("did you mean {key}?")),
-                    None => diagnostic,
-                }
-            })?;
+        let File {
+            dialect,
+            platforms,
+            fetch_modules,
+            modules,
+            roots,
+            policy: mut rules,
+            verify,
+            trust,
+            cache,
+        } = toml::from_str(&source.text).map_err(|error| {
+            let message = error.message().trim_end();
+            let diagnostic = invalid(source, error.span().unwrap_or(0..0), message);
+            match key_meant(message) {
+                Some(key) => diagnostic.help(format!("did you mean {key}?")),
+                None => diagnostic,
+            }
+        })?;
         let mut errors = Diagnostics::default();
         for rule in rules.require.iter().filter(|rule| rule.versions.is_empty()) {
             let message = "name the versions that this provider must have, such as \">= 2.1\"";
@@ -135,10 +146,21 @@ impl Settings {
         }
         rules.source = Some(Arc::clone(source));
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
-        let cache = cache.map(|SharedCacheTable { shared, trusted_keys }| {
-            let location = Location::new(source, shared.span());
-            CacheTable { shared: SharedCache { repository: shared.into_inner(), trusted_keys }, location }
-        });
+        let cache = cache.map(
+            |SharedCacheTable {
+                 shared,
+                 trusted_keys,
+             }| {
+                let location = Location::new(source, shared.span());
+                CacheTable {
+                    shared: SharedCache {
+                        repository: shared.into_inner(),
+                        trusted_keys,
+                    },
+                    location,
+                }
+            },
+        );
         let settings = Self {
             verify: vec![verify.levels(&rules, base.clone(), source, &mut errors)],
             dialect,
@@ -158,28 +180,51 @@ fn invalid(source: &Arc<SourceFile>, span: Range<usize>, message: impl Into<Stri
     Diagnostic::error(Code::InvalidArgument, message).at(Location::new(source, span), "")
 }
 
-/// The key that serde's message about an unknown one proposes best: ``unknown field `platform`, expected one of
-/// `dialect`, `platforms` `` has `platforms`.
+/// The key that serde's message about an unknown one proposes best: ``unknown field `platform`,
+/// expected one of `dialect`, `platforms` `` has `platforms`.
 fn key_meant(message: &str) -> Option<&str> {
-    let mut words = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let mut words = message
+        .strip_prefix("unknown field ")?
+        .split('`')
+        .skip(1)
+        .step_by(2);
     words::nearest(words.next()?, words)
 }
 
 impl VerifyTable {
-    /// A file denies what its policy forbids, unless it sets another level itself. So a nearer file cannot allow it.
-    fn levels(self, policy: &Rules, base: PathBuf, source: &Arc<SourceFile>, errors: &mut Diagnostics) -> FileLevels {
+    /// A file denies what its policy forbids, unless it sets another level itself. So a nearer file
+    /// cannot allow it.
+    fn levels(
+        self,
+        policy: &Rules,
+        base: PathBuf,
+        source: &Arc<SourceFile>,
+        errors: &mut Diagnostics,
+    ) -> FileLevels {
         let mut levels = |deny, warn, allow| levels(deny, warn, allow, source, errors);
         let mut own = levels(self.deny, self.warn, self.allow);
-        for (code, is_forbidden) in
-            [(Code::ModuleRefFloating, policy.pin_modules), (Code::HostAdded, policy.denies_new_hosts)]
-        {
+        for (code, is_forbidden) in [
+            (Code::ModuleRefFloating, policy.pin_modules),
+            (Code::HostAdded, policy.denies_new_hosts),
+        ] {
             if is_forbidden && !own.warn.contains(&code) && !own.allow.contains(&code) {
                 own.deny.push(Denied::Code(code));
             }
         }
-        let of_paths =
-            |PathsTable { paths, deny, warn, allow }| PathLevels { paths, levels: levels(deny, warn, allow) };
-        FileLevels { base, levels: own, paths: self.paths.into_iter().map(of_paths).collect() }
+        let of_paths = |PathsTable {
+                            paths,
+                            deny,
+                            warn,
+                            allow,
+                        }| PathLevels {
+            paths,
+            levels: levels(deny, warn, allow),
+        };
+        FileLevels {
+            base,
+            levels: own,
+            paths: self.paths.into_iter().map(of_paths).collect(),
+        }
     }
 }
 
@@ -191,14 +236,26 @@ fn levels(
     source: &Arc<SourceFile>,
     errors: &mut Diagnostics,
 ) -> Levels {
-    let others = warn.iter().chain(&allow).map(|code| (Denied::Code(code.get_ref().0), code.span()));
+    let others = warn
+        .iter()
+        .chain(&allow)
+        .map(|code| (Denied::Code(code.get_ref().0), code.span()));
     let mut seen = Vec::new();
-    for (denied, span) in deny.iter().map(|denied| (*denied.get_ref(), denied.span())).chain(others) {
+    for (denied, span) in deny
+        .iter()
+        .map(|denied| (*denied.get_ref(), denied.span()))
+        .chain(others)
+    {
         if seen.contains(&denied) {
             errors.push(invalid(source, span, format!("{denied} is listed twice")));
         }
         seen.push(denied);
     }
-    let codes = |list: Vec<Spanned<Loosened>>| list.into_iter().map(|code| code.into_inner().0).collect();
-    Levels { deny: deny.into_iter().map(Spanned::into_inner).collect(), warn: codes(warn), allow: codes(allow) }
+    let codes =
+        |list: Vec<Spanned<Loosened>>| list.into_iter().map(|code| code.into_inner().0).collect();
+    Levels {
+        deny: deny.into_iter().map(Spanned::into_inner).collect(),
+        warn: codes(warn),
+        allow: codes(allow),
+    }
 }

@@ -43,8 +43,8 @@ pub struct FileLevels {
     pub base: PathBuf,
     /// The levels for all root modules.
     pub levels: Levels,
-    /// The levels for some root modules, which take precedence over `levels`. Of several, the last that names a finding
-    /// applies.
+    /// The levels for some root modules, which take precedence over `levels`. Of several, the last
+    /// that names a finding applies.
     pub paths: Vec<PathLevels>,
 }
 
@@ -57,8 +57,8 @@ pub struct PathLevels {
     pub levels: Levels,
 }
 
-/// The levels from all settings files for one root module. The strictest applies, so a nearer file cannot loosen
-/// anything.
+/// The levels from all settings files for one root module. The strictest applies, so a nearer file
+/// cannot loosen anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RootLevels(Vec<Vec<Levels>>);
 
@@ -67,7 +67,11 @@ impl FromStr for Denied {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "warnings" { Ok(Self::Warnings) } else { text.parse().map(Self::Code) }
+        if text == "warnings" {
+            Ok(Self::Warnings)
+        } else {
+            text.parse().map(Self::Code)
+        }
     }
 }
 
@@ -86,9 +90,13 @@ impl Levels {
         self.deny.contains(&Denied::Warnings)
     }
 
-    /// A finding with its level from these levels, which come from a caller, or else from the settings; none if it is
-    /// allowed.
-    pub(crate) fn applied(&self, mut finding: Diagnostic, settings: &RootLevels) -> Option<Diagnostic> {
+    /// A finding with its level from these levels, which come from a caller, or else from the
+    /// settings; none if it is allowed.
+    pub(crate) fn applied(
+        &self,
+        mut finding: Diagnostic,
+        settings: &RootLevels,
+    ) -> Option<Diagnostic> {
         let named = self.level(finding.code);
         match named.or_else(|| settings.level(&finding)) {
             Some(Level::Allow) => return None,
@@ -104,16 +112,23 @@ impl Levels {
 }
 
 impl RootLevels {
-    /// The levels from settings files for the root module in a directory, given as an absolute path without symlinks.
+    /// The levels from settings files for the root module in a directory, given as an absolute path
+    /// without symlinks.
     pub(crate) fn at(directory: &Path, files: &[FileLevels]) -> Self {
         let of_file = |file: &FileLevels| {
             let is_meant = |table: &&PathLevels| {
-                table
-                    .paths
-                    .iter()
-                    .any(|glob| is_match(&file.base, directory, |path| glob.compile_matcher().is_match(path)))
+                table.paths.iter().any(|glob| {
+                    is_match(&file.base, directory, |path| {
+                        glob.compile_matcher().is_match(path)
+                    })
+                })
             };
-            let tables = file.paths.iter().rev().filter(is_meant).map(|table| &table.levels);
+            let tables = file
+                .paths
+                .iter()
+                .rev()
+                .filter(is_meant)
+                .map(|table| &table.levels);
             tables.chain([&file.levels]).cloned().collect()
         };
         Self(files.iter().map(of_file).collect())
@@ -122,7 +137,8 @@ impl RootLevels {
     fn level(&self, finding: &Diagnostic) -> Option<Level> {
         let of_file = |file: &Vec<Levels>| {
             // Also for a finding that is an error already, so that no other file lowers it.
-            let is_denied = finding.severity > Severity::Note && file.iter().any(Levels::denies_warnings);
+            let is_denied =
+                finding.severity > Severity::Note && file.iter().any(Levels::denies_warnings);
             let named = file.iter().find_map(|levels| levels.level(finding.code));
             named.or(is_denied.then_some(Level::Deny))
         };
@@ -130,10 +146,14 @@ impl RootLevels {
     }
 }
 
-/// Whether globs that are relative to `base` match a directory, which is absolute and without symlinks. `infra/**`
-/// matches `infra` itself, too, and `.` matches `base`.
+/// Whether globs that are relative to `base` match a directory, which is absolute and without
+/// symlinks. `infra/**` matches `infra` itself, too, and `.` matches `base`.
 pub(crate) fn is_match(base: &Path, directory: &Path, globs: impl Fn(&Path) -> bool) -> bool {
     let path = directory.strip_prefix(base).unwrap_or(directory);
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     globs(path) || globs(&path.join(""))
 }

@@ -29,7 +29,8 @@ pub const FILE_NAME: &str = "provlock.toml";
 /// (<https://taplo.tamasfe.dev/configuration/directives.html>), if it is known where the project's repository is.
 pub(crate) fn schema_directive() -> Option<String> {
     let repository = env!("CARGO_PKG_REPOSITORY");
-    (!repository.is_empty()).then(|| format!("#:schema {repository}/raw/main/docs/provlock.schema.json"))
+    (!repository.is_empty())
+        .then(|| format!("#:schema {repository}/raw/main/docs/provlock.schema.json"))
 }
 
 /// Settings of a project's settings files; all are optional.
@@ -45,7 +46,8 @@ pub struct Settings {
     pub fetch_modules: Option<bool>,
     /// Whether the modules are locked, too.
     pub lock_modules: Option<bool>,
-    /// Filters of root modules for a recursive search, which finds the root modules that every filter accepts.
+    /// Filters of root modules for a recursive search, which finds the root modules that every
+    /// filter accepts.
     pub roots: Vec<RootFilter>,
     /// The policy of the project.
     pub policy: Policy,
@@ -81,7 +83,8 @@ pub struct RootFilter {
     /// The absolute directory of the settings file. The globs are relative to it.
     #[serde(skip)]
     pub base: PathBuf,
-    /// Globs of directories. Only these are root modules, and a path without a glob makes any directory one.
+    /// Globs of directories. Only these are root modules, and a path without a glob makes any
+    /// directory one.
     #[serde(deserialize_with = "values::globs")]
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub include: Vec<Glob>,
@@ -113,7 +116,11 @@ impl FromStr for PlatformSelection {
     type Err = PlatformError;
 
     fn from_str(text: &str) -> Result<Self, PlatformError> {
-        if text == "all" { Ok(Self::All) } else { Ok(Self::These(vec![Platform::parse_written(text)?])) }
+        if text == "all" {
+            Ok(Self::All)
+        } else {
+            Ok(Self::These(vec![Platform::parse_written(text)?]))
+        }
     }
 }
 
@@ -135,9 +142,15 @@ impl FromIterator<Self> for PlatformSelection {
 
 /// Reads a duration such as `7d`, `36h` or `2w`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let invalid = || format!("{text:?} is not a duration; write a number and a unit, for example 7d or 36h");
+    let invalid =
+        || format!("{text:?} is not a duration; write a number and a unit, for example 7d or 36h");
     let span: jiff::Span = text.parse().map_err(|_| invalid())?;
-    let seconds = span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).map_err(|_| invalid())?;
+    let seconds = span
+        .total((
+            jiff::Unit::Second,
+            jiff::SpanRelativeTo::days_are_24_hours(),
+        ))
+        .map_err(|_| invalid())?;
     Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
 }
 

@@ -12,15 +12,15 @@ use super::tests::schema;
 use super::values;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use crate::provider::{
-    Authentication, ConstraintList, Dialect, Hostname, MOST_TERMS, ProviderAddress, ProviderPatternSpec, ProviderSpec,
-    Version,
+    Authentication, ConstraintList, Dialect, Hostname, MOST_TERMS, ProviderAddress,
+    ProviderPatternSpec, ProviderSpec, Version,
 };
 
 /// Words at the position of a rule.
 const FOR_IT: &str = "this rule is for it";
 
-/// Policy of a project: it allows a provider if all settings files do. An additional file can only forbid more. The
-/// default allows everything.
+/// Policy of a project: it allows a provider if all settings files do. An additional file can only
+/// forbid more. The default allows everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The rules of each file, the nearest first.
@@ -54,7 +54,8 @@ pub struct Rules {
     #[serde(deserialize_with = "values::duration")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub min_provider_age: Option<Duration>,
-    /// The tiers that providers of Terraform's registry may have: `official`, `partner`, `community`.
+    /// The tiers that providers of Terraform's registry may have: `official`, `partner`,
+    /// `community`.
     pub tiers: Option<Vec<String>>,
     /// The providers whose age does not matter.
     pub min_age_exempt: Vec<ProviderSpec>,
@@ -106,12 +107,17 @@ impl Policy {
 
     /// Minimum age of the first version of a provider.
     pub(crate) fn min_provider_age(&self) -> Option<Duration> {
-        self.rules.iter().filter_map(|rules| rules.min_provider_age).max()
+        self.rules
+            .iter()
+            .filter_map(|rules| rules.min_provider_age)
+            .max()
     }
 
     /// Whether the policy depends on a registry's facts about a provider as a whole.
     pub(crate) fn judges_listings(&self) -> bool {
-        self.rules.iter().any(|rules| rules.min_provider_age.is_some() || rules.tiers.is_some())
+        self.rules
+            .iter()
+            .any(|rules| rules.min_provider_age.is_some() || rules.tiers.is_some())
     }
 
     /// Whether the policy has a rule for tiers.
@@ -121,33 +127,59 @@ impl Policy {
 
     /// Whether the policy allows a tier.
     pub(crate) fn allows_tier(&self, tier: &str) -> bool {
-        self.rules.iter().filter_map(|rules| rules.tiers.as_ref()).all(|tiers| tiers.iter().any(|one| one == tier))
+        self.rules
+            .iter()
+            .filter_map(|rules| rules.tiers.as_ref())
+            .all(|tiers| tiers.iter().any(|one| one == tier))
     }
 
     pub(crate) fn pins_modules(&self) -> bool {
         self.rules.iter().any(|rules| rules.pin_modules)
     }
 
-    /// Whether a provider is exempt from the minimum ages: every file that sets an age, and at least one file, must
-    /// exempt it.
-    pub(crate) fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let exempts = |rules: &Rules| rules.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address);
-        self.rules.iter().any(exempts) && self.rules.iter().all(|rules| !rules.has_age() || exempts(rules))
+    /// Whether a provider is exempt from the minimum ages: every file that sets an age, and at
+    /// least one file, must exempt it.
+    pub(crate) fn is_exempt_from_min_age(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+    ) -> bool {
+        let exempts = |rules: &Rules| {
+            rules
+                .min_age_exempt
+                .iter()
+                .any(|provider| provider.resolve(dialect) == *address)
+        };
+        self.rules.iter().any(exempts)
+            && self
+                .rules
+                .iter()
+                .all(|rules| !rules.has_age() || exempts(rules))
     }
 
-    /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a typing error.
+    /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a
+    /// typing error.
     pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        self.rules.iter().any(|rules| rules.names(address, dialect) || rules.allows_by_name(address, dialect))
+        self.rules
+            .iter()
+            .any(|rules| rules.names(address, dialect) || rules.allows_by_name(address, dialect))
     }
 
     /// Whether the policy allows a provider's host by name. Then it is not a typing error.
     pub(crate) fn names_host(&self, address: &ProviderAddress) -> bool {
-        let mut allowed = self.rules.iter().filter_map(|rules| rules.allowed_hosts.as_ref());
+        let mut allowed = self
+            .rules
+            .iter()
+            .filter_map(|rules| rules.allowed_hosts.as_ref());
         allowed.any(|hosts| hosts.contains(&address.hostname))
     }
 
     /// Returns the reasons why the policy does not allow a provider, whatever its version.
-    pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
+    pub(crate) fn against_address(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+    ) -> Vec<Diagnostic> {
         let name = address.short(dialect);
         self.each(|rules, errors| {
             if rules.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
@@ -185,43 +217,81 @@ impl Policy {
         let name = || address.short(dialect);
         self.each(|rules, errors| {
             let error = |rule: &ProviderRule, message| {
-                rules.not_met(rule, Code::VersionNotAllowed, message).help("use another version")
+                rules
+                    .not_met(rule, Code::VersionNotAllowed, message)
+                    .help("use another version")
             };
             let denied = of(&rules.deny, address, dialect).filter(|rule| rule.denies(version));
             errors.extend(denied.map(|rule| {
                 let message = format!("the policy denies {} {version} ({})", name(), rule.versions);
                 error(rule, message)
             }));
-            let allowing: Vec<_> = rules.allow.iter().flat_map(|rules| of(rules, address, dialect)).collect();
+            let allowing: Vec<_> = rules
+                .allow
+                .iter()
+                .flat_map(|rules| of(rules, address, dialect))
+                .collect();
             let is_allowed = allowing.iter().any(|rule| rule.is_met(version));
-            let allowing = if is_allowed { None } else { allowing.first().copied() };
-            let required = of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
+            let allowing = if is_allowed {
+                None
+            } else {
+                allowing.first().copied()
+            };
+            let required =
+                of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
             errors.extend(allowing.into_iter().chain(required).map(|rule| {
-                let message = format!("the policy requires {} {}, not {version}", name(), rule.versions);
+                let message = format!(
+                    "the policy requires {} {}, not {version}",
+                    name(),
+                    rule.versions
+                );
                 error(rule, message)
             }));
         })
     }
 
-    /// Returns the reason why the policy allows no version that these constraints allow; a warning if it allows some of
-    /// them.
+    /// Returns the reason why the policy allows no version that these constraints allow; a warning
+    /// if it allows some of them.
     pub(crate) fn against_constraints(
         &self,
         address: &ProviderAddress,
         dialect: Dialect,
         constraints: &ConstraintList,
     ) -> Option<Diagnostic> {
-        let of_file =
-            |rules: &'_ Rules| [rules.allow.as_deref().unwrap_or_default(), &rules.deny, &rules.require].concat();
+        let of_file = |rules: &'_ Rules| {
+            [
+                rules.allow.as_deref().unwrap_or_default(),
+                &rules.deny,
+                &rules.require,
+            ]
+            .concat()
+        };
         self.rules.iter().flat_map(of_file).next()?;
         if constraints.terms().len() > MOST_TERMS {
-            let message = format!("{} has more than {MOST_TERMS} version constraints", address.short(dialect));
-            return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("use fewer constraints"));
+            let message = format!(
+                "{} has more than {MOST_TERMS} version constraints",
+                address.short(dialect)
+            );
+            return Some(
+                Diagnostic::error(Code::VersionNotAllowed, message).help("use fewer constraints"),
+            );
         }
-        let lists = self.rules.iter().flat_map(of_file).map(|rule| rule.versions).chain([constraints.clone()]);
+        let lists = self
+            .rules
+            .iter()
+            .flat_map(of_file)
+            .map(|rule| rule.versions)
+            .chain([constraints.clone()]);
         let terms = ConstraintList::merge(&lists.collect::<Vec<_>>());
-        let allowed: BTreeSet<_> = terms.samples().filter(|version| constraints.allows(version)).collect();
-        let against = |version| self.against_version(address, dialect, version).into_iter().next();
+        let allowed: BTreeSet<_> = terms
+            .samples()
+            .filter(|version| constraints.allows(version))
+            .collect();
+        let against = |version| {
+            self.against_version(address, dialect, version)
+                .into_iter()
+                .next()
+        };
         let mut refused: Vec<_> = allowed.iter().filter_map(against).collect();
         let (severity, which) = if refused.len() == allowed.len() {
             (Severity::Error, "does not allow any version")
@@ -229,14 +299,26 @@ impl Policy {
             (Severity::Warning, "does not allow every version")
         };
         let example = refused.pop()?;
-        let asked = if constraints.is_empty() { String::new() } else { format!(" ({constraints})") };
-        let message = format!("the policy {which} of {} that is required{asked}", address.short(dialect));
-        let example = Diagnostic { severity, message, ..example.clone() }.note(example.message);
+        let asked = if constraints.is_empty() {
+            String::new()
+        } else {
+            format!(" ({constraints})")
+        };
+        let message = format!(
+            "the policy {which} of {} that is required{asked}",
+            address.short(dialect)
+        );
+        let example = Diagnostic {
+            severity,
+            message,
+            ..example.clone()
+        }
+        .note(example.message);
         Some(example.help("require versions that the rule allows"))
     }
 
-    /// Returns the reasons why the policy does not allow a release with the authentication `found`. `release` is its
-    /// name and version.
+    /// Returns the reasons why the policy does not allow a release with the authentication `found`.
+    /// `release` is its name and version.
     pub(crate) fn against_signature(
         &self,
         address: &ProviderAddress,
@@ -261,13 +343,24 @@ impl Policy {
         })
     }
 
-    /// The fingerprints of the keys that every file which names keys for a provider accepts; none if no file does.
-    pub(crate) fn trusted_keys(&self, address: &ProviderAddress, dialect: Dialect) -> BTreeSet<String> {
+    /// The fingerprints of the keys that every file which names keys for a provider accepts; none
+    /// if no file does.
+    pub(crate) fn trusted_keys(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+    ) -> BTreeSet<String> {
         let accepted = |rules: &Rules| {
-            let trusted = rules.trusting(address, dialect).flat_map(|rule| &rule.fingerprints);
+            let trusted = rules
+                .trusting(address, dialect)
+                .flat_map(|rule| &rule.fingerprints);
             trusted.cloned().collect::<BTreeSet<_>>()
         };
-        let named = self.rules.iter().map(accepted).filter(|keys| !keys.is_empty());
+        let named = self
+            .rules
+            .iter()
+            .map(accepted)
+            .filter(|keys| !keys.is_empty());
         named.reduce(|all, keys| &all & &keys).unwrap_or_default()
     }
 
@@ -287,26 +380,47 @@ impl Rules {
 
     fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
-        self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
+        self.allowed_namespaces
+            .as_ref()
+            .is_some_and(|namespaces| namespaces.iter().any(is_it))
     }
 
     /// Whether a rule allows a provider, or its namespace, by name.
     fn allows_by_name(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let is_named = |rule: &ProviderRule| rule.providers.get_ref().resolve(dialect).namespace.is_some();
-        self.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).any(is_named))
+        let is_named = |rule: &ProviderRule| {
+            rule.providers
+                .get_ref()
+                .resolve(dialect)
+                .namespace
+                .is_some()
+        };
+        self.allow
+            .as_ref()
+            .is_some_and(|rules| of(rules, address, dialect).any(is_named))
     }
 
     /// The rules about the signing keys of a provider.
-    fn trusting(&self, address: &ProviderAddress, dialect: Dialect) -> impl Iterator<Item = &TrustRule> {
-        self.trust.iter().filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
+    fn trusting(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+    ) -> impl Iterator<Item = &TrustRule> {
+        self.trust
+            .iter()
+            .filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
     }
 
     pub(super) fn location(&self, rule: &Spanned<ProviderPatternSpec>) -> Option<Location> {
-        self.source.as_ref().map(|source| Location::new(source, rule.span()))
+        self.source
+            .as_ref()
+            .map(|source| Location::new(source, rule.span()))
     }
 
     fn not_met(&self, rule: &ProviderRule, code: Code, message: String) -> Diagnostic {
-        let message = rule.reason.iter().fold(message, |message, reason| format!("{message}: {reason}"));
+        let message = rule
+            .reason
+            .iter()
+            .fold(message, |message, reason| format!("{message}: {reason}"));
         Diagnostic::error(code, message).at_each(&self.location(&rule.providers), FOR_IT)
     }
 }
@@ -317,14 +431,21 @@ fn of<'a>(
     address: &ProviderAddress,
     dialect: Dialect,
 ) -> impl Iterator<Item = &'a ProviderRule> {
-    rules.iter().filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
+    rules
+        .iter()
+        .filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
 }
 
 impl ProviderRule {
-    /// Whether the rule denies a version and not the whole provider. A range denies its prereleases, too, and a version
-    /// denies itself with any build metadata.
+    /// Whether the rule denies a version and not the whole provider. A range denies its
+    /// prereleases, too, and a version denies itself with any build metadata.
     fn denies(&self, version: &Version) -> bool {
-        let denies = |version: &Version| self.versions.terms().iter().all(|term| term.compares(version));
+        let denies = |version: &Version| {
+            self.versions
+                .terms()
+                .iter()
+                .all(|term| term.compares(version))
+        };
         !self.versions.is_empty() && (denies(version) || denies(&version.without_metadata()))
     }
 
@@ -338,7 +459,9 @@ fn not_trusted(release: &str, found: &Authentication) -> Diagnostic {
     let (message, help) = match found {
         Authentication::Signed { fingerprint, .. } => (
             format!("{release} is signed by a key that [trust] does not list: {fingerprint}"),
-            format!("ask the provider's author whether the key has changed; if so, add {fingerprint} to provlock.toml"),
+            format!(
+                "ask the provider's author whether the key has changed; if so, add {fingerprint} to provlock.toml"
+            ),
         ),
         other => (
             format!("{release} is not signed by a key that [trust] lists ({other})"),

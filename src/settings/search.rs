@@ -57,13 +57,14 @@ pub struct SettingsAbove {
 }
 
 impl Settings {
-    /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that
-    /// contains `.git`, or to the file system's root. If only one value can apply, the nearest file decides.
-    /// `[cache]` may only be in the topmost file, so that no nearer file chooses the trusted keys.
+    /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to
+    /// the directory that contains `.git`, or to the file system's root. If only one value can
+    /// apply, the nearest file decides. `[cache]` may only be in the topmost file, so that no
+    /// nearer file chooses the trusted keys.
     ///
-    /// `root` must be absolute. `shown` turns a path into the path for diagnostics; for paths above `root`, the result
-    /// must not depend on `root`. `above` contains the settings that were found for other root modules in the same
-    /// files.
+    /// `root` must be absolute. `shown` turns a path into the path for diagnostics; for paths above
+    /// `root`, the result must not depend on `root`. `above` contains the settings that were found
+    /// for other root modules in the same files.
     ///
     /// # Errors
     /// A file cannot be read, leads out of the repository, or is invalid.
@@ -74,14 +75,26 @@ impl Settings {
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
         let own = Self::of_directory(root, files, shown)?;
-        let parent = if files.is_top(root) { None } else { root.parent() };
-        let find =
-            |parent: &Path| above.found.get_or_compute(&parent.to_owned(), || Self::find(parent, files, above, shown));
+        let parent = if files.is_top(root) {
+            None
+        } else {
+            root.parent()
+        };
+        let find = |parent: &Path| {
+            above.found.get_or_compute(&parent.to_owned(), || {
+                Self::find(parent, files, above, shown)
+            })
+        };
         let above = parent.map_or_else(|| Ok(Self::default()), find)?;
         match (own, above.paths.first()) {
             (None, _) => Ok(above),
             (Some(own), None) => Ok(own),
-            (Some(Self { cache: Some(table), .. }), Some(path)) => Err(not_topmost(&table, &shown(path)).into()),
+            (
+                Some(Self {
+                    cache: Some(table), ..
+                }),
+                Some(path),
+            ) => Err(not_topmost(&table, &shown(path)).into()),
             (Some(own), Some(_)) => Ok(own.below(above)),
         }
     }
@@ -96,23 +109,33 @@ impl Settings {
         if files.is_refused(&path) {
             return Err(refused(&shown(&path)).into());
         }
-        let text = files.read(&path).and_then(|bytes| bytes.map(text).transpose());
+        let text = files
+            .read(&path)
+            .and_then(|bytes| bytes.map(text).transpose());
         let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
-        text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path)).transpose()
+        text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path))
+            .transpose()
     }
 
-    /// Reads the content of one settings file that replaces the files that [`Settings::find`] finds. `shown` is its
-    /// path as the user knows it. Its globs are relative to `base`, which is absolute and without symlinks.
+    /// Reads the content of one settings file that replaces the files that [`Settings::find`]
+    /// finds. `shown` is its path as the user knows it. Its globs are relative to `base`, which is
+    /// absolute and without symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
         let text = text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
-        Self::parse(&SourceFile::new(shown, text), base.join(shown)).map(|settings| settings.relative_to(base))
+        Self::parse(&SourceFile::new(shown, text), base.join(shown))
+            .map(|settings| settings.relative_to(base))
     }
 
-    /// The same settings with globs that are relative to `base`, which is absolute and without symlinks.
+    /// The same settings with globs that are relative to `base`, which is absolute and without
+    /// symlinks.
     #[must_use]
     pub fn relative_to(mut self, base: &Path) -> Self {
-        self.roots.iter_mut().for_each(|filter| base.clone_into(&mut filter.base));
-        self.verify.iter_mut().for_each(|levels| base.clone_into(&mut levels.base));
+        self.roots
+            .iter_mut()
+            .for_each(|filter| base.clone_into(&mut filter.base));
+        self.verify
+            .iter_mut()
+            .for_each(|levels| base.clone_into(&mut levels.base));
         self
     }
 
@@ -135,7 +158,8 @@ impl Settings {
 
 /// The error for a `[cache]` below another settings file.
 fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
-    let message = "[cache] may only be in the topmost provlock.toml, since it decides which keys are trusted";
+    let message =
+        "[cache] may only be in the topmost provlock.toml, since it decides which keys are trusted";
     let error = Diagnostic::error(Code::InvalidArgument, message).at(table.location.clone(), "");
     error.help(format!("move [cache] to {}", above.display()))
 }
@@ -143,7 +167,11 @@ fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
 fn text(bytes: Vec<u8>) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let is_utf16 = files::is_utf16(error.as_bytes());
-        let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { "it is not UTF-8 text" };
+        let what = if is_utf16 {
+            "it is UTF-16 text, and must be UTF-8"
+        } else {
+            "it is not UTF-8 text"
+        };
         Error::new(ErrorKind::InvalidData, what)
     })
 }
@@ -160,7 +188,8 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        // A link that leads nowhere is a mistake, and settings that are not found would loosen what is checked.
+        // A link that leads nowhere is a mistake, and settings that are not found would loosen what
+        // is checked.
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(error),
     }

@@ -11,12 +11,13 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use super::{Denied, PlatformSelection, parse_duration};
 use crate::diagnostic::Code;
 use crate::provider::{
-    AddressError, ConstraintList, Dialect, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec,
-    PublicKey,
+    AddressError, ConstraintList, Dialect, Hostname, OciRepository, PatternError,
+    ProviderPatternSpec, ProviderSpec, PublicKey,
 };
 use crate::system::glob;
 
-const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
+const PLATFORMS: &str =
+    "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
 /// Reads a text by a function, in the deserializer, which knows its position.
 struct Text<F>(F);
@@ -72,27 +73,43 @@ impl<T, E: Display, F: FnOnce(&str) -> Result<T, E>> Visitor<'_> for Text<F> {
     }
 }
 
-pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+pub(super) fn duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
     deserializer.deserialize_str(Text(parse_duration)).map(Some)
 }
 
-pub(super) fn one_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(super) fn one_line<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     deserializer.deserialize_str(Text(reason)).map(Some)
 }
 
-pub(super) fn denies_new_hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub(super) fn denies_new_hosts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<bool, D::Error> {
     deserializer.deserialize_str(Text(new_hosts))
 }
 
 pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Glob>, D::Error> {
-    Ok(Vec::deserialize(deserializer)?.into_iter().map(|DirectoryGlob(glob)| glob).collect())
+    Ok(Vec::deserialize(deserializer)?
+        .into_iter()
+        .map(|DirectoryGlob(glob)| glob)
+        .collect())
 }
 
-pub(super) fn namespaces<'de, D>(deserializer: D) -> Result<Option<Vec<ProviderPatternSpec>>, D::Error>
+pub(super) fn namespaces<'de, D>(
+    deserializer: D,
+) -> Result<Option<Vec<ProviderPatternSpec>>, D::Error>
 where
     D: Deserializer<'de>,
 {
-    Ok(Some(Vec::deserialize(deserializer)?.into_iter().map(|Namespace(namespace)| namespace).collect()))
+    Ok(Some(
+        Vec::deserialize(deserializer)?
+            .into_iter()
+            .map(|Namespace(namespace)| namespace)
+            .collect(),
+    ))
 }
 
 impl<'de> Deserialize<'de> for PlatformSelection {
@@ -111,23 +128,36 @@ impl<'de> Visitor<'de> for PlatformsVisitor {
     }
 
     fn visit_str<R: Error>(self, text: &str) -> Result<PlatformSelection, R> {
-        if text == "all" { Ok(PlatformSelection::All) } else { Err(R::custom(format!("write {PLATFORMS}"))) }
+        if text == "all" {
+            Ok(PlatformSelection::All)
+        } else {
+            Err(R::custom(format!("write {PLATFORMS}")))
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<PlatformSelection, A::Error> {
         let platforms: Vec<OnePlatform> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
         if platforms.is_empty() {
-            return Err(A::Error::custom("list at least one platform, or omit the setting"));
+            return Err(A::Error::custom(
+                "list at least one platform, or omit the setting",
+            ));
         }
-        Ok(platforms.into_iter().map(|OnePlatform(platform)| platform).collect())
+        Ok(platforms
+            .into_iter()
+            .map(|OnePlatform(platform)| platform)
+            .collect())
     }
 }
 
 /// Reads keys, sorted and without duplicates.
-pub(super) fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PublicKey>, D::Error> {
+pub(super) fn trusted_keys<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<PublicKey>, D::Error> {
     let mut keys: Vec<PublicKey> = Vec::deserialize(deserializer)?;
     if keys.is_empty() {
-        return Err(D::Error::custom("name at least one key; only facts signed by a trusted key are used"));
+        return Err(D::Error::custom(
+            "name at least one key; only facts signed by a trusted key are used",
+        ));
     }
     keys.sort();
     keys.dedup();
@@ -137,13 +167,19 @@ pub(super) fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result
 fn loosened(text: &str) -> Result<Loosened, String> {
     match text.parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(Loosened(code)),
-        Ok(code) => Err(format!("{code} cannot be loosened; settings can only deny it")),
+        Ok(code) => Err(format!(
+            "{code} cannot be loosened; settings can only deny it"
+        )),
         Err(error) => Err(format!("{text:?}: {error}")),
     }
 }
 
 fn reason(text: &str) -> Result<String, &'static str> {
-    if text.contains(char::is_control) { Err("write the reason in one line") } else { Ok(text.to_owned()) }
+    if text.contains(char::is_control) {
+        Err("write the reason in one line")
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn new_hosts(text: &str) -> Result<bool, &'static str> {
@@ -155,27 +191,38 @@ fn new_hosts(text: &str) -> Result<bool, &'static str> {
 }
 
 fn namespace(text: &str) -> Result<Namespace, String> {
-    ProviderPatternSpec::parse_namespace(text).map(Namespace).map_err(|error| match error {
-        PatternError::Shape | PatternError::Address(AddressError::Shape) => {
-            format!("{text:?} is not a namespace; write [HOSTNAME/]NAMESPACE")
-        }
-        error => error.to_string(),
-    })
+    ProviderPatternSpec::parse_namespace(text)
+        .map(Namespace)
+        .map_err(|error| match error {
+            PatternError::Shape | PatternError::Address(AddressError::Shape) => {
+                format!("{text:?} is not a namespace; write [HOSTNAME/]NAMESPACE")
+            }
+            error => error.to_string(),
+        })
 }
 
 fn without_version(text: &str) -> Result<ProviderSpec, String> {
-    let provider = ProviderSpec::from_str(text).map_err(|error| format!("{text:?} is not a provider: {error}"))?;
+    let provider = ProviderSpec::from_str(text)
+        .map_err(|error| format!("{text:?} is not a provider: {error}"))?;
     match provider.version() {
-        Some(_) => Err(format!("{text:?} names a version; all versions of a provider are exempt")),
+        Some(_) => Err(format!(
+            "{text:?} names a version; all versions of a provider are exempt"
+        )),
         None => Ok(provider),
     }
 }
 
 fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_uppercase();
+    let digits: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .collect::<String>()
+        .to_ascii_uppercase();
     if matches!(digits.len(), 40 | 64) && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         Ok(Fingerprint(digits))
     } else {
-        Err(format!("{text:?} is not the fingerprint of a key; write its 40 (or 64) hexadecimal digits"))
+        Err(format!(
+            "{text:?} is not the fingerprint of a key; write its 40 (or 64) hexadecimal digits"
+        ))
     }
 }

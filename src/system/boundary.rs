@@ -1,4 +1,5 @@
-//! Files that belong to the repository of a run. Symbolic links, and paths in a configuration, may lead out of it.
+//! Files that belong to the repository of a run. Symbolic links, and paths in a configuration, may
+//! lead out of it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +10,21 @@ use crate::system::{canonicalize, repository};
 /// The repositories of a run. Files outside of them are neither read nor quoted.
 #[derive(Clone, Debug, Default)]
 pub struct Boundary {
-    /// Directories and files that contain everything that may be read, without symlinks; `None` without a limit.
+    /// Directories and files that contain everything that may be read, without symlinks; `None`
+    /// without a limit.
     inside: Option<Vec<PathBuf>>,
 }
 
 impl Boundary {
-    /// The repositories around absolute paths, given as the user knows them. There is no limit if one of the paths is
-    /// not in a repository.
+    /// The repositories around absolute paths, given as the user knows them. There is no limit if
+    /// one of the paths is not in a repository.
     pub fn around<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self { inside: paths.into_iter().map(|path| repository::top(&join(path.as_ref(), ""))).collect() }
+        Self {
+            inside: paths
+                .into_iter()
+                .map(|path| repository::top(&join(path.as_ref(), "")))
+                .collect(),
+        }
     }
 
     /// Adds paths elsewhere that the user has named.
@@ -34,25 +41,31 @@ impl Boundary {
         self.inside.is_none()
     }
 
-    /// Whether a path leads out of the repositories. A path that does not exist does not, except the name of a file in
-    /// a [package of this machine](Self::excludes_package_in).
+    /// Whether a path leads out of the repositories. A path that does not exist does not, except
+    /// the name of a file in a [package of this machine](Self::excludes_package_in).
     pub fn is_outside(&self, path: &Path) -> bool {
         let leads_out = || canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical));
         self.excludes_package_in(&path.to_string_lossy()) || leads_out()
     }
 
-    /// Whether a text contains the URL of a package of this machine, such as `file:///modules.zip`. Archives may be
-    /// outside, and a git repository inside may contain the path of another one, so only without a limit are files of
-    /// such a package inside.
+    /// Whether a text contains the URL of a package of this machine, such as `file:///modules.zip`.
+    /// Archives may be outside, and a git repository inside may contain the path of another one, so
+    /// only without a limit are files of such a package inside.
     pub fn excludes_package_in(&self, text: &str) -> bool {
         self.inside.is_some() && text.contains("file://")
     }
 
-    /// Whether a path without symlinks is outside. Git's own files in a repository, which may contain a password, are
-    /// outside.
+    /// Whether a path without symlinks is outside. Git's own files in a repository, which may
+    /// contain a password, are outside.
     pub(crate) fn excludes(&self, canonical: &Path) -> bool {
-        let is_in = |top: &PathBuf| canonical.strip_prefix(top).is_ok_and(|below| !below.starts_with(".git"));
-        self.inside.as_ref().is_some_and(|inside| !inside.iter().any(is_in))
+        let is_in = |top: &PathBuf| {
+            canonical
+                .strip_prefix(top)
+                .is_ok_and(|below| !below.starts_with(".git"))
+        };
+        self.inside
+            .as_ref()
+            .is_some_and(|inside| !inside.iter().any(is_in))
     }
 
     /// Whether a file in a directory inside is a link that leads out.
@@ -64,25 +77,32 @@ impl Boundary {
 /// The error for a file or directory that was not read because it leads out of the repository.
 pub fn refused(shown: &Path) -> Diagnostic {
     Diagnostic::finding(Code::OutsideRepository, "")
-        .naming(shown, |path| format!("{path} leads out of the repository, so it was not read"))
+        .naming(shown, |path| {
+            format!("{path} leads out of the repository, so it was not read")
+        })
         .at(Location::of_file(shown), "")
         .help(help())
 }
 
-/// Returns the first symbolic link on the way to a path, if the link is in the repository around it. Anyone who can
-/// change the repository decides where such a link leads.
+/// Returns the first symbolic link on the way to a path, if the link is in the repository around
+/// it. Anyone who can change the repository decides where such a link leads.
 pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let is_of_repository = |link: &&Path| {
         let place = link.parent().and_then(|parent| canonicalize(parent).ok());
         link.is_symlink() && place.is_some_and(|place| repository::top(&place).is_some())
     };
-    absolute.ancestors().filter(is_of_repository).last().map(Path::to_owned)
+    absolute
+        .ancestors()
+        .filter(is_of_repository)
+        .last()
+        .map(Path::to_owned)
 }
 
 /// Help for a path that leads out of the repository.
 pub(crate) fn help() -> Help {
-    Help::text("put it into the repository, or let verify read it with ").and(RunOption::AllowOutside)
+    Help::text("put it into the repository, or let verify read it with ")
+        .and(RunOption::AllowOutside)
 }
 
 #[cfg(unix)]
@@ -121,16 +141,37 @@ mod tests {
         ] {
             assert!(boundary.is_outside(&at(outside)), "{outside}");
         }
-        for inside in ["repository/live", "repository/same", "repository/nowhere", "mine/a"] {
+        for inside in [
+            "repository/live",
+            "repository/same",
+            "repository/nowhere",
+            "mine/a",
+        ] {
             assert!(!boundary.is_outside(&at(inside)), "{inside}");
         }
-        assert!(boundary.is_link_out(&at("repository/secret.tf")) && !boundary.is_link_out(&at("elsewhere/secret")));
+        assert!(
+            boundary.is_link_out(&at("repository/secret.tf"))
+                && !boundary.is_link_out(&at("elsewhere/secret"))
+        );
         fs::create_dir(at("elsewhere/.git")).unwrap();
-        assert!(Boundary::around([at("repository/root")]).is_outside(&at("repository/root")), "a link does not choose");
+        assert!(
+            Boundary::around([at("repository/root")]).is_outside(&at("repository/root")),
+            "a link does not choose"
+        );
         fs::remove_dir(at("elsewhere/.git")).unwrap();
-        assert!(Boundary::around([at("mine/a")]).is_outside(&at("elsewhere")), "but one of the user's does");
-        assert!(!boundary.and([at("elsewhere/deep")]).is_outside(&at("elsewhere/deep")));
-        for unlimited in [Boundary::default(), Boundary::around([at("elsewhere"), at("repository")])] {
+        assert!(
+            Boundary::around([at("mine/a")]).is_outside(&at("elsewhere")),
+            "but one of the user's does"
+        );
+        assert!(
+            !boundary
+                .and([at("elsewhere/deep")])
+                .is_outside(&at("elsewhere/deep"))
+        );
+        for unlimited in [
+            Boundary::default(),
+            Boundary::around([at("elsewhere"), at("repository")]),
+        ] {
             assert!(!unlimited.is_outside(&at("repository/secret.tf")));
         }
     }

@@ -1,5 +1,6 @@
-//! Lists and maps with a maximum number of elements, for foreign documents. A short text can contain many elements: an
-//! empty string in a list takes three bytes in JSON, and ten times that in memory.
+//! Lists and maps with a maximum number of elements, for foreign documents. A short text can
+//! contain many elements: an empty string in a list takes three bytes in JSON, and ten times that
+//! in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,10 +13,12 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct List<T, const MOST: usize>(pub(crate) Vec<T>);
 
-/// A map of at most `MOST` members. Of two members with the same name the last is used, unless names are `UNIQUE`: then
-/// it is an error.
+/// A map of at most `MOST` members. Of two members with the same name the last is used, unless
+/// names are `UNIQUE`: then it is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Map<T, const MOST: usize, const UNIQUE: bool = false>(pub(crate) BTreeMap<String, T>);
+pub(crate) struct Map<T, const MOST: usize, const UNIQUE: bool = false>(
+    pub(crate) BTreeMap<String, T>,
+);
 
 struct ListVisitor<T, const MOST: usize>(PhantomData<T>);
 struct MapVisitor<T, const MOST: usize, const UNIQUE: bool>(PhantomData<T>);
@@ -32,7 +35,9 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Deserialize<'de> for Map<T, MOST, UNIQUE> {
+impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Deserialize<'de>
+    for Map<T, MOST, UNIQUE>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(MapVisitor(PhantomData))
     }
@@ -57,7 +62,9 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Visitor<'de> for MapVisitor<T, MOST, UNIQUE> {
+impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Visitor<'de>
+    for MapVisitor<T, MOST, UNIQUE>
+{
     type Value = Map<T, MOST, UNIQUE>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,10 +91,16 @@ mod tests {
 
     #[test]
     fn what_has_more_elements_is_not_read() {
-        assert_eq!(serde_json::from_str::<List<u8, 2>>("[1, 2]").unwrap(), List(vec![1, 2]));
+        assert_eq!(
+            serde_json::from_str::<List<u8, 2>>("[1, 2]").unwrap(),
+            List(vec![1, 2])
+        );
         assert!(serde_json::from_str::<List<u8, 2>>("[1, 2, 3]").is_err());
         assert!(serde_json::from_str::<List<u8, 2>>("[1, 2, ").is_err());
-        assert_eq!(serde_json::from_str::<Map<u8, 1>>(r#"{"a": 1}"#).unwrap().0, [("a".to_owned(), 1)].into());
+        assert_eq!(
+            serde_json::from_str::<Map<u8, 1>>(r#"{"a": 1}"#).unwrap().0,
+            [("a".to_owned(), 1)].into()
+        );
         assert!(serde_json::from_str::<Map<u8, 1>>(r#"{"a": 1, "b": 2}"#).is_err());
         let twice = r#"{"a": 1, "a": 2}"#;
         assert_eq!(serde_json::from_str::<Map<u8, 2>>(twice).unwrap().0["a"], 2);

@@ -19,7 +19,12 @@ const MOST_SECONDS: u64 = u32::MAX as u64;
 const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 
 /// Variables with such a prefix whose value is a path, which may contain any bytes.
-const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", variables::CACHE_DIR];
+const PATHS: [&str; 4] = [
+    "TF_CLI_CONFIG_FILE",
+    "TF_DATA_DIR",
+    "TF_PLUGIN_CACHE_DIR",
+    variables::CACHE_DIR,
+];
 
 /// Variables whose value is a number. Any other value is ignored.
 const NUMBERS: [&str; 7] = [
@@ -55,7 +60,8 @@ impl Environment {
         match value.into_string() {
             Ok(text) => drop(self.variables.insert(name.to_owned(), text)),
             Err(value) => {
-                self.variables.insert(name.to_owned(), value.to_string_lossy().into_owned());
+                self.variables
+                    .insert(name.to_owned(), value.to_string_lossy().into_owned());
                 self.undecodable.insert(name.to_owned(), value);
             }
         }
@@ -69,7 +75,11 @@ impl Environment {
     /// [`Environment::variable`] with any bytes.
     pub(crate) fn os_variable(&self, name: &str) -> Option<&OsStr> {
         let (name, text) = self.find(name)?;
-        Some(self.undecodable.get(name).map_or(text.as_ref(), OsString::as_os_str))
+        Some(
+            self.undecodable
+                .get(name)
+                .map_or(text.as_ref(), OsString::as_os_str),
+        )
     }
 
     /// The path in a variable that is set and not empty.
@@ -78,37 +88,57 @@ impl Environment {
     }
 
     fn find(&self, name: &str) -> Option<(&str, &str)> {
-        let in_other_case = || self.variables.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let in_other_case = || {
+            self.variables
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
         let found = match self.variables.get_key_value(name) {
             None if cfg!(windows) => in_other_case(),
             found => found,
         };
-        found.map(|(name, value)| (name.as_str(), value.as_str())).filter(|(_, value)| !value.is_empty())
+        found
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .filter(|(_, value)| !value.is_empty())
     }
 
-    /// A warning for each variable that is read as text and is not UTF-8, or whose number is ignored.
+    /// A warning for each variable that is read as text and is not UTF-8, or whose number is
+    /// ignored.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let is_read = |name: &&String| {
-            let is_meant = PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !PATHS.contains(&name.as_str());
+            let is_meant = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                && !PATHS.contains(&name.as_str());
             is_meant || name.to_ascii_uppercase().ends_with("_PROXY")
         };
         let warning = |name: &String| {
             let message = format!("the environment variable {name} is not UTF-8 text");
-            Diagnostic::warning(Code::InvalidArgument, message).note("bytes that are not UTF-8 were replaced by U+FFFD")
+            Diagnostic::warning(Code::InvalidArgument, message)
+                .note("bytes that are not UTF-8 were replaced by U+FFFD")
         };
         let is_ignored = |name: &&str| {
             let is_duration = name.ends_with("_TIMEOUT");
-            let is_used = if is_duration { self.seconds(name).is_some() } else { self.number::<u32>(name).is_some() };
+            let is_used = if is_duration {
+                self.seconds(name).is_some()
+            } else {
+                self.number::<u32>(name).is_some()
+            };
             self.variable(name).is_some() && !is_used && !self.undecodable.contains_key(*name)
         };
         let ignored = |name: &str| {
-            let number = if name.ends_with("_TIMEOUT") { "a positive number" } else { "a number" };
+            let number = if name.ends_with("_TIMEOUT") {
+                "a positive number"
+            } else {
+                "a number"
+            };
             let value = self.variable(name).unwrap_or_default();
-            let message = format!("the environment variable {name} is {value:?}, which is not {number}");
+            let message =
+                format!("the environment variable {name} is {value:?}, which is not {number}");
             Diagnostic::warning(Code::InvalidArgument, message).note("it is ignored")
         };
         let undecodable = self.undecodable.keys().filter(is_read).map(warning);
-        undecodable.chain(NUMBERS.into_iter().filter(is_ignored).map(ignored)).collect()
+        undecodable
+            .chain(NUMBERS.into_iter().filter(is_ignored).map(ignored))
+            .collect()
     }
 
     /// Whether a program of this name is in a directory of `PATH`.
@@ -120,10 +150,15 @@ impl Environment {
             .any(|directory| self.current_directory.join(directory).join(&file).is_file())
     }
 
-    /// An absolute path without symlinks as the user knows it: relative to the current directory if it is below that.
+    /// An absolute path without symlinks as the user knows it: relative to the current directory if
+    /// it is below that.
     pub fn shown(&self, path: &Path) -> PathBuf {
         let current = canonicalize(&self.current_directory).ok();
-        current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
+        current
+            .as_deref()
+            .and_then(|current| path.strip_prefix(current).ok())
+            .unwrap_or(path)
+            .to_owned()
     }
 
     /// The number in a variable. As in OpenTofu, any other value is treated as unset.
@@ -140,13 +175,18 @@ impl Environment {
 
     /// Time limit of a credentials helper.
     pub(crate) fn helper_time_limit(&self) -> Duration {
-        self.seconds(variables::HELPER_TIMEOUT).unwrap_or(HELPER_TIME_LIMIT)
+        self.seconds(variables::HELPER_TIMEOUT)
+            .unwrap_or(HELPER_TIME_LIMIT)
     }
 }
 
 /// The name of a program file.
 pub(crate) fn program_name(stem: &str) -> String {
-    if cfg!(windows) { format!("{stem}.exe") } else { stem.to_owned() }
+    if cfg!(windows) {
+        format!("{stem}.exe")
+    } else {
+        stem.to_owned()
+    }
 }
 
 #[cfg(unix)]
@@ -160,20 +200,38 @@ mod tests {
     fn what_is_not_text_stays_a_path_and_is_warned_about_where_it_is_read_as_text() {
         let value = || OsString::from_vec(b"/caf\xe9".to_vec());
         let mut environment = Environment::default();
-        for name in ["PATH", "TF_DATA_DIR", "TF_VAR_region", "TF_REGISTRY_DISCOVERY_RETRY", "OTHER"] {
+        for name in [
+            "PATH",
+            "TF_DATA_DIR",
+            "TF_VAR_region",
+            "TF_REGISTRY_DISCOVERY_RETRY",
+            "OTHER",
+        ] {
             environment.set(name, value());
         }
-        assert_eq!(environment.path_variable("TF_DATA_DIR"), Some(PathBuf::from(value())));
+        assert_eq!(
+            environment.path_variable("TF_DATA_DIR"),
+            Some(PathBuf::from(value()))
+        );
         assert_eq!(environment.variable("TF_VAR_region"), Some("/caf\u{fffd}"));
-        let warnings: Vec<_> = environment.warnings().into_iter().map(|warning| warning.message).collect();
+        let warnings: Vec<_> = environment
+            .warnings()
+            .into_iter()
+            .map(|warning| warning.message)
+            .collect();
         let expected = ["TF_REGISTRY_DISCOVERY_RETRY", "TF_VAR_region"];
-        assert_eq!(warnings, expected.map(|name| format!("the environment variable {name} is not UTF-8 text")));
+        assert_eq!(
+            warnings,
+            expected.map(|name| format!("the environment variable {name} is not UTF-8 text"))
+        );
     }
 
     #[test]
     fn a_program_is_found_in_a_directory_of_any_name() {
         let directory = tempfile::tempdir().unwrap();
-        let bin = directory.path().join(OsString::from_vec(b"caf\xe9".to_vec()));
+        let bin = directory
+            .path()
+            .join(OsString::from_vec(b"caf\xe9".to_vec()));
         std::fs::create_dir(&bin).unwrap();
         std::fs::write(bin.join("tofu"), "").unwrap();
         let mut environment = Environment::default();

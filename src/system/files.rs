@@ -1,4 +1,5 @@
-//! Files on disk: reads them up to a limit, and replaces them in one step that no interrupt can split.
+//! Files on disk: reads them up to a limit, and replaces them in one step that no interrupt can
+//! split.
 
 mod lock;
 pub(crate) mod name;
@@ -20,17 +21,18 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// Number of files that this process has replaced or created with [`write()`], [`write_all`] and [`put_in_place`].
+/// Number of files that this process has replaced or created with [`write()`], [`write_all`] and
+/// [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
-/// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and only once per
-/// thread.
+/// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and
+/// only once per thread.
 pub(crate) fn hold_off_interrupts() -> RwLockReadGuard<'static, ()> {
     REPLACING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until no file is being replaced. A program that must stop calls this, so that it leaves no temporary files.
-/// While the result lives, no other file is replaced.
+/// Waits until no file is being replaced. A program that must stop calls this, so that it leaves no
+/// temporary files. While the result lives, no other file is replaced.
 pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
     REPLACING.write().unwrap_or_else(PoisonError::into_inner)
 }
@@ -40,8 +42,9 @@ pub fn replaced() -> usize {
     REPLACED.load(Ordering::Relaxed)
 }
 
-/// The absolute path without symlinks, `.` and `..`, of something that exists. On Windows without the prefix `\\?\`
-/// wherever the path has a meaning without it, since other programs do not take it.
+/// The absolute path without symlinks, `.` and `..`, of something that exists. On Windows without
+/// the prefix `\\?\` wherever the path has a meaning without it, since other programs do not take
+/// it.
 ///
 /// # Errors
 /// The path does not exist, or may not be read.
@@ -79,13 +82,18 @@ fn open_with_length(path: &Path) -> io::Result<(File, u64)> {
 /// Fails as [`open`] does, and if the file is larger.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let (mut file, length) = open_with_length(path)?;
-    // The library reads in pieces of 8 KiB where there is a limit; one call reads it all, and one finds the end.
+    // The library reads in pieces of 8 KiB where there is a limit; one call reads it all, and one
+    // finds the end.
     let mut bytes = vec![0; usize::try_from(length.min(limit)).unwrap_or_default() + 1];
     let first = file.read(&mut bytes)?;
     bytes.truncate(first);
-    file.take(limit + 1 - first as u64).read_to_end(&mut bytes)?;
+    file.take(limit + 1 - first as u64)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20)));
+        return Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", limit >> 20),
+        ));
     }
     Ok(bytes)
 }
@@ -104,8 +112,8 @@ pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
-/// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu does with Go's
-/// `filepath.Join`; The result is `.` if nothing else is left.
+/// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu
+/// does with Go's `filepath.Join`; The result is `.` if nothing else is left.
 pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in directory.join(relative).components() {
@@ -121,17 +129,23 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
             other => joined.push(other),
         }
     }
-    if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined }
+    if joined.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        joined
+    }
 }
 
-/// Replaces a file in one step: a reader sees either the old bytes or the new ones, even if this program is killed.
+/// Replaces a file in one step: a reader sees either the old bytes or the new ones, even if this
+/// program is killed.
 ///
-/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows
-/// that; hard links, extended attributes and access control lists do not. Do not call this if nothing changes.
+/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group
+/// where the system allows that; hard links, extended attributes and access control lists do not.
+/// Do not call this if nothing changes.
 ///
 /// # Errors
-/// The content of the file differs from `expected_old` (`None`: no file), or the file cannot be replaced, for example
-/// because it is read-only on Windows. Then nothing has changed.
+/// The content of the file differs from `expected_old` (`None`: no file), or the file cannot be
+/// replaced, for example because it is read-only on Windows. Then nothing has changed.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     replace(path, expected_old, new)?;
@@ -153,8 +167,8 @@ fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
 
-/// Removes temporary files that killed processes have left beside an unchanged file, unless another process replaces a
-/// file there now.
+/// Removes temporary files that killed processes have left beside an unchanged file, unless another
+/// process replaces a file there now.
 pub(crate) fn remove_left_over(path: &Path) {
     if let Ok(target) = link_target(path)
         && let Some(lock) = DirectoryLock::take(directory_of(&target))
@@ -165,7 +179,9 @@ pub(crate) fn remove_left_over(path: &Path) {
 
 fn remove_left_over_of(lock: &DirectoryLock, target: &Path) {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    lock.remove_left_over(directory_of(target), |replaced| replaced == lock::without_dots(&name));
+    lock.remove_left_over(directory_of(target), |replaced| {
+        replaced == lock::without_dots(&name)
+    });
 }
 
 /// A file that no other provlock process replaces while this lives.
@@ -197,23 +213,42 @@ impl<'a> Reserved<'a> {
     }
 
     /// [`write()`] for a caller that holds off interrupts.
-    pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
+    pub(crate) fn replace(
+        &self,
+        expected_old: Option<&[u8]>,
+        new: &[u8],
+        access: Access,
+    ) -> Result<()> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
         if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
-            let error = Diagnostic::error(Code::Io, format!("cannot write {}: it is read-only", self.path.display()));
-            let help = format!("if it may change, make it writable first: attrib -r {}", self.path.display());
+            let error = Diagnostic::error(
+                Code::Io,
+                format!("cannot write {}: it is read-only", self.path.display()),
+            );
+            let help = format!(
+                "if it may change, make it writable first: attrib -r {}",
+                self.path.display()
+            );
             return Err(error.help(help).into());
         }
-        let mut file = self.temporary_file(replaces, access).map_err(|error| failed(&error))?;
-        file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
-        if !holds(&self.target, expected_old).map_err(|error| Diagnostic::io("read", &self.target, &error))? {
+        let mut file = self
+            .temporary_file(replaces, access)
+            .map_err(|error| failed(&error))?;
+        file.write_all(new)
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(|error| failed(&error))?;
+        if !holds(&self.target, expected_old)
+            .map_err(|error| Diagnostic::io("read", &self.target, &error))?
+        {
             return Err(changed(self.path).into());
         }
         let persisted = if replaces {
             rename(file, &self.target)
         } else {
-            file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error)
+            file.persist_noclobber(&self.target)
+                .map(drop)
+                .map_err(|error| error.error)
         };
         persisted.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => changed(self.path),
@@ -225,7 +260,11 @@ impl<'a> Reserved<'a> {
     /// An empty file beside the target and named after it.
     fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
         let directory = directory_of(&self.target);
-        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        let name = self
+            .target
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
         remove_left_over_of(&self.lock, &self.target);
         let file = temporary_file(directory, &name, access)?;
         if replaces
@@ -240,7 +279,11 @@ impl<'a> Reserved<'a> {
 
 /// An empty file beside a path. When it is complete, [`put_in_place`] gives it the path's name.
 pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
-    temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
+    temporary_file(
+        directory_of(path),
+        &path.file_name().unwrap_or_default().to_string_lossy(),
+        Access::Kept,
+    )
 }
 
 /// An empty file in a directory that only the user can access, whichever file it will replace.
@@ -268,8 +311,8 @@ fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<Na
     builder.tempfile_in(directory)
 }
 
-/// Gives temporary files the mode of any new file, subject to the process's umask. By default, only the user can access
-/// them.
+/// Gives temporary files the mode of any new file, subject to the process's umask. By default, only
+/// the user can access them.
 #[cfg(unix)]
 fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -280,20 +323,25 @@ fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
 fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
 
 fn directory_of(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
-/// Gives a file the mode of another, and its owner and group if the system allows it: only a privileged process may
-/// change the owner, and other processes may choose only groups that they are in.
+/// Gives a file the mode of another, and its owner and group if the system allows it: only a
+/// privileged process may change the owner, and other processes may choose only groups that they
+/// are in.
 #[cfg(unix)]
 fn keep_access(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
-    let _ =
-        fchown(file, Some(metadata.uid()), Some(metadata.gid())).or_else(|_| fchown(file, None, Some(metadata.gid())));
+    let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()))
+        .or_else(|_| fchown(file, None, Some(metadata.gid())));
     file.set_permissions(metadata.permissions())
 }
 
-/// A file inherits the access control list of its directory, and a read-only file cannot be replaced.
+/// A file inherits the access control list of its directory, and a read-only file cannot be
+/// replaced.
 #[cfg(not(unix))]
 fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
@@ -320,8 +368,8 @@ pub struct FileChange {
     pub new: Vec<u8>,
 }
 
-/// Replaces files one after the other, each as [`write()`] does, and all of them before an interrupt. If one cannot be
-/// replaced, the files before it get their old content back.
+/// Replaces files one after the other, each as [`write()`] does, and all of them before an
+/// interrupt. If one cannot be replaced, the files before it get their old content back.
 ///
 /// # Errors
 /// Fails as [`write()`] does, with a note for each file that could not be restored.
@@ -331,11 +379,23 @@ pub(crate) fn write_all<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -
     for (index, FileChange { path, old, new }) in changes.iter().enumerate() {
         if let Err(error) = replace(path, old.as_deref(), new) {
             let unrestored = |FileChange { path, old, new }: &&FileChange| {
-                old.as_ref().is_none_or(|content| replace(path, Some(new), content).is_err())
+                old.as_ref()
+                    .is_none_or(|content| replace(path, Some(new), content).is_err())
             };
-            let unrestored = changes[..index].iter().copied().filter(unrestored).collect::<Vec<_>>();
-            let note = |file: &&FileChange| format!("{} was written, and could not be restored", file.path.display());
-            return Err(error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note)));
+            let unrestored = changes[..index]
+                .iter()
+                .copied()
+                .filter(unrestored)
+                .collect::<Vec<_>>();
+            let note = |file: &&FileChange| {
+                format!(
+                    "{} was written, and could not be restored",
+                    file.path.display()
+                )
+            };
+            return Err(
+                error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note))
+            );
         }
     }
     REPLACED.fetch_add(changes.len(), Ordering::Relaxed);
@@ -348,7 +408,9 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make its directory writable: the new file is created there before it replaces the old one"
         }
-        ErrorKind::NotFound | ErrorKind::NotADirectory => "create its directory; a symbolic link must lead into one",
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            "create its directory; a symbolic link must lead into one"
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space for its directory",
         ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
         _ => "check its directory, where the new file is created before it replaces the old one",
@@ -356,10 +418,15 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::io("write", path, error).help(help)
 }
 
-/// A warning for a read-only file that is replaced. Its directory decides whether that is possible, and OpenTofu and
-/// Terraform replace it silently.
+/// A warning for a read-only file that is replaced. Its directory decides whether that is possible,
+/// and OpenTofu and Terraform replace it silently.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
-    let message = || format!("{} is read-only, but was replaced anyway; it stays read-only", path.display());
+    let message = || {
+        format!(
+            "{} is read-only, but was replaced anyway; it stays read-only",
+            path.display()
+        )
+    };
     let help = "to prevent this, make its directory read-only, too";
     is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
 }
@@ -370,12 +437,14 @@ fn is_read_only(path: &Path) -> bool {
 
 fn changed(path: &Path) -> Diagnostic {
     Diagnostic::error(Code::FileChanged, "")
-        .naming(path, |path| format!("{path} was changed by another program after it was read; nothing was written"))
+        .naming(path, |path| {
+            format!("{path} was changed by another program after it was read; nothing was written")
+        })
         .help("run the command again")
 }
 
-/// Gives a temporary file the name of another, which it replaces. Unlike with [`NamedTempFile::persist`], the other
-/// file may be open on Windows.
+/// Gives a temporary file the name of another, which it replaces. Unlike with
+/// [`NamedTempFile::persist`], the other file may be open on Windows.
 pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
     let temporary = file.into_temp_path().keep()?;
     fs::rename(&temporary, target).inspect_err(|_| {

@@ -28,7 +28,10 @@ pub(crate) fn parse(text: &str) -> Result<Glob, String> {
             return Err(format!("a glob has at most {MOST_NESTED} nested braces"));
         }
     }
-    GlobBuilder::new(text).literal_separator(true).build().map_err(|error| error.to_string())
+    GlobBuilder::new(text)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 /// A set that matches if one of the globs does.
@@ -55,13 +58,26 @@ mod tests {
         let nested = |depth: usize| "{".repeat(depth) + "a" + &"}".repeat(depth);
         assert!(parse(&nested(MOST_NESTED)).is_ok());
         assert!(parse(&"{a,b}".repeat(100)).is_ok());
-        let hostile =
-            [nested(50_000), nested(1_000), nested(17), "{".repeat(2_000), "{a,".repeat(17), "a".repeat(5_000)];
+        let hostile = [
+            nested(50_000),
+            nested(1_000),
+            nested(17),
+            "{".repeat(2_000),
+            "{a,".repeat(17),
+            "a".repeat(5_000),
+        ];
         for text in &hostile {
-            assert!(parse(text).unwrap_err().starts_with("a glob has at most"), "{} bytes", text.len());
+            assert!(
+                parse(text).unwrap_err().starts_with("a glob has at most"),
+                "{} bytes",
+                text.len()
+            );
         }
         assert!(parse("[").unwrap_err().contains("error parsing glob"));
         assert!(set(&vec![parse("a").unwrap(); MOST + 1]).is_err());
-        provlock_test::survived("a file of the repository that takes too much memory or time", hostile.len() + 1);
+        provlock_test::survived(
+            "a file of the repository that takes too much memory or time",
+            hostile.len() + 1,
+        );
     }
 }

@@ -10,8 +10,8 @@ use super::files;
 
 use crate::system::lock;
 
-/// Files of patterns in a directory; if several patterns match, the last one applies: of the later file, or later in
-/// the same file.
+/// Files of patterns in a directory; if several patterns match, the last one applies: of the later
+/// file, or later in the same file.
 const FILES: [&str; 3] = [".git/info/exclude", ".gitignore", ".ignore"];
 /// The largest file of patterns that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -33,18 +33,35 @@ struct Known {
     unread: Vec<(PathBuf, io::Error)>,
 }
 
-/// Whether `.terraformignore` in a directory excludes a path below from the upload for a remote run. Patterns match at
-/// any depth unless they begin with a slash (<https://github.com/hashicorp/go-slug>, `internal/ignorefiles`). A text
-/// with too many patterns, or with a pattern that cannot be read or is a regular expression there, excludes every path.
+/// Whether `.terraformignore` in a directory excludes a path below from the upload for a remote
+/// run. Patterns match at any depth unless they begin with a slash
+/// (<https://github.com/hashicorp/go-slug>, `internal/ignorefiles`). A text with too many patterns,
+/// or with a pattern that cannot be read or is a regular expression there, excludes every path.
 pub(crate) fn excludes_from_upload(directory: &Path, text: &[u8], path: &Path) -> bool {
     let (mut builder, mut is_unclear) = (GitignoreBuilder::new(directory), text.len() > MOST_BYTES);
-    for line in String::from_utf8_lossy(text).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+    for line in String::from_utf8_lossy(text)
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'))
+    {
         is_unclear |= line.contains(['(', ')', '|', '+', '{', '}', '^', '[', ']']);
-        let (negation, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
-        let depth = if pattern.starts_with('/') || pattern.is_empty() { "" } else { "**/" };
-        is_unclear |= builder.add_line(None, &format!("{negation}{depth}{pattern}")).is_err();
+        let (negation, pattern) = line
+            .strip_prefix('!')
+            .map_or(("", line), |pattern| ("!", pattern));
+        let depth = if pattern.starts_with('/') || pattern.is_empty() {
+            ""
+        } else {
+            "**/"
+        };
+        is_unclear |= builder
+            .add_line(None, &format!("{negation}{depth}{pattern}"))
+            .is_err();
     }
-    let is_ignored = |patterns: Gitignore| patterns.matched_path_or_any_parents(path, false).is_ignore();
+    let is_ignored = |patterns: Gitignore| {
+        patterns
+            .matched_path_or_any_parents(path, false)
+            .is_ignore()
+    };
     is_unclear || builder.build().map_or(true, is_ignored)
 }
 
@@ -57,12 +74,14 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Whether the patterns match a path in the directory. Callers do not ask about the content of a directory that is
-    /// matched.
+    /// Whether the patterns match a path in the directory. Callers do not ask about the content of
+    /// a directory that is matched.
     pub(super) fn name(&self, path: &Path, is_directory: bool) -> bool {
         let matched = self.patterns.matched(path, is_directory);
         if matched.is_none() {
-            self.above.as_ref().is_some_and(|above| above.name(path, is_directory))
+            self.above
+                .as_ref()
+                .is_some_and(|above| above.name(path, is_directory))
         } else {
             matched.is_ignore()
         }
@@ -70,16 +89,23 @@ impl Rules {
 }
 
 impl Ignored {
-    /// The rules for a directory, given the rules of the directory above. `is_there` says whether a file of a name may
-    /// exist in it.
+    /// The rules for a directory, given the rules of the directory above. `is_there` says whether a
+    /// file of a name may exist in it.
     pub(super) fn rules(
         &self,
         directory: &Path,
         above: Option<Arc<Rules>>,
         is_there: impl Fn(&str) -> bool,
     ) -> Option<Arc<Rules>> {
-        let mut files = FILES.into_iter().filter(|file| is_there(file.split('/').next().unwrap_or(file))).peekable();
-        let patterns = files.peek().is_some().then(|| lock(&self.known).patterns(directory, files)).flatten();
+        let mut files = FILES
+            .into_iter()
+            .filter(|file| is_there(file.split('/').next().unwrap_or(file)))
+            .peekable();
+        let patterns = files
+            .peek()
+            .is_some()
+            .then(|| lock(&self.known).patterns(directory, files))
+            .flatten();
         match patterns {
             Some(patterns) => Some(Arc::new(Rules { patterns, above })),
             None => above,
@@ -99,7 +125,11 @@ impl Ignored {
 
     /// Files that could not be read, sorted.
     pub(super) fn into_unread(self) -> Vec<(PathBuf, io::Error)> {
-        let mut unread = self.known.into_inner().unwrap_or_else(PoisonError::into_inner).unread;
+        let mut unread = self
+            .known
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .unread;
         unread.sort_by(|one, other| one.0.cmp(&other.0));
         unread
     }
@@ -107,7 +137,11 @@ impl Ignored {
 
 impl Known {
     /// The patterns of a directory, if it has any.
-    fn patterns(&mut self, directory: &Path, files: impl Iterator<Item = &'static str>) -> Option<Gitignore> {
+    fn patterns(
+        &mut self,
+        directory: &Path,
+        files: impl Iterator<Item = &'static str>,
+    ) -> Option<Gitignore> {
         let mut builder = GitignoreBuilder::new(directory);
         for name in files {
             let path = directory.join(name);
@@ -122,17 +156,27 @@ impl Known {
         builder.build().ok().filter(|patterns| !patterns.is_empty())
     }
 
-    /// The text of a file of patterns; empty if it does not exist. As in git, links are not followed.
+    /// The text of a file of patterns; empty if it does not exist. As in git, links are not
+    /// followed.
     fn read(&mut self, path: &Path) -> io::Result<String> {
-        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        if !path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_file())
+        {
             return Ok(String::new());
         }
         let text = String::from_utf8_lossy(&files::read(path, LARGEST_FILE)?).into_owned();
-        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         // A pattern takes memory of its own, however short it is.
         self.bytes += lines.clone().map(|line| line.len() + 16).sum::<usize>();
         if self.bytes > MOST_BYTES || lines.clone().any(|line| line.len() > LONGEST_PATTERN) {
-            let why = format!("there are more than {} KiB of patterns, or one of 4 KiB", MOST_BYTES >> 10);
+            let why = format!(
+                "there are more than {} KiB of patterns, or one of 4 KiB",
+                MOST_BYTES >> 10
+            );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
         }
         Ok(text.trim_start_matches('\u{feff}').to_owned())

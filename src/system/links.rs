@@ -11,16 +11,18 @@ const MOST_LINKS: usize = 40;
 /// Target of a path in a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Followed {
-    /// The path without links, `.` and `..`, relative to the directory unless a link is absolute. It need not exist.
+    /// The path without links, `.` and `..`, relative to the directory unless a link is absolute.
+    /// It need not exist.
     pub(crate) path: PathBuf,
-    /// Whether a step of the path is outside of the directory, even if a later step is inside again.
+    /// Whether a step of the path is outside of the directory, even if a later step is inside
+    /// again.
     pub(crate) is_outside: bool,
     /// Whether a step of the path is `.git`, which is not part of a package.
     pub(crate) passes_git: bool,
 }
 
-/// Follows the links of `path`, which is relative to `top`. Returns `None` if there are more than [`MOST_LINKS`] of
-/// them.
+/// Follows the links of `path`, which is relative to `top`. Returns `None` if there are more than
+/// [`MOST_LINKS`] of them.
 ///
 /// # Errors
 /// A link cannot be read.
@@ -64,7 +66,11 @@ pub(crate) fn follow(top: &Path, path: &Path) -> io::Result<Option<Followed>> {
         found.pop();
         parts(&target).rev().for_each(|part| rest.push_front(part));
     }
-    Ok(Some(Followed { path: found, is_outside, passes_git }))
+    Ok(Some(Followed {
+        path: found,
+        is_outside,
+        passes_git,
+    }))
 }
 
 fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
@@ -106,9 +112,22 @@ mod tests {
         ] {
             let followed = follow(top, Path::new(path)).unwrap();
             let passes_git = false;
-            assert_eq!(followed, Some(Followed { path: expected.into(), is_outside, passes_git }), "{path}");
+            assert_eq!(
+                followed,
+                Some(Followed {
+                    path: expected.into(),
+                    is_outside,
+                    passes_git
+                }),
+                "{path}"
+            );
         }
-        assert!(follow(top, Path::new("alias/.git/../x")).unwrap().unwrap().passes_git);
+        assert!(
+            follow(top, Path::new("alias/.git/../x"))
+                .unwrap()
+                .unwrap()
+                .passes_git
+        );
         assert_eq!(follow(top, Path::new("self")).unwrap(), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Mutexes whose holder may have panicked. Such a panic ends the run, so other threads need not handle it.
+//! Mutexes whose holder may have panicked. Such a panic ends the run, so other threads need not
+//! handle it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

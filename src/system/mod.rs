@@ -1,5 +1,5 @@
-//! The operating system as the program uses it: environment, processes, files, threads; and the secrets of a run, which
-//! no output shows.
+//! The operating system as the program uses it: environment, processes, files, threads; and the
+//! secrets of a run, which no output shows.
 
 pub mod boundary;
 pub(crate) mod bounded;

@@ -22,7 +22,10 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
     /// The values that have been computed, in any order.
     pub(crate) fn values(&self) -> Vec<V> {
         let cells = lock(&self.cells);
-        cells.values().filter_map(|cell| cell.get().cloned()).collect()
+        cells
+            .values()
+            .filter_map(|cell| cell.get().cloned())
+            .collect()
     }
 
     /// The value of `key`, computed by the first caller.
@@ -50,6 +53,8 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
 
 impl<K, V> Default for OnceMap<K, V> {
     fn default() -> Self {
-        Self { cells: Mutex::new(HashMap::new()) }
+        Self {
+            cells: Mutex::new(HashMap::new()),
+        }
     }
 }

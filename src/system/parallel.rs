@@ -4,39 +4,50 @@ use std::sync::{Condvar, LazyLock, Mutex, PoisonError, mpsc};
 
 use crate::system::lock;
 
-/// Most requests that wait for an answer at the same time. Waiting needs no processor core, so this does not depend on
-/// their number. Hashing has its own limit.
+/// Most requests that wait for an answer at the same time. Waiting needs no processor core, so this
+/// does not depend on their number. Hashing has its own limit.
 pub(crate) const WAITING_REQUESTS: usize = 64;
 
-/// Number of processor cores available to this process, cached because querying it reads several files.
+/// Number of processor cores available to this process, cached because querying it reads several
+/// files.
 pub fn cores() -> usize {
-    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     *CORES
 }
 
-/// Applies `work` to every item on up to `threads` threads, one of them the caller's, and returns the results in the
-/// order of the items.
-pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+/// Applies `work` to every item on up to `threads` threads, one of them the caller's, and returns
+/// the results in the order of the items.
+pub fn map<T: Send, R: Send>(
+    items: Vec<T>,
+    threads: usize,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     let threads = threads.min(items.len());
     if threads <= 1 {
         return items.into_iter().map(work).collect();
     }
     let queue = Mutex::new(items.into_iter().enumerate());
     let next = || lock(&queue).next();
-    let worker = || std::iter::from_fn(next).map(|(index, item)| (index, work(item))).collect::<Vec<_>>();
+    let worker = || {
+        std::iter::from_fn(next)
+            .map(|(index, item)| (index, work(item)))
+            .collect::<Vec<_>>()
+    };
     let mut results: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
         let own = worker();
         let results = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
-        let others = results.flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others = results
+            .flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         own.into_iter().chain(others).collect()
     });
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Applies `work` to every item on `threads` threads, at least one, and gives the results to `consume` in the order of
-/// the items. Up to `ahead` results may wait for `consume`.
+/// Applies `work` to every item on `threads` threads, at least one, and gives the results to
+/// `consume` in the order of the items. Up to `ahead` results may wait for `consume`.
 pub(crate) fn in_order<T: Send, R: Send, C>(
     items: impl Iterator<Item = T> + Send,
     threads: usize,
@@ -58,7 +69,8 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         }
         item.map(|item| (item, promise))
     };
-    let worker = || std::iter::from_fn(next).for_each(|(item, promise)| _ = promise.send(work(item)));
+    let worker =
+        || std::iter::from_fn(next).for_each(|(item, promise)| _ = promise.send(work(item)));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(worker);
@@ -84,14 +96,22 @@ pub(crate) struct Permit<'a> {
 
 impl Permits {
     pub(crate) fn new(count: u64) -> Self {
-        Self { free: Mutex::new(count), returned: Condvar::new() }
+        Self {
+            free: Mutex::new(count),
+            returned: Condvar::new(),
+        }
     }
 
     /// Takes permits as soon as so many are free.
     pub(crate) fn take(&self, count: u64) -> Permit<'_> {
-        let free = self.returned.wait_while(lock(&self.free), |free| *free < count);
+        let free = self
+            .returned
+            .wait_while(lock(&self.free), |free| *free < count);
         *free.unwrap_or_else(PoisonError::into_inner) -= count;
-        Permit { permits: self, count }
+        Permit {
+            permits: self,
+            count,
+        }
     }
 }
 
@@ -132,7 +152,9 @@ mod tests {
             n * n
         };
         let squares = in_order(0..1000, 4, 8, work, |results| {
-            results.inspect(|_| _ = taken.fetch_add(1, Ordering::SeqCst)).collect::<Vec<_>>()
+            results
+                .inspect(|_| _ = taken.fetch_add(1, Ordering::SeqCst))
+                .collect::<Vec<_>>()
         });
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
         assert_eq!(in_order(0..0u64, 0, 8, work, |results| results.count()), 0);
@@ -163,7 +185,13 @@ mod tests {
     #[test]
     fn work_ends_when_nobody_takes_results_any_more() {
         let made = AtomicUsize::new(0);
-        let first = in_order(0..1000, 4, 8, |n| (n, made.fetch_add(1, Ordering::SeqCst)).0, |results| results.next());
+        let first = in_order(
+            0..1000,
+            4,
+            8,
+            |n| (n, made.fetch_add(1, Ordering::SeqCst)).0,
+            |results| results.next(),
+        );
         assert_eq!(first, Some(0));
         assert!(made.into_inner() < 20);
     }

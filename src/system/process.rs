@@ -52,17 +52,34 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The interval at which [`ProcessLimits::exceeded`] is called.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Starts a program, gives it `stdin` and waits for it; kills it and its children after the time limit.
+/// Starts a program, gives it `stdin` and waits for it; kills it and its children after the time
+/// limit.
 ///
 /// The text of an error continues a message that names the program.
-pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
-    let limits = ProcessLimits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None };
+pub(crate) fn run(
+    command: Command,
+    stdin: Option<String>,
+    time_limit: Duration,
+) -> Result<Finished, String> {
+    let limits = ProcessLimits {
+        time: time_limit,
+        stdout: STDOUT_LIMIT,
+        exceeded: &|| None,
+    };
     run_within(command, stdin, &limits).map_err(|failure| failure.to_string())
 }
 
 /// [`run`] with other limits.
-pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &ProcessLimits<'_>) -> Result<Finished> {
-    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+pub(crate) fn run_within(
+    mut command: Command,
+    stdin: Option<String>,
+    limits: &ProcessLimits<'_>,
+) -> Result<Finished> {
+    command.stdin(if stdin.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
     let outcome = wait_for_output(&mut group.leader, stdin, limits);
@@ -72,16 +89,20 @@ pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &P
     outcome
 }
 
-/// Starts a program and runs `exchange` with its stdin and stdout. After the time limit the program is killed, so that
-/// it stops answering.
+/// Starts a program and runs `exchange` with its stdin and stdout. After the time limit the program
+/// is killed, so that it stops answering.
 pub(crate) fn run_interactively<T>(
     mut command: Command,
     time_limit: Duration,
     exchange: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>) -> T,
 ) -> Result<T> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
-    let (Some(mut stdin), Some(stdout)) = (group.leader.stdin.take(), group.leader.stdout.take()) else {
+    let (Some(mut stdin), Some(stdout)) = (group.leader.stdin.take(), group.leader.stdout.take())
+    else {
         return Err(Failure::Other("has no stdin or stdout".to_owned()));
     };
     let (leader, time_limit) = (group.leader.id(), time_limit.min(LONGEST_TIME_LIMIT));
@@ -99,13 +120,24 @@ pub(crate) fn run_interactively<T>(
     // The exchange is over. If the program has ended already, this does not change its status.
     kill_group(leader);
     let _ = group.leader.kill();
-    let status = group.leader.wait().map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
+    let status = group
+        .leader
+        .wait()
+        .map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
     if is_late {
         let limit = time_limit.as_secs_f32();
-        return Err(Failure::Other(format!("was stopped because it took more than {limit} seconds")));
+        return Err(Failure::Other(format!(
+            "was stopped because it took more than {limit} seconds"
+        )));
     }
-    if is_out_of_processor_time(&Finished { status, stdout: Vec::new(), stderr: Vec::new() }) {
-        return Err(Failure::Other("was stopped because there is too much in it to read".to_owned()));
+    if is_out_of_processor_time(&Finished {
+        status,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+    }) {
+        return Err(Failure::Other(
+            "was stopped because there is too much in it to read".to_owned(),
+        ));
     }
     Ok(outcome)
 }
@@ -126,13 +158,15 @@ pub(crate) fn with_processor_time(program: &Path, _: Duration) -> Command {
     Command::new(program)
 }
 
-/// Whether the program reports that the limit of [`with_processor_time`] ended it or a program that it started.
+/// Whether the program reports that the limit of [`with_processor_time`] ended it or a program that
+/// it started.
 pub(crate) fn is_out_of_processor_time(finished: &Finished) -> bool {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&finished.status);
     #[cfg(not(unix))]
     let signal = None;
-    signal == Some(SIGXCPU) || one_line(&finished.stderr).contains(&format!("died of signal {SIGXCPU}"))
+    signal == Some(SIGXCPU)
+        || one_line(&finished.stderr).contains(&format!("died of signal {SIGXCPU}"))
 }
 
 fn not_started(error: &io::Error) -> Failure {
@@ -142,23 +176,42 @@ fn not_started(error: &io::Error) -> Failure {
 /// The start of a message, without line breaks and control characters.
 pub(crate) fn one_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGE_LIMIT)]);
-    let lines = text.lines().map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
-    lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = text
+        .lines()
+        .map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
+    lines
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.
-fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLimits<'_>) -> Result<Finished> {
+fn wait_for_output(
+    child: &mut Child,
+    stdin: Option<String>,
+    limits: &ProcessLimits<'_>,
+) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
-    let too_long =
-        || Failure::Other(format!("was stopped because it took more than {} seconds", time_limit.as_secs_f32()));
+    let too_long = || {
+        Failure::Other(format!(
+            "was stopped because it took more than {} seconds",
+            time_limit.as_secs_f32()
+        ))
+    };
     let failed = |error: io::Error| Failure::Other(format!("cannot be waited for: {error}"));
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
-    send_output(child.stdout.take(), limits.stdout + 1, false, sender.clone());
+    send_output(
+        child.stdout.take(),
+        limits.stdout + 1,
+        false,
+        sender.clone(),
+    );
     send_output(child.stderr.take(), MESSAGE_LIMIT as u64, true, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     // Start of the silence of an ended program.
@@ -178,7 +231,9 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
         match output {
             Err(RecvTimeoutError::Disconnected) => break,
             _ if Instant::now() >= deadline => return Err(too_long()),
-            Ok((is_stderr, bytes)) => if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes),
+            Ok((is_stderr, bytes)) => {
+                if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes)
+            }
             Err(RecvTimeoutError::Timeout) => {
                 // A program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
@@ -196,7 +251,13 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
     watch()?;
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return Ok(Finished { status, stdout, stderr }),
+            Ok(Some(status)) => {
+                return Ok(Finished {
+                    status,
+                    stdout,
+                    stderr,
+                });
+            }
             Ok(None) if Instant::now() >= deadline => return Err(too_long()),
             Ok(None) => thread::sleep(Duration::from_millis(5)),
             Err(error) => return Err(failed(error)),
@@ -204,8 +265,14 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
     }
 }
 
-/// Reads up to `limit` bytes in a thread of its own, and sends them as they come, with the name of their pipe.
-fn send_output(pipe: Option<impl Read + Send + 'static>, limit: u64, is_stderr: bool, sender: Sender<(bool, Vec<u8>)>) {
+/// Reads up to `limit` bytes in a thread of its own, and sends them as they come, with the name of
+/// their pipe.
+fn send_output(
+    pipe: Option<impl Read + Send + 'static>,
+    limit: u64,
+    is_stderr: bool,
+    sender: Sender<(bool, Vec<u8>)>,
+) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut kept = pipe.by_ref().take(limit);
@@ -217,7 +284,8 @@ fn send_output(pipe: Option<impl Read + Send + 'static>, limit: u64, is_stderr: 
                     let _ = sender.send((is_stderr, buffer[..count].to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The bytes before an error are kept; the exit status shows whether the program failed.
+                // The bytes before an error are kept; the exit status shows whether the program
+                // failed.
                 _ => break,
             }
         }
@@ -227,12 +295,16 @@ fn send_output(pipe: Option<impl Read + Send + 'static>, limit: u64, is_stderr: 
 }
 
 /// The process groups that have not ended.
-static RUNNING: Mutex<Running> = Mutex::new(Running { leaders: Vec::new(), killer: None });
+static RUNNING: Mutex<Running> = Mutex::new(Running {
+    leaders: Vec::new(),
+    killer: None,
+});
 
 /// The process groups that have not ended.
 pub(super) struct Running {
     leaders: Vec<u32>,
-    /// Kills the groups if this process ends without having done so, for example because it is killed.
+    /// Kills the groups if this process ends without having done so, for example because it is
+    /// killed.
     killer: Option<Child>,
 }
 
@@ -281,8 +353,9 @@ impl Drop for Group {
     }
 }
 
-/// A process that reads lines with groups of processes, and kills the groups of the last line at the end: the system
-/// closes the pipe when this process ends for any reason. `None` if it cannot be started.
+/// A process that reads lines with groups of processes, and kills the groups of the last line at
+/// the end: the system closes the pipe when this process ends for any reason. `None` if it cannot
+/// be started.
 #[cfg(unix)]
 fn killer() -> Option<Child> {
     let mut command = Command::new("sh");
@@ -290,7 +363,12 @@ fn killer() -> Option<Child> {
                   for group in $groups; do kill -s KILL -- \"-$group\"; done";
     command.args(["-c", script]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()
 }
 
 /// Other systems have no groups of processes.
@@ -299,8 +377,8 @@ fn killer() -> Option<Child> {
     None
 }
 
-/// Kills the helpers that run, with the programs that they have started. While the result lives, no helper is started,
-/// and a thread that waits for a helper goes on waiting.
+/// Kills the helpers that run, with the programs that they have started. While the result lives, no
+/// helper is started, and a thread that waits for a helper goes on waiting.
 pub(super) fn kill_all() -> MutexGuard<'static, Running> {
     let running = lock(&RUNNING);
     running.leaders.iter().copied().for_each(kill_group);
@@ -309,7 +387,10 @@ pub(super) fn kill_all() -> MutexGuard<'static, Running> {
 
 #[cfg(unix)]
 fn kill_group(leader: u32) {
-    if let Some(leader) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(leader) = i32::try_from(leader)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
         // This fails only if all of them have ended already.
         let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
     }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Environment, canonicalize};
 
-/// Returns the top of the work tree around an absolute path without symlinks: the nearest directory upwards that
-/// contains `.git`.
+/// Returns the top of the work tree around an absolute path without symlinks: the nearest directory
+/// upwards that contains `.git`.
 ///
-/// The directories are taken from the path itself, so a link in a repository does not lead into a different repository.
-/// If no directory is a top, the links are followed.
+/// The directories are taken from the path itself, so a link in a repository does not lead into a
+/// different repository. If no directory is a top, the links are followed.
 pub fn top(path: &Path) -> Option<PathBuf> {
     let ancestors: Vec<_> = path.ancestors().collect();
     let mut top = None;
@@ -22,30 +22,50 @@ pub fn top(path: &Path) -> Option<PathBuf> {
     }
     match top {
         Some(top) => canonicalize(top).ok(),
-        None => canonicalize(path).ok()?.ancestors().find(|directory| is_top(directory)).map(Path::to_owned),
+        None => canonicalize(path)
+            .ok()?
+            .ancestors()
+            .find(|directory| is_top(directory))
+            .map(Path::to_owned),
     }
 }
 
-/// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands for one if it is
-/// above the directory; otherwise the directory itself does.
+/// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands
+/// for one if it is above the directory; otherwise the directory itself does.
 pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
-    let current = || canonicalize(&environment.current_directory).ok().filter(|current| directory.starts_with(current));
-    top(directory).or_else(current).unwrap_or_else(|| directory.to_owned())
+    let current = || {
+        canonicalize(&environment.current_directory)
+            .ok()
+            .filter(|current| directory.starts_with(current))
+    };
+    top(directory)
+        .or_else(current)
+        .unwrap_or_else(|| directory.to_owned())
 }
 
-/// Whether a directory contains `.git`: a directory, or the file of a worktree or a submodule. Like git, this ignores
-/// other files of that name, such as a dangling link.
+/// Whether a directory contains `.git`: a directory, or the file of a worktree or a submodule. Like
+/// git, this ignores other files of that name, such as a dangling link.
 pub(crate) fn is_top(directory: &Path) -> bool {
-    directory.join(".git").metadata().is_ok_and(|metadata| metadata.is_dir() || metadata.is_file())
+    directory
+        .join(".git")
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_dir() || metadata.is_file())
 }
 
 /// Whether a directory is a bare repository or in one, and so in no work tree.
 pub fn is_bare(directory: &Path) -> bool {
-    let Ok(canonical) = canonicalize(directory) else { return false };
-    let is_repository = |directory: &Path| {
-        directory.join("HEAD").is_file() && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
+    let Ok(canonical) = canonicalize(directory) else {
+        return false;
     };
-    canonical.ancestors().any(is_repository) && top(directory).is_none() && top(&canonical).is_none()
+    let is_repository = |directory: &Path| {
+        directory.join("HEAD").is_file()
+            && ["objects", "refs"]
+                .iter()
+                .all(|name| directory.join(name).is_dir())
+    };
+    canonical.ancestors().any(is_repository)
+        && top(directory).is_none()
+        && top(&canonical).is_none()
 }
 
 #[cfg(test)]
@@ -72,8 +92,19 @@ mod tests {
 
     #[test]
     fn the_nearest_directory_with_git_is_the_top() {
-        let tree = Tree::new(&["a/.git", "a/live/b", "a/nested/.git", "a/nested/c", "elsewhere/d"]);
-        for (path, expected) in [("a/live/b", "a"), ("a", "a"), ("a/nested/c", "a/nested"), ("a/absent", "a")] {
+        let tree = Tree::new(&[
+            "a/.git",
+            "a/live/b",
+            "a/nested/.git",
+            "a/nested/c",
+            "elsewhere/d",
+        ]);
+        for (path, expected) in [
+            ("a/live/b", "a"),
+            ("a", "a"),
+            ("a/nested/c", "a/nested"),
+            ("a/absent", "a"),
+        ] {
             assert_eq!(top(&tree.at(path)), Some(tree.at(expected)), "{path}");
         }
         assert_eq!(top(&tree.at("elsewhere/d")), None);
@@ -81,8 +112,17 @@ mod tests {
 
     #[test]
     fn worktrees_and_submodules_have_a_file() {
-        let tree = Tree::new(&["a/.git/worktrees/w", "a/.git/modules/s", "a/s/live", "w/live"]);
-        fs::write(tree.at("w/.git"), format!("gitdir: {}\n", tree.at("a/.git/worktrees/w").display())).unwrap();
+        let tree = Tree::new(&[
+            "a/.git/worktrees/w",
+            "a/.git/modules/s",
+            "a/s/live",
+            "w/live",
+        ]);
+        fs::write(
+            tree.at("w/.git"),
+            format!("gitdir: {}\n", tree.at("a/.git/worktrees/w").display()),
+        )
+        .unwrap();
         fs::write(tree.at("a/s/.git"), "gitdir: ../.git/modules/s\n").unwrap();
         for (path, expected) in [("w/live", "w"), ("a/s/live", "a/s"), ("a", "a")] {
             assert_eq!(top(&tree.at(path)), Some(tree.at(expected)), "{path}");
@@ -107,14 +147,21 @@ mod tests {
         std::os::unix::fs::symlink("../b", tree.at("a/link")).unwrap();
         std::os::unix::fs::symlink("../b/live", tree.at("c/link")).unwrap();
         assert_eq!(top(&tree.at("a/link/live")), Some(tree.at("a")));
-        assert_eq!(top(&tree.at("c/link")), Some(tree.at("b")), "outside of a repository it does");
+        assert_eq!(
+            top(&tree.at("c/link")),
+            Some(tree.at("b")),
+            "outside of a repository it does"
+        );
     }
 
     #[test]
     fn outside_of_a_repository_the_current_directory_is_the_boundary() {
         let tree = Tree::new(&["a/.git", "a/b", "c/d"]);
         let around = |path: &str, current: &str| {
-            let environment = Environment { current_directory: tree.at(current), ..Environment::default() };
+            let environment = Environment {
+                current_directory: tree.at(current),
+                ..Environment::default()
+            };
             top_or_current(&tree.at(path), &environment)
         };
         assert_eq!(around("a/b", "a/b"), tree.at("a"));

@@ -13,7 +13,17 @@ const PUBLIC_PARAMETERS: &str =
 /// A URL whose `Display` and `Debug` hide the user, and possible secrets in the query.
 ///
 /// The URL is boxed to keep errors small.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Deref, derive_more::From)]
+#[derive(
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    derive_more::Debug,
+    derive_more::Deref,
+    derive_more::From,
+)]
 #[debug("\"{self}\"")]
 #[from(Url)]
 pub struct SafeUrl(#[deref(forward)] Box<Url>);
@@ -39,14 +49,26 @@ impl fmt::Display for SafeUrl {
         shown.set_fragment(None);
         shown.set_query(None);
         write!(f, "{shown}")?;
-        let Some(query) = self.query() else { return Ok(()) };
-        let (public, others): (Vec<_>, Vec<_>) = query.split('&').partition(|parameter| is_public(parameter));
+        let Some(query) = self.query() else {
+            return Ok(());
+        };
+        let (public, others): (Vec<_>, Vec<_>) =
+            query.split('&').partition(|parameter| is_public(parameter));
         let hidden = (!others.is_empty()).then_some("[redacted]");
-        write!(f, "?{}", public.into_iter().chain(hidden).collect::<Vec<_>>().join("&"))
+        write!(
+            f,
+            "?{}",
+            public
+                .into_iter()
+                .chain(hidden)
+                .collect::<Vec<_>>()
+                .join("&")
+        )
     }
 }
 
-/// Whether a parameter such as `ref=v1.0.0` contains no secret. A checksum may be in a file at a URL with a login.
+/// Whether a parameter such as `ref=v1.0.0` contains no secret. A checksum may be in a file at a
+/// URL with a login.
 pub(crate) fn is_public(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
     PUBLIC_PARAMETERS.split(' ').any(|public| public == name) && !value.contains(['@', '?'])
@@ -64,16 +86,31 @@ mod tests {
     #[test]
     fn a_url_is_shown_without_its_secrets() {
         for (text, shown) in [
-            ("https://h.test/a?X-Amz-Signature=abc#f", "https://h.test/a?[redacted]"),
-            ("https://h.test/a?ref=v1&token=abc&archive=zip", "https://h.test/a?ref=v1&archive=zip&[redacted]"),
-            ("https://h.test/a?abc&depth=1", "https://h.test/a?depth=1&[redacted]"),
-            ("https://h.test/a?checksum=file:https://u:p@h.test/", "https://h.test/a?[redacted]"),
+            (
+                "https://h.test/a?X-Amz-Signature=abc#f",
+                "https://h.test/a?[redacted]",
+            ),
+            (
+                "https://h.test/a?ref=v1&token=abc&archive=zip",
+                "https://h.test/a?ref=v1&archive=zip&[redacted]",
+            ),
+            (
+                "https://h.test/a?abc&depth=1",
+                "https://h.test/a?depth=1&[redacted]",
+            ),
+            (
+                "https://h.test/a?checksum=file:https://u:p@h.test/",
+                "https://h.test/a?[redacted]",
+            ),
             ("https://user:pass@h.test/", "https://redacted@h.test/"),
             ("https://h.test:8443/a/b", "https://h.test:8443/a/b"),
             ("user:pass@h.test/", "user:[redacted]"),
         ] {
             let url = SafeUrl::from(Url::parse(text).unwrap());
-            assert_eq!((url.to_string(), format!("{url:?}")), (shown.to_owned(), format!("\"{shown}\"")));
+            assert_eq!(
+                (url.to_string(), format!("{url:?}")),
+                (shown.to_owned(), format!("\"{shown}\""))
+            );
             assert_eq!(url.as_str(), text);
         }
     }

@@ -19,8 +19,8 @@ const HOSTS_WITHOUT_SCHEME: [&str; 3] = ["bitbucket.org/", "github.com/", "gitla
 /// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// The secrets that a run has learned so far. They are removed from all output, such as messages of registries and
-/// helper programs that repeat them. Clones share one list.
+/// The secrets that a run has learned so far. They are removed from all output, such as messages of
+/// registries and helper programs that repeat them. Clones share one list.
 #[derive(Clone, Default, derive_more::Debug)]
 #[debug("{REDACTED}")]
 pub struct Secrets(Arc<RwLock<Vec<String>>>);
@@ -39,7 +39,9 @@ impl Secrets {
 
     /// Learns a private key, with and without its prefix.
     pub fn learn_key(&self, key: &SigningKey) {
-        key.secrets().into_iter().for_each(|secret| self.add(secret));
+        key.secrets()
+            .into_iter()
+            .for_each(|secret| self.add(secret));
     }
 
     /// Learns the password in a URL; a user name without a password is a token.
@@ -58,25 +60,43 @@ impl Secrets {
         });
     }
 
-    /// Learns an address that a secret variable set: the whole, its path, the directory in the package and parameters.
+    /// Learns an address that a secret variable set: the whole, its path, the directory in the
+    /// package and parameters.
     pub(crate) fn learn_secret_address(&self, address: &str) {
         let url = address.rsplit_once("::").map_or(address, |(_, url)| url);
         let (path, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
-        let path = path.split_once("://").map_or(path, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
-        let values = query.split(['&', '#']).map(|value| value.split_once('=').map_or(value, |(_, value)| value));
-        for part in [address, url, path].into_iter().chain(path.split("//")).chain(values) {
+        let path = path.split_once("://").map_or(path, |(_, rest)| {
+            rest.find('/').map_or("", |at| &rest[at..])
+        });
+        let values = query
+            .split(['&', '#'])
+            .map(|value| value.split_once('=').map_or(value, |(_, value)| value));
+        for part in [address, url, path]
+            .into_iter()
+            .chain(path.split("//"))
+            .chain(values)
+        {
             self.add_encoded(part);
             self.add_encoded(part.trim_start_matches("./"));
         }
     }
 
-    /// Whether an address has a login or parameters that would be hidden. A parameter shorter than the shortest hidden
-    /// value is too short to be a secret.
+    /// Whether an address has a login or parameters that would be hidden. A parameter shorter than
+    /// the shortest hidden value is too short to be a secret.
     pub(crate) fn may_be_in(address: &str) -> bool {
         let hidden = |_: &str| REDACTED.to_owned();
         let is_short = |value: &str| percent_decoded(value).len() < Self::SHORTEST;
-        let parameter = |value: &str| if is_short(value) { value.to_owned() } else { hidden(value) };
-        without_parameters(&without_logins(&without_private_keys(address, hidden), false, hidden), parameter) != address
+        let parameter = |value: &str| {
+            if is_short(value) {
+                value.to_owned()
+            } else {
+                hidden(value)
+            }
+        };
+        without_parameters(
+            &without_logins(&without_private_keys(address, hidden), false, hidden),
+            parameter,
+        ) != address
     }
 
     /// A text without the secrets that are known so far.
@@ -91,10 +111,17 @@ impl Secrets {
 
     fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = secrets.iter().filter(|secret| text.contains(secret.as_str()));
-        let text = found.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &with(secret)));
+        let found = secrets
+            .iter()
+            .filter(|secret| text.contains(secret.as_str()));
+        let text = found.fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), &with(secret))
+        });
         let text = without_logins(&without_private_keys(&text, &with), true, &with);
-        without_fragments(&without_parameters(&without_users_of_short_addresses(&text, &with), &with), with)
+        without_fragments(
+            &without_parameters(&without_users_of_short_addresses(&text, &with), &with),
+            with,
+        )
     }
 
     /// Adds a secret from a URL, encoded and decoded.
@@ -106,8 +133,15 @@ impl Secrets {
     /// Adds a secret in the forms in which it may be repeated: plain, in quotes and in a URL.
     fn add(&self, secret: &str) {
         let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let forms = [secret.to_owned(), secret.escape_debug().collect(), byte_serialize(secret.as_bytes()).collect()];
-        for form in forms.into_iter().filter(|form| form.len() >= Self::SHORTEST) {
+        let forms = [
+            secret.to_owned(),
+            secret.escape_debug().collect(),
+            byte_serialize(secret.as_bytes()).collect(),
+        ];
+        for form in forms
+            .into_iter()
+            .filter(|form| form.len() >= Self::SHORTEST)
+        {
             if !secrets.contains(&form) {
                 secrets.push(form);
             }
@@ -123,7 +157,9 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut rest = text;
     while let Some(start) = rest.find(PRIVATE_KEY).map(|at| at + PRIVATE_KEY.len()) {
         let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-        let end = rest[start..].find(|c| !is_base64(c)).map_or(rest.len(), |end| start + end);
+        let end = rest[start..]
+            .find(|c| !is_base64(c))
+            .map_or(rest.len(), |end| start + end);
         shown += &rest[..start];
         if end > start {
             shown += &with(&rest[start..end]);
@@ -133,33 +169,46 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// The password of a login, or the user name if it is a token. On git servers everybody has the user name `git`, and
-/// SSH takes no password.
+/// The password of a login, or the user name if it is a token. On git servers everybody has the
+/// user name `git`, and SSH takes no password.
 fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     match password {
-        None | Some("" | "x-oauth-basic") => Some(user).filter(|user| !["", "git", "redacted"].contains(user)),
+        None | Some("" | "x-oauth-basic") => {
+            Some(user).filter(|user| !["", "git", "redacted"].contains(user))
+        }
         password => password,
     }
 }
 
-/// Replaces the passwords of all URLs in a text, the tokens in the URLs of web servers and, if `hides_users`, the users
-/// of SSH.
+/// Replaces the passwords of all URLs in a text, the tokens in the URLs of web servers and, if
+/// `hides_users`, the users of SSH.
 fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     // JSON may escape slashes.
     let marks = ["://", ":\\/\\/"];
     let mark = |text: &str, at: usize| marks.into_iter().find(|mark| text[at..].starts_with(mark));
-    let first = |text: &str| text.match_indices(':').find_map(|(at, _)| Some((at, mark(text, at)?.len())));
+    let first = |text: &str| {
+        text.match_indices(':')
+            .find_map(|(at, _)| Some((at, mark(text, at)?.len())))
+    };
     while let Some((colon, length)) = first(rest) {
         let start = colon + length;
         let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
         let end = end.map_or(rest.len(), |end| start + end);
-        let is_one_of = |schemes: &[&str]| schemes.iter().any(|scheme| ends_with_ignoring_case(&rest[..colon], scheme));
+        let is_one_of = |schemes: &[&str]| {
+            schemes
+                .iter()
+                .any(|scheme| ends_with_ignoring_case(&rest[..colon], scheme))
+        };
         let is_web = is_one_of(&["http", "https"]);
         let has_secret_user = hides_users && is_one_of(&["ssh"]);
-        let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
-        let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
+        let login = rest[start..end]
+            .rsplit_once('@')
+            .map_or("", |(login, _)| login);
+        let (user, password) = login
+            .split_once(':')
+            .map_or((login, None), |(user, password)| (user, Some(password)));
         let is_hidden = |secret: &&str| is_web || has_secret_user || password == Some(secret);
         let secret = if has_secret_user && password.is_some() && secret_in(user, None).is_some() {
             Some(login)
@@ -167,7 +216,11 @@ fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) 
             secret_in(user, password).filter(is_hidden)
         };
         if let Some(secret) = secret.filter(|secret| *secret != REDACTED) {
-            let before = if password == Some(secret) { start + user.len() + 1 } else { start };
+            let before = if password == Some(secret) {
+                start + user.len() + 1
+            } else {
+                start
+            };
             shown += &rest[..before];
             shown += &with(secret);
             rest = &rest[before + secret.len()..];
@@ -191,10 +244,15 @@ fn without_users_of_short_addresses(text: &str, with: impl Fn(&str) -> String) -
             || before.ends_with("::")
             || before.ends_with(|c: char| c.is_whitespace() || "\"'`(".contains(c));
         let word = &rest[at + 1..];
-        let word = &word[..word.find(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).unwrap_or(word.len())];
+        let word = &word[..word
+            .find(|c: char| c.is_whitespace() || "\"'`<>".contains(c))
+            .unwrap_or(word.len())];
         // Not a file and a line, such as `a@b.tf:3:1`.
         let is_address = word.split_once(':').is_some_and(|(host, path)| {
-            let is_line = path.trim_end_matches([',', '.']).bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+            let is_line = path
+                .trim_end_matches([',', '.'])
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b':');
             !host.is_empty() && host.chars().all(is_of_name) && !is_line && !path.starts_with("//")
         });
         if starts_word && is_address && secret_in(user, None).is_some() {
@@ -209,7 +267,8 @@ fn without_users_of_short_addresses(text: &str, with: impl Fn(&str) -> String) -
     shown + rest
 }
 
-/// Replaces the fragments of all addresses in a text, except in links to this program's documentation.
+/// Replaces the fragments of all addresses in a text, except in links to this program's
+/// documentation.
 fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
     let ends_word = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
     let mut shown = String::with_capacity(text.len());
@@ -218,10 +277,18 @@ fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
         shown += &rest[..start];
         rest = &rest[start..];
         // JSON may escape slashes.
-        let word = shown.rsplit(ends_word).next().unwrap_or_default().replace("\\/", "/");
+        let word = shown
+            .rsplit(ends_word)
+            .next()
+            .unwrap_or_default()
+            .replace("\\/", "/");
         let is_address = ["://", "::"].iter().any(|mark| word.contains(mark))
-            || HOSTS_WITHOUT_SCHEME.iter().any(|host| word.starts_with(host))
-            || word.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
+            || HOSTS_WITHOUT_SCHEME
+                .iter()
+                .any(|host| word.starts_with(host))
+            || word
+                .split_once('@')
+                .is_some_and(|(_, rest)| rest.contains(':'));
         let repository = env!("CARGO_PKG_REPOSITORY");
         let is_own = !repository.is_empty() && word.contains(&format!("{repository}/blob/"));
         let fragment = &rest[..rest.find(ends_word).unwrap_or(rest.len())];
@@ -235,26 +302,38 @@ fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
 
 fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
     let start = text.len().checked_sub(ending.len());
-    start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    start
+        .and_then(|start| text.get(start..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
-/// Replaces the values of all URL parameters in a text that may be secrets, also in URLs without a scheme; after a
-/// scheme also text that is not a named parameter.
+/// Replaces the values of all URL parameters in a text that may be secrets, also in URLs without a
+/// scheme; after a scheme also text that is not a named parameter.
 fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(['?', '&']).map(|at| at + 1) {
-        let word = rest[..start - 1].rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).next();
-        let is_in_url =
-            rest[..start].ends_with('?') && word.is_some_and(|word| word.contains("://") || word.contains(":\\/\\/"));
+        let word = rest[..start - 1]
+            .rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c))
+            .next();
+        let is_in_url = rest[..start].ends_with('?')
+            && word.is_some_and(|word| word.contains("://") || word.contains(":\\/\\/"));
         shown += &rest[..start];
         rest = &rest[start..];
-        let end = rest.find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c)).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c))
+            .unwrap_or(rest.len());
         let is_name = |name: &str| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         };
-        let parameter = rest[..end].split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty());
-        if let Some((name, value)) = parameter.filter(|(_, value)| !value.starts_with('=') && !is_public(&rest[..end]))
+        let parameter = rest[..end]
+            .split_once('=')
+            .filter(|(name, value)| is_name(name) && !value.is_empty());
+        if let Some((name, value)) =
+            parameter.filter(|(_, value)| !value.starts_with('=') && !is_public(&rest[..end]))
         {
             shown += &rest[..=name.len()];
             shown += &with(value);
@@ -284,37 +363,91 @@ mod tests {
             ("a s3cr3t+/\"x b", "a [redacted] b"),
             ("a=s3cr3t%2B%2F%22x", "a=[redacted]"),
             ("\"s3cr3t+/\\\"x\"", "\"[redacted]\""),
-            ("Basic dXNlcjpwYXNzIHdvcmQ= is pass word", "Basic [redacted] is [redacted]"),
+            (
+                "Basic dXNlcjpwYXNzIHdvcmQ= is pass word",
+                "Basic [redacted] is [redacted]",
+            ),
             ("hunter@2 hunter%402", "[redacted] [redacted]"),
             ("ghp_token git user alice", "[redacted] git user alice"),
-            ("git::https://me:p@h.test/a://x:1/", "git::https://me:[redacted]@h.test/a://x:1/"),
-            ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
+            (
+                "git::https://me:p@h.test/a://x:1/",
+                "git::https://me:[redacted]@h.test/a://x:1/",
+            ),
+            (
+                "[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY",
+                "[\"ed25519-private:[redacted]\"] ed25519:11qY",
+            ),
             ("ed25519-private: and more", "ed25519-private: and more"),
-            ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
-            ("git::https://t0ken@h.test/a a://me@h.test/", "git::https://[redacted]@h.test/a a://me@h.test/"),
-            ("ssh://me@h/ SSH://me:x@h/ ssh://git@h/", "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/"),
-            (r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/", r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/"),
-            ("'me@h:a.git' git::me@h:/a git@h:a", "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a"),
-            ("a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0", "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0"),
-            ("https://h/a#abc git::h/a?ref=v1#b", "https://h/a#[redacted] git::h/a?ref=v1#[redacted]"),
-            ("github.com/a/b#c # d a/b.tf#e https://h/#", "github.com/a/b#[redacted] # d a/b.tf#e https://h/#"),
-            (r#""github.com\/a\/b#c" "https:\/\/h#c""#, r#""github.com\/a\/b#[redacted]" "https:\/\/h#[redacted]""#),
+            (
+                "a://b:c@d://e:f@g h://i:j",
+                "a://b:[redacted]@d://e:[redacted]@g h://i:j",
+            ),
+            (
+                "git::https://t0ken@h.test/a a://me@h.test/",
+                "git::https://[redacted]@h.test/a a://me@h.test/",
+            ),
+            (
+                "ssh://me@h/ SSH://me:x@h/ ssh://git@h/",
+                "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/",
+            ),
+            (
+                r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/",
+                r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/",
+            ),
+            (
+                "'me@h:a.git' git::me@h:/a git@h:a",
+                "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a",
+            ),
+            (
+                "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
+                "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
+            ),
+            (
+                "https://h/a#abc git::h/a?ref=v1#b",
+                "https://h/a#[redacted] git::h/a?ref=v1#[redacted]",
+            ),
+            (
+                "github.com/a/b#c # d a/b.tf#e https://h/#",
+                "github.com/a/b#[redacted] # d a/b.tf#e https://h/#",
+            ),
+            (
+                r#""github.com\/a\/b#c" "https:\/\/h#c""#,
+                r#""github.com\/a\/b#[redacted]" "https:\/\/h#[redacted]""#,
+            ),
             (
                 "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
                 "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",
             ),
-            ("https://git@h/ https://redacted@h/ https://h/a@b", "https://git@h/ https://redacted@h/ https://h/a@b"),
-            ("'https://h/a.git?token=abc/info?ref=v1'", "'https://h/a.git?token=[redacted]?ref=v1'"),
-            ("\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"", "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\""),
-            ("h/a.zip?checksum=file:https://h/s?sig=abc", "h/a.zip?checksum=file:https://h/s?sig=[redacted]"),
+            (
+                "https://git@h/ https://redacted@h/ https://h/a@b",
+                "https://git@h/ https://redacted@h/ https://h/a@b",
+            ),
+            (
+                "'https://h/a.git?token=abc/info?ref=v1'",
+                "'https://h/a.git?token=[redacted]?ref=v1'",
+            ),
+            (
+                "\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"",
+                "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\"",
+            ),
+            (
+                "h/a.zip?checksum=file:https://h/s?sig=abc",
+                "h/a.zip?checksum=file:https://h/s?sig=[redacted]",
+            ),
             ("a ? b=c : d&&e==f?g==h", "a ? b=c : d&&e==f?g==h"),
-            ("'https://h/a?abc&ref=v1' is it? yes", "'https://h/a?[redacted]&ref=v1' is it? yes"),
+            (
+                "'https://h/a?abc&ref=v1' is it? yes",
+                "'https://h/a?[redacted]&ref=v1' is it? yes",
+            ),
             ("HTTPS://t0ken@h.test/a", "HTTPS://[redacted]@h.test/a"),
         ] {
             assert_eq!(secrets.redact(text), redacted);
         }
         secrets.learn_address("git::https://me:cr3d3ntial@h.test/a//b?ref=v1");
-        assert_eq!(secrets.redact(r"https:\/\/me:cr3d3ntial@h.test"), r"https:\/\/me:[redacted]@h.test");
+        assert_eq!(
+            secrets.redact(r"https:\/\/me:cr3d3ntial@h.test"),
+            r"https:\/\/me:[redacted]@h.test"
+        );
         assert_eq!(secrets.mask("x ghp_token y"), "x ********* y");
         assert_eq!(format!("{secrets:?}"), "[redacted]");
     }

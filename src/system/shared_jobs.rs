@@ -1,5 +1,5 @@
-//! Jobs that several threads wait for. A job runs once at a time, even if several threads request it, and every group
-//! of jobs gets its share of a limited number of threads.
+//! Jobs that several threads wait for. A job runs once at a time, even if several threads request
+//! it, and every group of jobs gets its share of a limited number of threads.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
@@ -11,8 +11,8 @@ use crate::system::lock;
 
 /// Jobs of one kind, run by threads that start when they are needed.
 ///
-/// The next job comes from the group with the fewest running jobs, so a slow host does not delay others. Within a
-/// group, jobs start in the order in which they were requested.
+/// The next job comes from the group with the fewest running jobs, so a slow host does not delay
+/// others. Within a group, jobs start in the order in which they were requested.
 pub(crate) struct SharedJobs<'a, G, J> {
     queue: &'a Queue<G, J>,
     /// Starts one more thread.
@@ -47,7 +47,8 @@ struct Waiting {
     has_failed: Arc<AtomicBool>,
 }
 
-/// Runs `body`, and the jobs that it requests on up to `threads` threads. `work` returns `false` if a job fails.
+/// Runs `body`, and the jobs that it requests on up to `threads` threads. `work` returns `false` if
+/// a job fails.
 pub(crate) fn with_shared_jobs<G: Ord + Clone + Send, J: Hash + Eq + Clone + Send, R>(
     threads: usize,
     work: impl Fn(&J) -> bool + Sync,
@@ -65,17 +66,23 @@ pub(crate) fn with_shared_jobs<G: Ord + Clone + Send, J: Hash + Eq + Clone + Sen
     std::thread::scope(|scope| {
         let _closing = Closing(&queue);
         let start = || _ = scope.spawn(|| queue.run(&work));
-        body(&SharedJobs { queue: &queue, start: &start })
+        body(&SharedJobs {
+            queue: &queue,
+            start: &start,
+        })
     })
 }
 
 impl<G: Ord + Clone, J: Hash + Eq + Clone> SharedJobs<'_, G, J> {
-    /// Waits until all these jobs have run. Returns `false` if one has failed; jobs that no other thread waits for are
-    /// then omitted.
+    /// Waits until all these jobs have run. Returns `false` if one has failed; jobs that no other
+    /// thread waits for are then omitted.
     pub(crate) fn wait_for(&self, jobs: impl IntoIterator<Item = (G, J)>) -> bool {
         let (done, all_done) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
-        let waiting = Waiting { _done: done, has_failed: Arc::clone(&has_failed) };
+        let waiting = Waiting {
+            _done: done,
+            has_failed: Arc::clone(&has_failed),
+        };
         for _ in 0..self.queue.add(jobs, &waiting) {
             (self.start)();
         }
@@ -89,8 +96,17 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> SharedJobs<'_, G, J> {
 impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
     fn new(threads: usize) -> Self {
         let (groups, waiting) = (BTreeMap::new(), HashMap::new());
-        let state = State { groups, waiting, startable: threads, idle: 0, is_closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        let state = State {
+            groups,
+            waiting,
+            startable: threads,
+            idle: 0,
+            is_closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
     /// Adds jobs, and returns the number of threads to start for them.
@@ -118,7 +134,9 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
     /// Runs jobs until the queue is closed.
     fn run(&self, work: impl Fn(&J) -> bool) {
         while let Some(running) = self.next() {
-            running.has_succeeded.store(work(&running.job), Ordering::Relaxed);
+            running
+                .has_succeeded
+                .store(work(&running.job), Ordering::Relaxed);
         }
     }
 
@@ -131,9 +149,17 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
                 break None;
             }
             if let Some((group, job)) = state.take() {
-                break Some(Running { queue: self, group, job, has_succeeded: AtomicBool::new(true) });
+                break Some(Running {
+                    queue: self,
+                    group,
+                    job,
+                    has_succeeded: AtomicBool::new(true),
+                });
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         };
         state.idle -= 1;
         running
@@ -144,11 +170,18 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
     /// Takes the first job that is still needed from the group with the fewest running jobs.
     fn take(&mut self) -> Option<(G, J)> {
         loop {
-            let groups = self.groups.iter_mut().filter(|(_, group)| !group.jobs.is_empty());
+            let groups = self
+                .groups
+                .iter_mut()
+                .filter(|(_, group)| !group.jobs.is_empty());
             let (name, group) = groups.min_by_key(|(_, group)| group.running)?;
             let job = group.jobs.pop_front()?;
             let is_needed = |waiting: &Waiting| !waiting.has_failed.load(Ordering::Relaxed);
-            if self.waiting.get(&job).is_some_and(|threads| threads.iter().any(is_needed)) {
+            if self
+                .waiting
+                .get(&job)
+                .is_some_and(|threads| threads.iter().any(is_needed))
+            {
                 group.running += 1;
                 return Some((name.clone(), job));
             }
@@ -157,7 +190,8 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
     }
 }
 
-/// A job that is treated as running until this is dropped, even by a panic, so no thread waits for it forever.
+/// A job that is treated as running until this is dropped, even by a panic, so no thread waits for
+/// it forever.
 struct Running<'a, G: Ord, J: Hash + Eq> {
     queue: &'a Queue<G, J>,
     group: G,
@@ -182,7 +216,10 @@ impl<G: Ord, J: Hash + Eq> Drop for Running<'_, G, J> {
 
 impl<J> Default for Group<J> {
     fn default() -> Self {
-        Self { jobs: VecDeque::new(), running: 0 }
+        Self {
+            jobs: VecDeque::new(),
+            running: 0,
+        }
     }
 }
 
@@ -210,7 +247,13 @@ mod tests {
     #[test]
     fn a_job_that_two_threads_wait_for_is_queued_once() {
         let (queue, _) = queue(&[("a", 1), ("a", 2), ("a", 1)]);
-        queue.add([("a", 2)], &Waiting { _done: mpsc::channel().0, has_failed: Arc::default() });
+        queue.add(
+            [("a", 2)],
+            &Waiting {
+                _done: mpsc::channel().0,
+                has_failed: Arc::default(),
+            },
+        );
         let jobs: Vec<_> = std::iter::from_fn(|| lock(&queue.state).take()).collect();
         assert_eq!(jobs, [("a", 1), ("a", 2)]);
     }
@@ -218,18 +261,32 @@ mod tests {
     /// A queue without threads, and whether the thread that waits for its jobs has failed.
     fn queue(jobs: &[(&'static str, u32)]) -> (Queue<&'static str, u32>, Arc<AtomicBool>) {
         let (queue, has_failed) = (Queue::new(0), Arc::new(AtomicBool::new(false)));
-        let waiting = Waiting { _done: mpsc::channel().0, has_failed: Arc::clone(&has_failed) };
+        let waiting = Waiting {
+            _done: mpsc::channel().0,
+            has_failed: Arc::clone(&has_failed),
+        };
         assert_eq!(queue.add(jobs.iter().copied(), &waiting), 0);
         (queue, has_failed)
     }
 
     #[test]
     fn a_slow_group_gets_no_more_than_its_share() {
-        let (queue, _) = queue(&[("slow", 1), ("slow", 2), ("slow", 3), ("swift", 4), ("swift", 5), ("swift", 6)]);
+        let (queue, _) = queue(&[
+            ("slow", 1),
+            ("slow", 2),
+            ("slow", 3),
+            ("swift", 4),
+            ("swift", 5),
+            ("swift", 6),
+        ]);
         let slow = queue.next().unwrap();
         assert_eq!(slow.job, 1);
         for expected in 4..=6 {
-            assert_eq!(queue.next().unwrap().job, expected, "because none of them runs any more");
+            assert_eq!(
+                queue.next().unwrap().job,
+                expected,
+                "because none of them runs any more"
+            );
         }
         assert_eq!(queue.next().unwrap().job, 2, "because nothing else is left");
     }
@@ -237,7 +294,10 @@ mod tests {
     #[test]
     fn jobs_of_a_thread_that_has_failed_run_only_for_others() {
         let (queue, has_failed) = queue(&[("a", 1), ("a", 2), ("a", 3)]);
-        let other = Waiting { _done: mpsc::channel().0, has_failed: Arc::default() };
+        let other = Waiting {
+            _done: mpsc::channel().0,
+            has_failed: Arc::default(),
+        };
         queue.add([("a", 3)], &other);
         *queue.next().unwrap().has_succeeded.get_mut() = false;
         assert!(has_failed.load(Ordering::SeqCst));

@@ -14,8 +14,12 @@ pub struct Stopped {
     _directories: MutexGuard<'static, Vec<PathBuf>>,
 }
 
-/// Waits until no file is being replaced, ends the programs that this one has started, and removes its temporary
-/// directories. A program that ends because of an interrupt calls this first.
+/// Waits until no file is being replaced, ends the programs that this one has started, and removes
+/// its temporary directories. A program that ends because of an interrupt calls this first.
 pub fn stop() -> Stopped {
-    Stopped { _writes: wait_for_writes(), _helpers: process::kill_all(), _directories: temporary::remove_all() }
+    Stopped {
+        _writes: wait_for_writes(),
+        _helpers: process::kill_all(),
+        _directories: temporary::remove_all(),
+    }
 }

@@ -20,36 +20,56 @@ pub(crate) const PLATFORMS: &str = "provlock-platforms-v1";
 pub(crate) const MODULES: &str = "provlock-modules-v2";
 pub(crate) const MODULE_VERSIONS: &str = "provlock-module-versions-v1";
 
-const FOLDERS: [&str; 7] = [HASHES, SERVICES, RELEASES, SUMS, PLATFORMS, MODULES, MODULE_VERSIONS];
+const FOLDERS: [&str; 7] = [
+    HASHES,
+    SERVICES,
+    RELEASES,
+    SUMS,
+    PLATFORMS,
+    MODULES,
+    MODULE_VERSIONS,
+];
 
-/// Removes everything that provlock keeps in a cache directory, and nothing else. Returns how many bytes that frees.
+/// Removes everything that provlock keeps in a cache directory, and nothing else. Returns how many
+/// bytes that frees.
 ///
 /// # Errors
 /// Something cannot be removed.
 pub fn clean(directory: &Path) -> io::Result<u64> {
-    FOLDERS.iter().map(|folder| remove(&directory.join(folder))).sum()
+    FOLDERS
+        .iter()
+        .map(|folder| remove(&directory.join(folder)))
+        .sum()
 }
 
-/// The cache directory, or a folder in it, that [others can write to](is_writable_by_others). Deeper directories are
-/// checked when they are read.
+/// The cache directory, or a folder in it, that [others can write to](is_writable_by_others).
+/// Deeper directories are checked when they are read.
 pub(crate) fn open_to_others(directory: &Path) -> Option<PathBuf> {
     let folders = FOLDERS.iter().map(|folder| directory.join(folder));
     let in_folder = |folder: PathBuf| {
-        let inner = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let inner = fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         let inner = inner.collect::<Vec<_>>();
         std::iter::once(folder).chain(inner)
     };
-    std::iter::once(directory.to_owned()).chain(folders.flat_map(in_folder)).find(|path| is_writable_by_others(path))
+    std::iter::once(directory.to_owned())
+        .chain(folders.flat_map(in_folder))
+        .find(|path| is_writable_by_others(path))
 }
 
 /// The path below a folder with these parts, which may be any texts.
 pub(crate) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a str>) -> PathBuf {
-    parts.into_iter().fold(folder.to_owned(), |path, part| path.join(file_name(part)))
+    parts
+        .into_iter()
+        .fold(folder.to_owned(), |path, part| path.join(file_name(part)))
 }
 
-/// A text as a file name that is valid on any system: characters other than lower-case letters, digits, `.`, `-` and
-/// `_` are written as `%` and two digits for each byte. So is the first byte of a device name on Windows, and a dot at
-/// the end.
+/// A text as a file name that is valid on any system: characters other than lower-case letters,
+/// digits, `.`, `-` and `_` are written as `%` and two digits for each byte. So is the first byte
+/// of a device name on Windows, and a dot at the end.
 fn file_name(text: &str) -> String {
     let is_device = is_device(text);
     let mut name = String::with_capacity(text.len());
@@ -67,10 +87,15 @@ fn file_name(text: &str) -> String {
     name
 }
 
-/// The text of a file of at most `limit` bytes; none if it cannot be read, is not text, or others can write to it.
+/// The text of a file of at most `limit` bytes; none if it cannot be read, is not text, or others
+/// can write to it.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
     let bytes = files::read(path, limit).ok()?;
-    if is_writable_by_others(path) { None } else { String::from_utf8(bytes).ok() }
+    if is_writable_by_others(path) {
+        None
+    } else {
+        String::from_utf8(bytes).ok()
+    }
 }
 
 /// The JSON in a file of at most `limit` bytes; none if it cannot be read or has another form.
@@ -78,7 +103,8 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, limit: u64) -> Option<
     serde_json::from_str(&read(path, limit)?).ok()
 }
 
-/// Writes a text to a file, unless the file contains it already. A cache that cannot be written must not stop the run.
+/// Writes a text to a file, unless the file contains it already. A cache that cannot be written
+/// must not stop the run.
 pub(crate) fn keep(path: &Path, text: &str) {
     if read(path, text.len() as u64).is_none_or(|known| known != text) {
         let _ = replace(path, text.as_bytes());
@@ -92,8 +118,8 @@ pub(crate) fn keep_json(path: &Path, value: &impl Serialize) {
     }
 }
 
-/// Writes a file in one step: readers see either all of it or nothing. Removes temporary files that killed runs have
-/// left beside it.
+/// Writes a file in one step: readers see either all of it or nothing. Removes temporary files that
+/// killed runs have left beside it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     create_directory(directory)?;
@@ -112,8 +138,8 @@ pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Whether other users may write to a file or directory and so change the cache. Members of the user's own group, which
-/// has the same number as the user on most systems, are not considered.
+/// Whether other users may write to a file or directory and so change the cache. Members of the
+/// user's own group, which has the same number as the user on most systems, are not considered.
 #[cfg(unix)]
 pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -134,7 +160,9 @@ pub(crate) fn is_writable_by_others(_: &Path) -> bool {
 
 /// The total size of the files below a directory, in bytes, without unreadable files.
 pub(crate) fn size_below(directory: &Path) -> u64 {
-    let Ok(children) = fs::read_dir(directory) else { return 0 };
+    let Ok(children) = fs::read_dir(directory) else {
+        return 0;
+    };
     let sizes = children.flatten().map(|child| match child.metadata() {
         Ok(metadata) if metadata.is_dir() => size_below(&child.path()),
         Ok(metadata) => metadata.len(),
@@ -185,7 +213,8 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let age = |name: &str, age: u64| {
             let file = fs::File::open(at(name)).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age))
+                .unwrap();
         };
         let left_over = [".private.provlock-a1B2c3", ".x.provlock-000000"];
         let others = [
@@ -214,11 +243,17 @@ mod tests {
         std::os::unix::fs::symlink(at("1.0.0"), at(".link.provlock-a1B2c3")).unwrap();
         replace(&at("new"), b"new").unwrap();
         let mut expected: Vec<_> = others.to_vec();
-        expected.extend([".young.provlock-a1B2c3", ".future.provlock-a1B2c3", ".directory.provlock-a1B2c3"]);
+        expected.extend([
+            ".young.provlock-a1B2c3",
+            ".future.provlock-a1B2c3",
+            ".directory.provlock-a1B2c3",
+        ]);
         expected.extend([".link.provlock-a1B2c3", "new"]);
         expected.sort_unstable();
         let names = fs::read_dir(directory.path()).unwrap();
-        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort_unstable();
         assert_eq!(names, expected);
         provlock_test::survived("a run that is killed", left_over.len());

@@ -15,14 +15,16 @@ use crate::system::lock;
 
 /// The temporary directories of this process.
 static DIRECTORIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Number of attempts to remove a directory whose files a killed process may still be writing, and the pause between.
+/// Number of attempts to remove a directory whose files a killed process may still be writing, and
+/// the pause between.
 const ATTEMPTS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A temporary directory, which is removed with all that is in it.
 pub(crate) struct TemporaryDirectory {
     directory: TempDir,
-    /// By which other runs see that this one has not ended; none if the system cannot lock directories.
+    /// By which other runs see that this one has not ended; none if the system cannot lock
+    /// directories.
     lock: Option<DirectoryLock>,
 }
 
@@ -32,8 +34,8 @@ impl TemporaryDirectory {
         Self::make(tempfile::tempdir)
     }
 
-    /// Makes a directory in `directory`, which must not contain anything else, and removes directories that killed runs
-    /// have left there.
+    /// Makes a directory in `directory`, which must not contain anything else, and removes
+    /// directories that killed runs have left there.
     pub(crate) fn new_in(directory: &Path) -> io::Result<Self> {
         // So no other run has made a directory that it has not locked yet.
         let _turn = DirectoryLock::wait(directory)?;
@@ -53,7 +55,10 @@ impl TemporaryDirectory {
         let mut directories = lock(&DIRECTORIES);
         let directory = make()?;
         directories.push(directory.path().to_owned());
-        Ok(Self { directory, lock: None })
+        Ok(Self {
+            directory,
+            lock: None,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -67,8 +72,8 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Removes the temporary directories. While the result lives, no directory is made, and a thread that gives up a
-/// directory waits.
+/// Removes the temporary directories. While the result lives, no directory is made, and a thread
+/// that gives up a directory waits.
 pub(super) fn remove_all() -> MutexGuard<'static, Vec<PathBuf>> {
     let directories = lock(&DIRECTORIES);
     for directory in directories.iter() {

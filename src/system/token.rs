@@ -19,12 +19,18 @@ pub struct Token {
 impl Token {
     /// Wraps a secret without changing it; `None` if it is empty.
     pub fn new(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self { text: text.to_owned(), password: None })
+        (!text.is_empty()).then(|| Self {
+            text: text.to_owned(),
+            password: None,
+        })
     }
 
     /// A user name and a password (RFC 7617, section 2).
     pub(crate) fn basic(user: &str, password: &str) -> Self {
-        Self { text: BASE64_STANDARD.encode(format!("{user}:{password}")), password: Some(password.to_owned()) }
+        Self {
+            text: BASE64_STANDARD.encode(format!("{user}:{password}")),
+            password: Some(password.to_owned()),
+        }
     }
 
     /// The secret itself. Only for the request or the program that needs it.
@@ -39,13 +45,22 @@ impl Token {
 
     /// Whether the secret can be the value of an HTTP header (RFC 9110, section 5.5).
     pub(crate) fn is_sendable(&self) -> bool {
-        self.text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+        self.text
+            .bytes()
+            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
     }
 
-    /// The value of an `Authorization` header (RFC 9110, section 11.6.2); `None` if the secret cannot be sent.
+    /// The value of an `Authorization` header (RFC 9110, section 11.6.2); `None` if the secret
+    /// cannot be sent.
     pub(crate) fn authorization(&self) -> Option<HeaderValue> {
-        let scheme = if self.password.is_some() { "Basic" } else { "Bearer" };
-        let value = self.is_sendable().then(|| format!("{scheme} {}", self.text))?;
+        let scheme = if self.password.is_some() {
+            "Basic"
+        } else {
+            "Bearer"
+        };
+        let value = self
+            .is_sendable()
+            .then(|| format!("{scheme} {}", self.text))?;
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -57,10 +72,16 @@ impl Token {
     }
 }
 
-/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port
+/// The environment variable for a host's token, as a shell can set it; there is none for a host
+/// with a port
 /// (<https://opentofu.org/docs/cli/config/config-file/#environment-variable-credentials>).
 pub fn token_variable(host: &Hostname) -> Option<String> {
-    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
+    host.port().is_none().then(|| {
+        format!(
+            "TF_TOKEN_{}",
+            host.host().replace('-', "__").replace('.', "_")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -71,7 +92,10 @@ mod tests {
     fn a_token_is_never_printed() {
         let token = Token::new("s3cr3t").unwrap();
         assert_eq!(token.reveal(), "s3cr3t");
-        assert_eq!(format!("{token} {token:?} {:?}", Some(&token)), "[redacted] [redacted] Some([redacted])");
+        assert_eq!(
+            format!("{token} {token:?} {:?}", Some(&token)),
+            "[redacted] [redacted] Some([redacted])"
+        );
         assert_eq!(token.redact("no s3cr3t here"), "no [redacted] here");
         assert!(Token::new("").is_none());
         assert_eq!(format!("{:?}", token.authorization().unwrap()), "Sensitive");

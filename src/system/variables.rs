@@ -1,5 +1,5 @@
-//! Names of provlock's own environment variables, which docs/environment.md explains. Numbers are read with
-//! `Environment::number` and `Environment::seconds`.
+//! Names of provlock's own environment variables, which docs/environment.md explains. Numbers are
+//! read with `Environment::number` and `Environment::seconds`.
 
 /// Value of `--dialect`.
 pub const DIALECT: &str = "PROVLOCK_DIALECT";

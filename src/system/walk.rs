@@ -26,15 +26,20 @@ pub(crate) struct Directory<'a> {
 impl Directory<'_> {
     /// Whether `.gitignore` names a file.
     pub(crate) fn ignores(&self, file: &DirEntry) -> bool {
-        self.rules.is_some_and(|rules| rules.name(&file.path(), false))
+        self.rules
+            .is_some_and(|rules| rules.name(&file.path(), false))
     }
 }
 
-/// Visits a directory and all directories below, on several threads, except if `.gitignore` matches a directory or the
-/// tools have created it. Symbolic links to directories are not followed. `look` returns whether to descend.
+/// Visits a directory and all directories below, on several threads, except if `.gitignore` matches
+/// a directory or the tools have created it. Symbolic links to directories are not followed. `look`
+/// returns whether to descend.
 ///
 /// Returns the directories and files of patterns that cannot be read.
-pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) -> Vec<(PathBuf, io::Error)> {
+pub(crate) fn below(
+    top: &Path,
+    look: impl Fn(&Directory<'_>) -> bool + Sync,
+) -> Vec<(PathBuf, io::Error)> {
     let ignored = Ignored::default();
     let visit = |(path, above): (PathBuf, Option<Arc<Rules>>)| {
         let entries = match fs::read_dir(&path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
@@ -46,13 +51,20 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
         };
         let is_there = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
         let rules = ignored.rules(&path, above, is_there);
-        let (directories, files): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        if !look(&Directory { path: &path, files: &files, rules: rules.as_deref() }) {
+        let (directories, files): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        if !look(&Directory {
+            path: &path,
+            files: &files,
+            rules: rules.as_deref(),
+        }) {
             return Vec::new();
         }
         let is_left_out = |path: &Path| rules.as_ref().is_some_and(|rules| rules.name(path, true));
-        let wanted = directories.iter().filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
+        let wanted = directories
+            .iter()
+            .filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
         let wanted = wanted.map(DirEntry::path).filter(|path| !is_left_out(path));
         wanted.map(|path| (path, rules.clone())).collect()
     };
@@ -61,23 +73,37 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
     while !open.is_empty() {
         // Only some at a time, so that few directories wait.
         let next = open.split_off(open.len().saturating_sub(AT_ONCE * parallel::cores()));
-        open.extend(parallel::map(next, parallel::cores(), visit).into_iter().flatten());
+        open.extend(
+            parallel::map(next, parallel::cores(), visit)
+                .into_iter()
+                .flatten(),
+        );
     }
     ignored.into_unread()
 }
 
-/// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory around it.
+/// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory
+/// around it.
 pub(crate) fn is_ignored(directory: &Path) -> bool {
-    let Some(nearest) = directory.ancestors().find(|above| join(above, "").is_dir()) else { return false };
-    let Ok(nearest_canonical) = canonicalize(join(nearest, "")) else { return false };
-    let (Some(top), Ok(below)) = (repository::top(&nearest_canonical), directory.strip_prefix(nearest)) else {
+    let Some(nearest) = directory.ancestors().find(|above| join(above, "").is_dir()) else {
+        return false;
+    };
+    let Ok(nearest_canonical) = canonicalize(join(nearest, "")) else {
+        return false;
+    };
+    let (Some(top), Ok(below)) = (
+        repository::top(&nearest_canonical),
+        directory.strip_prefix(nearest),
+    ) else {
         return false;
     };
     let (path, ignored) = (nearest_canonical.join(below), Ignored::default());
     let inside: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
     let mut rules = ignored.all_rules(&top);
     inside.into_iter().rev().any(|directory| {
-        let is_named = rules.as_ref().is_some_and(|rules| rules.name(directory, true));
+        let is_named = rules
+            .as_ref()
+            .is_some_and(|rules| rules.name(directory, true));
         rules = ignored.rules(directory, rules.take(), |_| true);
         is_named
     })
@@ -85,5 +111,7 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
 
 /// Whether walks skip a directory, or a directory around it.
 pub(crate) fn is_skipped(directory: &Path) -> bool {
-    directory.components().any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
+    directory
+        .components()
+        .any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
 }

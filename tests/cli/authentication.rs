@@ -10,7 +10,11 @@ use serde_json::json;
 fn a_release_that_was_replaced_is_refused() {
     let (registry, environment, _) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     environment.provlock(LOCK_BOTH).assert_code(0);
-    let replaced = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).package_file("LICENSE", "other").done();
+    let replaced = registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(BOTH)
+        .package_file("LICENSE", "other")
+        .done();
     let before = environment.snapshot();
 
     let refused = environment.provlock(LOCK_BOTH);
@@ -41,11 +45,19 @@ fn an_unpublished_zh_fails_check_and_is_removed_on_request() {
     let before = environment.snapshot();
 
     let check = [&LOCK_BOTH[..], &["--check"]].concat();
-    environment.provlock(&check).assert_code(1).assert_stderr_has("warning[hash-not-published]");
-    environment.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("warning[hash-not-published]");
+    environment
+        .provlock(&check)
+        .assert_code(1)
+        .assert_stderr_has("warning[hash-not-published]");
+    environment
+        .provlock(LOCK_BOTH)
+        .assert_code(0)
+        .assert_stderr_has("warning[hash-not-published]");
     before.assert_same(&environment.snapshot());
 
-    environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
+    environment
+        .provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat())
+        .assert_code(0);
     assert_eq!(environment.lock_file(), gamma.lock_file("", &BOTH));
     environment.provlock(check).assert_code(0);
 }
@@ -53,9 +65,17 @@ fn an_unpublished_zh_fails_check_and_is_removed_on_request() {
 #[test]
 fn an_entry_without_any_published_zh_is_refused_in_spite_of_its_h1() {
     let (_registry, environment, gamma) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
-    let h1: Vec<_> = gamma.hashes(&BOTH).into_iter().filter(|hash| hash.starts_with("h1:")).collect();
-    let forged: Vec<_> = (1..=5).map(|digit: u8| format!("zh:{}", digit.to_string().repeat(64))).collect();
-    environment.write_lock_file(lock_file(&[gamma.entry("", &[h1.clone(), forged].concat())]));
+    let h1: Vec<_> = gamma
+        .hashes(&BOTH)
+        .into_iter()
+        .filter(|hash| hash.starts_with("h1:"))
+        .collect();
+    let forged: Vec<_> = (1..=5)
+        .map(|digit: u8| format!("zh:{}", digit.to_string().repeat(64)))
+        .collect();
+    environment.write_lock_file(lock_file(
+        &[gamma.entry("", &[h1.clone(), forged].concat())],
+    ));
     let before = environment.snapshot();
 
     environment.provlock(LOCK_BOTH).matches(str![[r#"
@@ -71,7 +91,9 @@ error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file differ fr
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
 "#]]);
     before.assert_same(&environment.snapshot());
-    environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
+    environment
+        .provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat())
+        .assert_code(0);
     assert_eq!(environment.lock_file(), gamma.lock_file("", &BOTH));
 
     environment.write_lock_file(lock_file(&[gamma.entry("", &h1)]));
@@ -132,7 +154,10 @@ help: add credentials: provlock login registry.example.com, or set TF_TOKEN_regi
     with.assert_code(0).assert_lacks("s3cr3t-t0ken");
     let elsewhere = registry.requests_matching("releases.example.com/*");
     assert!(
-        !elsewhere.is_empty() && elsewhere.iter().all(|request| request.authorization().is_none()),
+        !elsewhere.is_empty()
+            && elsewhere
+                .iter()
+                .all(|request| request.authorization().is_none()),
         "{elsewhere:?}"
     );
 }
@@ -155,14 +180,20 @@ fn lock_refuses_unauthentic_releases_and_writes_nothing() {
     ];
     for (flaw, code) in &flaws {
         let (registry, environment) = Registry::with_project();
-        registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(flaw.clone()).done();
+        registry
+            .publish("acme/gamma", "1.5.0")
+            .platforms(["linux_amd64"])
+            .flaw(flaw.clone())
+            .done();
         environment.write("main.tf", requires("acme/gamma", ""));
         let before = environment.snapshot();
 
         let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
         assert_eq!(output.code, Some(2), "{flaw:?}\n{output}");
-        output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("acme/gamma 1.5.0");
+        output
+            .assert_stderr_has(&format!("error[{code}]"))
+            .assert_stderr_has("acme/gamma 1.5.0");
         before.assert_same(&environment.snapshot());
     }
     survived("a release that its publisher did not sign", flaws.len());
@@ -171,11 +202,18 @@ fn lock_refuses_unauthentic_releases_and_writes_nothing() {
 #[test]
 fn of_what_the_default_host_reports_only_hashes_are_recorded() {
     let (registry, environment) = Registry::with_project();
-    let publish = || registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]);
+    let publish = || {
+        registry
+            .publish("hashicorp/null", "3.2.4")
+            .platforms(["linux_amd64"])
+    };
     let null = publish().done();
     let (h1, zh) = (null.h1("linux_amd64"), null.zh("linux_amd64"));
     let size = null.packages["linux_amd64"].archive.len();
-    let (unsigned_zh, unsigned_h1) = (format!("zh:{}", "1".repeat(64)), format!("h1:{}A=", "A".repeat(42)));
+    let (unsigned_zh, unsigned_h1) = (
+        format!("zh:{}", "1".repeat(64)),
+        format!("h1:{}A=", "A".repeat(42)),
+    );
     publish()
         .patch_metadata(json!({ "packages": {
             "linux_amd64": { "hashes": [zh, h1], "package_size": size },
@@ -186,18 +224,28 @@ fn of_what_the_default_host_reports_only_hashes_are_recorded() {
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
-    let warning =
-        "warning[hash-not-published]: SHA256SUMS does not list 1 of the zh: hashes that registry.opentofu.org";
+    let warning = "warning[hash-not-published]: SHA256SUMS does not list 1 of the zh: hashes that registry.opentofu.org";
     output.assert_code(0).assert_stderr_has(warning);
-    let mut hashes = [null.hashes(&["linux_amd64"]), vec![unsigned_zh, unsigned_h1]].concat();
+    let mut hashes = [
+        null.hashes(&["linux_amd64"]),
+        vec![unsigned_zh, unsigned_h1],
+    ]
+    .concat();
     hashes.sort();
-    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[null.entry("", &hashes)])
+    );
 }
 
 #[test]
 fn an_expired_key_is_accepted_with_a_warning_unless_enforced() {
     let (registry, mut environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::EXPIRED).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .signed_by(&keys::EXPIRED)
+        .done();
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -223,8 +271,16 @@ help: ask the provider's author for a release with a valid signature
 #[test]
 fn without_keys_signing_is_skipped_on_the_default_host_only() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
-    registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::NoKeys)
+        .done();
+    registry
+        .publish("registry.example.com/acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::NoKeys)
+        .done();
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -248,17 +304,31 @@ help: ask the provider's author to publish the signing key in the registry
 #[test]
 fn other_hosts_need_signing_keys() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::NoKeys)
+        .done();
     environment.write("main.tf", requires("acme/gamma", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
     let [sums, signature] = [url::SHASUMS, url::SIGNATURE].map(|pattern| {
         let request = registry.requests_matching(pattern).remove(0);
         format!("https://{}", request.url())
     });
     let same_sums = serde_json::json!({ "shasums_url": sums, "shasums_signature_url": signature });
-    let elsewhere = registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]);
-    elsewhere.flaw(Flaw::NoKeys).patch_metadata(same_sums).done();
-    environment.write("main.tf", "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"./b\"\n}\n");
+    let elsewhere = registry
+        .publish("registry.example.com/acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"]);
+    elsewhere
+        .flaw(Flaw::NoKeys)
+        .patch_metadata(same_sums)
+        .done();
+    environment.write(
+        "main.tf",
+        "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"./b\"\n}\n",
+    );
     environment.write("a/main.tf", requires("acme/gamma", ""));
     environment.write("b/main.tf", requires("registry.example.com/acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
@@ -274,8 +344,12 @@ help: ask the provider's author to publish the signing key in the registry
 
 #[test]
 fn a_zh_that_the_release_does_not_have_is_pointed_at() {
-    let (_registry, environment, null) =
-        Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64", "darwin_arm64"], "");
+    let (_registry, environment, null) = Registry::with_required(
+        "hashicorp/null",
+        "3.2.4",
+        ["linux_amd64", "darwin_arm64"],
+        "",
+    );
     let zeros = format!("zh:{}", "0".repeat(64));
     let mut hashes = null.hashes(&["linux_amd64"]);
     hashes.push(zeros.clone());
@@ -299,15 +373,24 @@ help: find out who added it; to remove it: provlock lock --accept-changed-hashes
 Up to date: 1 provider for linux_amd64
 Never published: 1 recorded hash; lock --check and verify --online fail because of that
 "#]]);
-    assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");
+    assert_eq!(
+        environment.lock_file(),
+        with_zeros,
+        "hashes of the same version are kept"
+    );
 }
 
 #[test]
 fn secrets_in_the_url_of_a_package_are_not_shown() {
     let (registry, environment) = Registry::with_project();
-    let release = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).flaw(Flaw::PackageDiffers);
+    let release = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::PackageDiffers);
     let package = "https://me:PASSWORD@releases.example.com/null.zip?X-Amz-Signature=SECRET";
-    release.patch_metadata(serde_json::json!({ "download_url": package })).done();
+    release
+        .patch_metadata(serde_json::json!({ "download_url": package }))
+        .done();
     registry.add_host("releases.example.com");
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -316,5 +399,9 @@ exit code: 2
 ----- stderr -----
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: https://redacted@releases.example.com/null.zip?[redacted] was not found (404)
 "#]]);
-    assert!(!output.stderr.contains("PASSWORD") && !output.stderr.contains("SECRET"), "{}", output.stderr);
+    assert!(
+        !output.stderr.contains("PASSWORD") && !output.stderr.contains("SECRET"),
+        "{}",
+        output.stderr
+    );
 }

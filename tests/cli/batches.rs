@@ -15,23 +15,46 @@ fn root(number: usize) -> String {
     format!("live/{number:03}")
 }
 
-/// Root modules that require hashicorp/null, which has two versions. The last also requires hashicorp/random.
+/// Root modules that require hashicorp/null, which has two versions. The last also requires
+/// hashicorp/random.
 fn roots() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.3").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.3")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("hashicorp/random", "3.7.2")
+        .platforms(["linux_amd64"])
+        .done();
     for number in 0..ROOTS {
-        let text = format!("terraform {{\n  backend \"local\" {{}}\n}}\n{}", requires("hashicorp/null", "3.2.3"));
+        let text = format!(
+            "terraform {{\n  backend \"local\" {{}}\n}}\n{}",
+            requires("hashicorp/null", "3.2.3")
+        );
         environment.write(format!("{}/main.tf", root(number)), text);
     }
-    environment.write(format!("{}/module/main.tf", root(ROOTS - 1)), requires("hashicorp/random", ""));
-    environment.write(format!("{}/more.tf", root(ROOTS - 1)), "module \"m\" {\n  source = \"./module\"\n}\n");
+    environment.write(
+        format!("{}/module/main.tf", root(ROOTS - 1)),
+        requires("hashicorp/random", ""),
+    );
+    environment.write(
+        format!("{}/more.tf", root(ROOTS - 1)),
+        "module \"m\" {\n  source = \"./module\"\n}\n",
+    );
     (registry, environment)
 }
 
 fn has_lock_file(environment: &TestEnvironment, number: usize) -> bool {
-    environment.project().join(root(number)).join(".terraform.lock.hcl").exists()
+    environment
+        .project()
+        .join(root(number))
+        .join(".terraform.lock.hcl")
+        .exists()
 }
 
 #[test]
@@ -41,13 +64,28 @@ fn shared_packages_are_fetched_once_and_results_are_in_order() {
     let output = environment.provlock(command("lock", &["-v"]));
 
     output.assert_code(0);
-    let shown = output.stderr.lines().filter(|line| line.starts_with("live/") && line.ends_with(':'));
-    assert_eq!(shown.collect::<Vec<_>>(), (0..ROOTS).map(|number| format!("{}:", root(number))).collect::<Vec<_>>());
+    let shown = output
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("live/") && line.ends_with(':'));
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        (0..ROOTS)
+            .map(|number| format!("{}:", root(number)))
+            .collect::<Vec<_>>()
+    );
     assert!((0..ROOTS).all(|number| has_lock_file(&environment, number)));
-    for (asked, times) in [(url::VERSIONS, 2), (url::DOWNLOAD, 2), (url::SHASUMS, 2), (url::PACKAGE, 2)] {
+    for (asked, times) in [
+        (url::VERSIONS, 2),
+        (url::DOWNLOAD, 2),
+        (url::SHASUMS, 2),
+        (url::PACKAGE, 2),
+    ] {
         assert_eq!(registry.requests_to(asked), times, "{asked}");
     }
-    environment.provlock(command("lock", &["--offline"])).matches(str![[r#"
+    environment
+        .provlock(command("lock", &["--offline"]))
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Locked 130 root modules: 0 changed, 130 up to date
@@ -83,7 +121,9 @@ fn upgrades_are_planned_for_all_and_shared_constraints_agreed_among_all() {
         environment.write(format!("{}/main.tf", root(number)), call);
     }
 
-    environment.provlock(command("upgrade", &["--check"])).matches(str![[r#"
+    environment
+        .provlock(command("upgrade", &["--check"]))
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 provider           locked   allowed   newest   root modules
@@ -96,10 +136,16 @@ hashicorp/random            3.7.2     3.7.2    live/129
 130 root modules: 130 can move, 0 up to date
 Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints
 "#]]);
-    environment.provlock(command("upgrade", &["--constraints", "--quiet"])).assert_code(0);
+    environment
+        .provlock(command("upgrade", &["--constraints", "--quiet"]))
+        .assert_code(0);
 
     assert!(environment.read("modules/m/main.tf").contains("\"3.2.4\""));
     for number in [0, 64, ROOTS - 1] {
-        assert!(environment.read(format!("{}/.terraform.lock.hcl", root(number))).contains("\"3.2.4\""));
+        assert!(
+            environment
+                .read(format!("{}/.terraform.lock.hcl", root(number)))
+                .contains("\"3.2.4\"")
+        );
     }
 }

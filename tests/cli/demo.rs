@@ -1,5 +1,5 @@
-//! The committed demo: `testdata/demo` and the filesystem mirror `testdata/mirror` that it locks from, which
-//! `cargo run -p provlock-test --example demo_mirror` makes.
+//! The committed demo: `testdata/demo` and the filesystem mirror `testdata/mirror` that it locks
+//! from, which `cargo run -p provlock-test --example demo_mirror` makes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,12 +28,20 @@ fn the_mirror_holds_the_packages_that_it_is_made_of() {
     let mut expected = BTreeSet::new();
     for (path, files) in demo_packages() {
         let bytes = fs::read(mirror().join(&path)).unwrap();
-        assert!(bytes.len() < 1_000, "{path} is for a demo, and has {} bytes", bytes.len());
+        assert!(
+            bytes.len() < 1_000,
+            "{path} is for a demo, and has {} bytes",
+            bytes.len()
+        );
         assert_eq!(files_of(&bytes), files, "{path}");
         expected.insert(mirror().join(path));
     }
-    let folders = fs::read_dir(mirror()).unwrap().map(|folder| folder.unwrap().path());
-    let found = folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let folders = fs::read_dir(mirror())
+        .unwrap()
+        .map(|folder| folder.unwrap().path());
+    let found = folders
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path());
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }
 
@@ -43,12 +51,21 @@ fn the_mirror_holds_the_packages_that_it_is_made_of() {
 fn the_demo_of_locked_modules_shows_what_is_refused() {
     let environment = provlock_test::TestEnvironment::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/module-demo/demo");
-    let output = environment.program(script.to_str().unwrap(), [provlock_test::program()]).run();
+    let output = environment
+        .program(script.to_str().unwrap(), [provlock_test::program()])
+        .run();
     output.assert_code(0);
-    let steps = ["Installed 2 modules: network, site", "10.0.0.0/16", "has changed since it was locked", "exit code 2"];
+    let steps = [
+        "Installed 2 modules: network, site",
+        "10.0.0.0/16",
+        "has changed since it was locked",
+        "exit code 2",
+    ];
     let mut rest = output.stdout.as_str();
     for step in steps {
-        let at = rest.find(step).unwrap_or_else(|| panic!("{step} is missing in {output}"));
+        let at = rest
+            .find(step)
+            .unwrap_or_else(|| panic!("{step} is missing in {output}"));
         rest = &rest[at..];
     }
     assert!(!output.stdout.contains("192.168.0.0/16"), "{output}");

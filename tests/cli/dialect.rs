@@ -17,7 +17,12 @@ const MENTIONED: &str = "tofu (a tracked file mentions OpenTofu)";
 /// A root module in `live/a`, on a machine without `tofu` and `terraform`.
 fn project() -> TestEnvironment {
     let environment = TestEnvironment::new();
-    std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
+    std::fs::remove_file(
+        environment
+            .bin()
+            .join(format!("tofu{}", std::env::consts::EXE_SUFFIX)),
+    )
+    .unwrap();
     environment.write("live/a/main.tf", "locals {}\n");
     environment
 }
@@ -31,8 +36,15 @@ fn repository() -> Repository {
 #[track_caller]
 fn decided(environment: &TestEnvironment) -> String {
     let output = environment.provlock(["-C", "live/a", "verify", "-v"]);
-    let line = output.stderr.lines().find_map(|line| line.strip_prefix(".: dialect "));
-    line.unwrap_or_else(|| panic!("{output}")).split(';').next().unwrap().to_owned()
+    let line = output
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix(".: dialect "));
+    line.unwrap_or_else(|| panic!("{output}"))
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 /// The same in a repository that tracks the root module and these files, ignored ones too.
@@ -47,13 +59,21 @@ fn decided_with(files: &[(&str, &str)]) -> String {
 }
 
 fn install(environment: &TestEnvironment, program: &str) {
-    environment.write(environment.bin().join(format!("{program}{}", std::env::consts::EXE_SUFFIX)), "");
+    environment.write(
+        environment
+            .bin()
+            .join(format!("{program}{}", std::env::consts::EXE_SUFFIX)),
+        "",
+    );
 }
 
 #[test]
 fn tofu_files_of_the_root_module_decide() {
     let siblings = ("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
-    assert_eq!(decided_with(&[("live/a/b.tofu", ""), siblings]), "tofu (the .tofu files)");
+    assert_eq!(
+        decided_with(&[("live/a/b.tofu", ""), siblings]),
+        "tofu (the .tofu files)"
+    );
     assert_eq!(decided_with(&[("live/b/b.tofu", "")]), MENTIONED);
     assert_eq!(decided_with(&[("live/b/b.tofu.json", "{}")]), MENTIONED);
 }
@@ -67,14 +87,39 @@ fn the_nearest_other_lock_files_decide() {
     for path in [&up, &beside, &below, &far] {
         assert_eq!(decided_with(&[(path, TERRAFORM_LOCK)]), terraform, "{path}");
     }
-    assert_eq!(decided_with(&[(&beside, TERRAFORM_LOCK), (&far, TOFU_LOCK), (&up, TOFU_LOCK)]), terraform);
-    assert_eq!(decided_with(&[(&beside, TOFU_LOCK), (&below, TERRAFORM_LOCK)]), tofu);
+    assert_eq!(
+        decided_with(&[
+            (&beside, TERRAFORM_LOCK),
+            (&far, TOFU_LOCK),
+            (&up, TOFU_LOCK)
+        ]),
+        terraform
+    );
+    assert_eq!(
+        decided_with(&[(&beside, TOFU_LOCK), (&below, TERRAFORM_LOCK)]),
+        tofu
+    );
     let parent = "live/.terraform.lock.hcl";
-    assert_eq!(decided_with(&[(&beside, TERRAFORM_LOCK), (parent, TOFU_LOCK)]), MENTIONED, "they differ");
+    assert_eq!(
+        decided_with(&[(&beside, TERRAFORM_LOCK), (parent, TOFU_LOCK)]),
+        MENTIONED,
+        "they differ"
+    );
     let empty = [(beside.as_str(), "\n"), (&far, TERRAFORM_LOCK)];
-    assert_eq!(decided_with(&empty), terraform, "one that says nothing is passed over");
-    assert_eq!(decided_with(&[("../.terraform.lock.hcl", TOFU_LOCK)]), NOT_MENTIONED, "outside of the repository");
-    let ignored = [(".gitignore", ".terraform.lock.hcl\n"), (&beside, TOFU_LOCK)];
+    assert_eq!(
+        decided_with(&empty),
+        terraform,
+        "one that says nothing is passed over"
+    );
+    assert_eq!(
+        decided_with(&[("../.terraform.lock.hcl", TOFU_LOCK)]),
+        NOT_MENTIONED,
+        "outside of the repository"
+    );
+    let ignored = [
+        (".gitignore", ".terraform.lock.hcl\n"),
+        (&beside, TOFU_LOCK),
+    ];
     assert_eq!(decided_with(&ignored), tofu, "it is tracked all the same");
 }
 
@@ -82,25 +127,49 @@ fn the_nearest_other_lock_files_decide() {
 fn untracked_files_do_not_determine_the_dialect() {
     let repository = repository();
     repository.git(["add", "--all"]);
-    repository.environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
+    repository
+        .environment
+        .write("live/b/.terraform.lock.hcl", TOFU_LOCK);
     repository.environment.write("notes.md", "tofu\n");
     assert_eq!(decided(&repository.environment), NOT_MENTIONED);
     repository.git(["add", "--all"]);
-    assert_eq!(decided(&repository.environment), "tofu (the nearest other lock files)");
-    std::fs::remove_file(repository.environment.project().join("live/b/.terraform.lock.hcl")).unwrap();
-    assert_eq!(decided(&repository.environment), MENTIONED, "a tracked file that is gone is passed over");
+    assert_eq!(
+        decided(&repository.environment),
+        "tofu (the nearest other lock files)"
+    );
+    std::fs::remove_file(
+        repository
+            .environment
+            .project()
+            .join("live/b/.terraform.lock.hcl"),
+    )
+    .unwrap();
+    assert_eq!(
+        decided(&repository.environment),
+        MENTIONED,
+        "a tracked file that is gone is passed over"
+    );
 }
 
 #[test]
 fn a_mention_of_opentofu_decides_and_else_it_is_terraform() {
     assert_eq!(decided_with(&[]), NOT_MENTIONED);
     for (path, text) in [
-        (".github/workflows/plan.yml", "steps:\n  - uses: opentofu/setup-opentofu@v1\n"),
+        (
+            ".github/workflows/plan.yml",
+            "steps:\n  - uses: opentofu/setup-opentofu@v1\n",
+        ),
         ("Makefile", "init:\n\ttofu -chdir=live init\n"),
         ("docs/deep/down/in/it.md", "Run `tofu plan`.\n"),
         (".opentofu-version", "1.8.0\n"),
-        ("mise.toml", "[tools]\n\"aqua:opentofu/opentofu\" = \"1.8\"\n"),
-        ("live/a/language.tf", "language {\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\n"),
+        (
+            "mise.toml",
+            "[tools]\n\"aqua:opentofu/opentofu\" = \"1.8\"\n",
+        ),
+        (
+            "live/a/language.tf",
+            "language {\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\n",
+        ),
     ] {
         assert_eq!(decided_with(&[(path, text)]), MENTIONED, "{path}");
     }
@@ -157,19 +226,31 @@ fn commands_name_a_dialect_that_another_machine_might_not_detect() {
     environment.write("live/a/main.tf", requires("hashicorp/null", ""));
     let help = |arguments: &[&str]| {
         let output = environment.provlock(["verify", "live/a"].iter().chain(arguments));
-        output.stdout.lines().find_map(|line| line.strip_prefix("help: ")).map(with_slashes).unwrap()
+        output
+            .stdout
+            .lines()
+            .find_map(|line| line.strip_prefix("help: "))
+            .map(with_slashes)
+            .unwrap()
     };
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
     repository.git(["add", "--all"]);
-    assert_eq!(help(&[]), "provlock -C live/a lock -p all --dialect terraform");
-    assert_eq!(help(&["--dialect", "terraform"]), "provlock -C live/a lock -p all --dialect terraform");
+    assert_eq!(
+        help(&[]),
+        "provlock -C live/a lock -p all --dialect terraform"
+    );
+    assert_eq!(
+        help(&["--dialect", "terraform"]),
+        "provlock -C live/a lock -p all --dialect terraform"
+    );
     environment.write("provlock.toml", "dialect = \"terraform\"\n");
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
 }
 
 #[test]
 fn a_new_lock_file_says_how_its_dialect_was_chosen() {
-    let (_registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
+    let (_registry, environment, _) =
+        Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -186,13 +267,25 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     };
     for arguments in [&["--dialect", "tofu"][..], &["--dry-run"], &["--quiet"]] {
         let output = renew(arguments);
-        assert!(output.code == Some(0) && !output.stderr.contains("Locked for"), "{output}");
+        assert!(
+            output.code == Some(0) && !output.stderr.contains("Locked for"),
+            "{output}"
+        );
     }
-    std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
-    renew(&[]).assert_code(0).assert_stderr_has("because nothing here mentions Terraform; --dialect terraform");
+    std::fs::remove_file(
+        environment
+            .bin()
+            .join(format!("tofu{}", std::env::consts::EXE_SUFFIX)),
+    )
+    .unwrap();
+    renew(&[])
+        .assert_code(0)
+        .assert_stderr_has("because nothing here mentions Terraform; --dialect terraform");
     let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
     let upgraded = environment.provlock(["upgrade", "-p", "linux_amd64"]);
-    upgraded.assert_code(0).assert_stderr_has("because nothing here mentions Terraform");
+    upgraded
+        .assert_code(0)
+        .assert_stderr_has("because nothing here mentions Terraform");
     environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
     environment.write("tofu.md", "");
     let repository = Repository::around(environment);
@@ -202,10 +295,14 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
         environment.provlock(["lock", "-p", "linux_amd64"])
     };
     repository.git(["add", "live"]);
-    renew().assert_code(0).assert_stderr_has("like the nearest other lock files; --dialect terraform changes that");
+    renew()
+        .assert_code(0)
+        .assert_stderr_has("like the nearest other lock files; --dialect terraform changes that");
     repository.git(["rm", "--quiet", "--cached", "-r", "live"]);
     repository.git(["add", "tofu.md"]);
-    renew().assert_code(0).assert_stderr_has("because a tracked file mentions OpenTofu; --dialect terraform");
+    renew()
+        .assert_code(0)
+        .assert_stderr_has("because a tracked file mentions OpenTofu; --dialect terraform");
     repository.git(["rm", "--quiet", "--cached", "tofu.md"]);
     repository.git(["add", "main.tf"]);
     renew().assert_code(2);
@@ -217,7 +314,16 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 fn a_flag_as_help_is_no_command() {
     let environment = project();
     environment.write("live/b/main.tofu", "locals {}\n");
-    let output = environment.provlock(["-C", "live/b", "lock", "--dry-run", "--dialect", "terraform"]);
+    let output = environment.provlock([
+        "-C",
+        "live/b",
+        "lock",
+        "--dry-run",
+        "--dialect",
+        "terraform",
+    ]);
     output.assert_lacks("--dialect tofu --dialect");
-    output.assert_stderr_has("Terraform reads none of them").assert_stderr_has("help: to use them: --dialect tofu\n");
+    output
+        .assert_stderr_has("Terraform reads none of them")
+        .assert_stderr_has("help: to use them: --dialect tofu\n");
 }

@@ -1,4 +1,5 @@
-//! Directories that `--recursive` treats as root modules, and its messages about directories without a lock file.
+//! Directories that `--recursive` treats as root modules, and its messages about directories
+//! without a lock file.
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
@@ -26,9 +27,16 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().replace('\\', "/");
     let of_root = |root: &serde_json::Value| {
         let findings = root["findings"].as_array().unwrap().iter();
-        findings.map(|finding| format!("{} {}", text(&root["path"]), text(&finding["code"]))).collect::<Vec<_>>()
+        findings
+            .map(|finding| format!("{} {}", text(&root["path"]), text(&finding["code"])))
+            .collect::<Vec<_>>()
     };
-    report["roots"].as_array().unwrap().iter().flat_map(of_root).collect()
+    report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(of_root)
+        .collect()
 }
 
 #[test]
@@ -37,7 +45,10 @@ fn a_lock_file_is_missed_where_state_is_shared() {
     let environment = project(&[
         ("shared/main.tf", USED),
         ("shared/backend.tf", S3),
-        ("cloud/main.tf", &format!("terraform {{\n  cloud {{}}\n}}\n{USED}")),
+        (
+            "cloud/main.tf",
+            &format!("terraform {{\n  cloud {{}}\n}}\n{USED}"),
+        ),
         ("local/main.tf", USED),
         ("local/backend.tf", LOCAL),
         ("small/main.tf", USED),
@@ -46,17 +57,32 @@ fn a_lock_file_is_missed_where_state_is_shared() {
         ("nothing/backend.tf", S3),
     ]);
     let missing = |root: &str| format!("{root} lock-file-missing");
-    assert_eq!(found(&environment, &["-r"]), [missing("cloud"), missing("shared")]);
-    assert_eq!(found(&environment, &["small"]), [missing("small")], "it is asked for");
+    assert_eq!(
+        found(&environment, &["-r"]),
+        [missing("cloud"), missing("shared")]
+    );
+    assert_eq!(
+        found(&environment, &["small"]),
+        [missing("small")],
+        "it is asked for"
+    );
     assert_eq!(found(&environment, &["-r", "small"]), [""; 0]);
     assert_eq!(found(&environment, &["small/main.tf"]), [""; 0]);
-    assert_eq!(found(&environment, &["old"]), [""; 0], "Terraform 0.13 knows no lock file");
+    assert_eq!(
+        found(&environment, &["old"]),
+        [""; 0],
+        "Terraform 0.13 knows no lock file"
+    );
 }
 
 #[test]
 fn no_line_includes_a_lock_file_again_whose_directory_is_ignored() {
     for pattern in ["live/", "/live/a", "live*"] {
-        let environment = project(&[(".gitignore", pattern), ("live/a/main.tf", USED), ("live/a/backend.tf", S3)]);
+        let environment = project(&[
+            (".gitignore", pattern),
+            ("live/a/main.tf", USED),
+            ("live/a/backend.tf", S3),
+        ]);
         environment.git_init(".");
         let output = environment.provlock(["verify", "live/a"]);
         output.assert_stdout_has(
@@ -64,10 +90,16 @@ fn no_line_includes_a_lock_file_again_whose_directory_is_ignored() {
         );
     }
     for pattern in ["*.hcl", "live/a/.terraform*"] {
-        let environment = project(&[(".gitignore", pattern), ("live/a/main.tf", USED), ("live/a/backend.tf", S3)]);
+        let environment = project(&[
+            (".gitignore", pattern),
+            ("live/a/main.tf", USED),
+            ("live/a/backend.tf", S3),
+        ]);
         environment.git_init(".");
         let output = environment.provlock(["verify", "live/a"]);
-        output.assert_stdout_has("help: add !.terraform.lock.hcl below this line, run provlock -C live/a lock");
+        output.assert_stdout_has(
+            "help: add !.terraform.lock.hcl below this line, run provlock -C live/a lock",
+        );
     }
 }
 
@@ -139,7 +171,10 @@ fn skipped_directories_are_shown_without_root_modules() {
         ("examples/a/main.tf", USED),
         ("modules/b/main.tf", USED),
         ("modules/called/main.tf", USED),
-        ("modules/plain/main.tf", "resource \"null_resource\" \"a\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n"),
+        (
+            "modules/plain/main.tf",
+            "resource \"null_resource\" \"a\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n",
+        ),
         ("stacks/app/components.tfcomponent.hcl", ""),
         ("stacks/app/deployments.tfdeploy.hcl", ""),
     ]);
@@ -150,9 +185,13 @@ No root module in . or below: skipped by name (modules, examples, tests, templat
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-r"]);
-    output.assert_code(0).assert_stderr_has("to lock the configuration in . as a root module: provlock lock\n");
+    output
+        .assert_code(0)
+        .assert_stderr_has("to lock the configuration in . as a root module: provlock lock\n");
     environment.write("stacks/main.tf", USED);
-    environment.provlock(["verify", "-r"]).assert_lacks("No root module");
+    environment
+        .provlock(["verify", "-r"])
+        .assert_lacks("No root module");
 }
 
 #[test]
@@ -161,15 +200,27 @@ fn a_stack_of_cdktf_is_a_root_module() {
     let stack = format!("{{\"//\": {{\"metadata\": {{\"stackName\": \"a\"}}}}, {resource}}}");
     let environment = project(&[
         ("cdktf.out/stacks/a/cdk.tf.json", &stack),
-        ("cdktf.out/stacks/plain/cdk.tf.json", &format!("{{{resource}}}")),
-        ("cdktf.out/stacks/comment/cdk.tf.json", &format!("{{\"//\": \"metadata\", {resource}}}")),
-        ("cdktf.out/stacks/empty/cdk.tf.json", "{\"//\": {\"metadata\": {\"stackName\": \"a\"}}}"),
+        (
+            "cdktf.out/stacks/plain/cdk.tf.json",
+            &format!("{{{resource}}}"),
+        ),
+        (
+            "cdktf.out/stacks/comment/cdk.tf.json",
+            &format!("{{\"//\": \"metadata\", {resource}}}"),
+        ),
+        (
+            "cdktf.out/stacks/empty/cdk.tf.json",
+            "{\"//\": {\"metadata\": {\"stackName\": \"a\"}}}",
+        ),
         ("other/main.tf.json", &stack),
     ]);
     let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
     let roots = report["roots"].as_array().unwrap();
     assert_eq!(roots.len(), 1, "{report}");
-    assert_eq!(roots[0]["path"].as_str().unwrap().replace('\\', "/"), "cdktf.out/stacks/a");
+    assert_eq!(
+        roots[0]["path"].as_str().unwrap().replace('\\', "/"),
+        "cdktf.out/stacks/a"
+    );
 }
 
 #[test]
@@ -180,21 +231,35 @@ exit code: 0
 ----- stderr -----
 No root module in . or below: skipped by name (modules, examples, tests, templates): modules/a; no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
-    for arguments in
-        [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]
-    {
+    for arguments in [
+        &["verify", "-r", "--json"][..],
+        &["lock", "-r", "b"],
+        &["upgrade", "-r"],
+        &["upgrade", "-r", "--dry-run"],
+    ] {
         let output = environment.provlock(arguments);
-        output.assert_code(0).assert_stderr_has("No root module in ");
+        output
+            .assert_code(0)
+            .assert_stderr_has("No root module in ");
     }
-    environment.provlock(["lock", "-r", "missing"]).assert_code(2);
+    environment
+        .provlock(["lock", "-r", "missing"])
+        .assert_code(2);
 }
 
 #[test]
 fn a_provider_without_source_differs_from_an_unrequired_one() {
     let (_registry, environment) = Registry::with_project();
     environment.write("main.tf", "provider \"yandex\" {}\n");
-    environment.write_lock_file(lock_file(&[entry("yandex-cloud/yandex", "0.100.0", "", &[H1])]));
-    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
+    environment.write_lock_file(lock_file(&[entry(
+        "yandex-cloud/yandex",
+        "0.100.0",
+        "",
+        &[H1],
+    )]));
+    environment
+        .provlock(["verify", "--allow", "single-platform"])
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/yandex is required, but not locked
@@ -232,7 +297,15 @@ error[provider-not-found]: registry.opentofu.org has no provider registry.opento
   = required_providers has no source for it, so it is assumed to be a hashicorp provider
 help: add yandex = { source = "yandex-cloud/yandex" } to required_providers
 "#]]);
-    environment.write("main.tf", format!("provider \"yandex\" {{}}\n{}", requires("hashicorp/yandex", "")));
+    environment.write(
+        "main.tf",
+        format!(
+            "provider \"yandex\" {{}}\n{}",
+            requires("hashicorp/yandex", "")
+        ),
+    );
     let output = environment.provlock(["verify"]);
-    output.assert_code(1).assert_stdout_has("provlock lock --prune");
+    output
+        .assert_code(1)
+        .assert_stdout_has("provlock lock --prune");
 }

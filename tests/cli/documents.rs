@@ -31,7 +31,9 @@ const EXCEPTIONS: [&str; 8] = [
 /// README.md and the documents for users.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let in_docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let in_docs = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
     let mut documents: Vec<_> = in_docs.filter(is_page).collect();
     documents.push(root.join("README.md"));
@@ -39,7 +41,8 @@ fn documents() -> Vec<PathBuf> {
     documents
 }
 
-/// The lines of a document's code blocks, fenced or indented, that run provlock, each with where it is.
+/// The lines of a document's code blocks, fenced or indented, that run provlock, each with where it
+/// is.
 fn commands(document: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(document).unwrap();
     let (mut found, mut is_fenced) = (Vec::new(), false);
@@ -49,19 +52,26 @@ fn commands(document: &Path) -> Vec<(String, String)> {
         for prefix in ["$ ", "- ", "run: "] {
             command = command.strip_prefix(prefix).unwrap_or(command);
         }
-        let runs =
-            command.starts_with("provlock ") || command.starts_with("printf ") && command.contains("| provlock ");
+        let runs = command.starts_with("provlock ")
+            || command.starts_with("printf ") && command.contains("| provlock ");
         if runs && (is_fenced || line.starts_with("    ")) {
-            found.push((format!("{}:{}", document.display(), number + 1), command.to_owned()));
+            found.push((
+                format!("{}:{}", document.display(), number + 1),
+                command.to_owned(),
+            ));
         }
     }
     found
 }
 
-/// Readers copy examples, so no example may contain a key whose private half is known, such as the keys of RFC 8032.
+/// Readers copy examples, so no example may contain a key whose private half is known, such as the
+/// keys of RFC 8032.
 #[test]
 fn the_keys_of_examples_are_keys_that_could_be_trusted() {
-    let texts: Vec<_> = documents().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let texts: Vec<_> = documents()
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
     let quoted = texts.iter().flat_map(|text| text.split('"'));
     let keys: Vec<_> = quoted.filter(|text| text.starts_with("ed25519:")).collect();
     assert!(!keys.is_empty());
@@ -70,30 +80,61 @@ fn the_keys_of_examples_are_keys_that_could_be_trusted() {
     }
 }
 
-/// A repository as the documents have it: root modules that are locked, branches, tags and files to compare.
+/// A repository as the documents have it: root modules that are locked, branches, tags and files to
+/// compare.
 fn repository(registry: &Registry) -> Repository {
     for version in ["5.60.0", "5.80.0", "5.82.2", "6.3.0"] {
-        registry.publish("hashicorp/aws", version).platforms(["linux_amd64", "darwin_arm64", "windows_amd64"]).done();
+        registry
+            .publish("hashicorp/aws", version)
+            .platforms(["linux_amd64", "darwin_arm64", "windows_amd64"])
+            .done();
     }
     publish_module(registry, &["5.13.0", "5.14.0"]);
     let mut environment = TestEnvironment::with_registry(registry);
     environment.set("TOKEN", "secret");
     environment.set("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main");
-    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
-    let root_modules = ["", "infra", "infra/dns", "apps", "live", "live/dns", "modules/examples", "examples/complete"];
+    environment.write(
+        "provlock.toml",
+        "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n",
+    );
+    let root_modules = [
+        "",
+        "infra",
+        "infra/dns",
+        "apps",
+        "live",
+        "live/dns",
+        "modules/examples",
+        "examples/complete",
+    ];
     for root_module in root_modules {
         let backend = "terraform {\n  backend \"s3\" {}\n}\n";
-        let call = "module \"network\" {\n  source  = \"acme/net/aws\"\n  version = \"~> 5.0\"\n}\n";
+        let call =
+            "module \"network\" {\n  source  = \"acme/net/aws\"\n  version = \"~> 5.0\"\n}\n";
         let call = if root_module.is_empty() { call } else { "" };
-        environment.write(Path::new(root_module).join("main.tf"), format!("{backend}{call}"));
-        environment.write(Path::new(root_module).join("versions.tf"), requires("hashicorp/aws", "~> 5.0"));
+        environment.write(
+            Path::new(root_module).join("main.tf"),
+            format!("{backend}{call}"),
+        );
+        environment.write(
+            Path::new(root_module).join("versions.tf"),
+            requires("hashicorp/aws", "~> 5.0"),
+        );
     }
     let repository = Repository::around(environment);
     let environment = &repository.environment;
     for root_module in root_modules {
-        let directory = if root_module.is_empty() { "." } else { root_module };
-        environment.provlock(["-C", directory, "upgrade", "hashicorp/aws@5.60.0"]).assert_code(0);
-        environment.provlock(["-C", directory, "lock", "--modules"]).assert_code(0);
+        let directory = if root_module.is_empty() {
+            "."
+        } else {
+            root_module
+        };
+        environment
+            .provlock(["-C", directory, "upgrade", "hashicorp/aws@5.60.0"])
+            .assert_code(0);
+        environment
+            .provlock(["-C", directory, "lock", "--modules"])
+            .assert_code(0);
     }
     let lock_file = environment.lock_file();
     environment.write("OLD", &lock_file);
@@ -114,9 +155,15 @@ fn every_command_runs() {
         let without_comment = command.split(" # ").next().unwrap_or_default().trim();
         // The two programs are not here.
         let is_ours = |part: &&str| !part.starts_with("tofu ") && !part.starts_with("terraform ");
-        let command = &without_comment.split(" && ").take_while(is_ours).collect::<Vec<_>>().join(" && ");
+        let command = &without_comment
+            .split(" && ")
+            .take_while(is_ours)
+            .collect::<Vec<_>>()
+            .join(" && ");
         if EXCEPTIONS.contains(&command.as_str())
-            || EXCEPTIONS[2..].iter().any(|exception| command.ends_with(exception))
+            || EXCEPTIONS[2..]
+                .iter()
+                .any(|exception| command.ends_with(exception))
         {
             continue;
         }
@@ -138,16 +185,28 @@ fn every_command_runs() {
 /// The pages of docs/ and the documents at the top, each with its text.
 fn pages() -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let at_the_top =
-        ["ARCHITECTURE.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name));
+    let at_the_top = [
+        "ARCHITECTURE.md",
+        "CODE_OF_CONDUCT.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ]
+    .map(|name| root.join(name));
     let pages = documents().into_iter().chain(at_the_top);
-    pages.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    pages
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect()
 }
 
 /// The targets of the links in a page, without those to other hosts.
 fn links(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-    targets.map(|(target, _)| target).filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
+    let targets = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'));
+    targets
+        .map(|(target, _)| target)
+        .filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
 }
 
 /// Anchors of the headings, as GitHub and mdBook make them.
@@ -155,7 +214,15 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let titles = headings.map(|line| line.trim_start_matches('#').trim().to_lowercase());
     let is_kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
-    titles.map(|title| title.chars().filter(is_kept).collect::<String>().replace(' ', "-")).collect()
+    titles
+        .map(|title| {
+            title
+                .chars()
+                .filter(is_kept)
+                .collect::<String>()
+                .replace(' ', "-")
+        })
+        .collect()
 }
 
 #[test]
@@ -165,15 +232,20 @@ fn every_link_leads_somewhere() {
     for (page, text) in &pages {
         for link in links(text) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let target = if path.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(path)
+            };
             let leads = match dunce::canonicalize(&target) {
-                Ok(target) if !anchor.is_empty() => {
-                    pages.get(&target).is_some_and(|text| anchors(text).contains(anchor))
-                }
+                Ok(target) if !anchor.is_empty() => pages
+                    .get(&target)
+                    .is_some_and(|text| anchors(text).contains(anchor)),
                 target => target.is_ok(),
             };
             // The site has only what is in docs/.
-            let is_on_the_site = !page.parent().unwrap().ends_with("docs") || !path.starts_with("..");
+            let is_on_the_site =
+                !page.parent().unwrap().ends_with("docs") || !path.starts_with("..");
             if !leads || !is_on_the_site {
                 broken.push(format!("{}: {link}", page.display()));
             }
@@ -187,10 +259,16 @@ fn every_link_leads_somewhere() {
 fn every_page_is_in_the_book() {
     let pages = pages();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let summary: BTreeSet<_> = links(&pages[&docs.join("SUMMARY.md")]).map(str::to_owned).collect();
-    let in_docs = pages.keys().filter_map(|page| page.strip_prefix(&docs).ok());
-    let names: BTreeSet<_> =
-        in_docs.map(|page| page.display().to_string()).filter(|name| name != "SUMMARY.md").collect();
+    let summary: BTreeSet<_> = links(&pages[&docs.join("SUMMARY.md")])
+        .map(str::to_owned)
+        .collect();
+    let in_docs = pages
+        .keys()
+        .filter_map(|page| page.strip_prefix(&docs).ok());
+    let names: BTreeSet<_> = in_docs
+        .map(|page| page.display().to_string())
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
     assert_eq!(summary, names);
 }
 
@@ -207,10 +285,16 @@ fn paths(line: &str) -> Vec<String> {
         }
         None => vec![code.to_owned()],
     };
-    line.split('`').skip(1).step_by(2).filter(is_path).flat_map(alternatives).collect()
+    line.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(is_path)
+        .flat_map(alternatives)
+        .collect()
 }
 
-/// A path is relative to the repository, to `src`, to `src/project`, or to the room at the start of its row.
+/// A path is relative to the repository, to `src`, to `src/project`, or to the room at the start of
+/// its row.
 #[test]
 fn architecture_names_existing_files() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -218,8 +302,15 @@ fn architecture_names_existing_files() {
     let (mut missing, mut found) = (Vec::new(), 0);
     for line in text.lines() {
         let paths = paths(line);
-        let room = paths.first().map_or_else(PathBuf::new, |room| Path::new("src").join(room));
-        let directories = [Path::new(""), Path::new("src"), Path::new("src/project"), &room];
+        let room = paths
+            .first()
+            .map_or_else(PathBuf::new, |room| Path::new("src").join(room));
+        let directories = [
+            Path::new(""),
+            Path::new("src"),
+            Path::new("src/project"),
+            &room,
+        ];
         for path in &paths {
             let exists = |directory: &&Path| {
                 let path = repository.join(directory).join(path);
@@ -241,21 +332,28 @@ fn the_front_page_is_short() {
     assert!(text.lines().count() <= 150);
 }
 
-/// Until Cargo.toml names a repository, provlock has no address: only the address of the reader's copy, on a host that
-/// cannot exist.
+/// Until Cargo.toml names a repository, provlock has no address: only the address of the reader's
+/// copy, on a host that cannot exist.
 #[test]
 fn no_page_names_a_place_of_provlock_that_is_not_there() {
     let is_known = !env!("CARGO_PKG_REPOSITORY").is_empty();
     let mut wrong = Vec::new();
     for (page, text) in pages() {
-        let words = text.split(|letter: char| letter.is_whitespace() || "`\"'()|<>,".contains(letter));
+        let words =
+            text.split(|letter: char| letter.is_whitespace() || "`\"'()|<>,".contains(letter));
         for word in words.map(|word| word.trim_end_matches(['.', ';'])) {
             let parts: Vec<_> = word.split(['/', ':', '@']).collect();
-            let (_, of_project) =
-                word.split_once("github.com/").or_else(|| word.split_once("ghcr.io/")).unwrap_or_default();
-            let is_ours = of_project.split('/').nth(1).is_some_and(|name| name.starts_with("provlock"));
+            let (_, of_project) = word
+                .split_once("github.com/")
+                .or_else(|| word.split_once("ghcr.io/"))
+                .unwrap_or_default();
+            let is_ours = of_project
+                .split('/')
+                .nth(1)
+                .is_some_and(|name| name.starts_with("provlock"));
             // The place of the reader's own facts, and the example for who sets the repository.
-            let is_an_example = word.starts_with("oci://ghcr.io/acme/") || page.ends_with("docs/releasing.md");
+            let is_an_example =
+                word.starts_with("oci://ghcr.io/acme/") || page.ends_with("docs/releasing.md");
             if parts.contains(&"OWNER") || is_ours && !is_known && !is_an_example {
                 wrong.push(format!("{}: {word}", page.display()));
             }
@@ -267,16 +365,22 @@ fn no_page_names_a_place_of_provlock_that_is_not_there() {
 /// The fenced blocks of a page, each with its language.
 fn blocks(text: &str) -> Vec<(&str, &str)> {
     let fences = text.split("```").skip(1).step_by(2);
-    fences.map(|block| block.split_once('\n').unwrap()).collect()
+    fences
+        .map(|block| block.split_once('\n').unwrap())
+        .collect()
 }
 
-/// Follows the tutorial in an empty directory, in its order, and looks for the output that it shows.
+/// Follows the tutorial in an empty directory, in its order, and looks for the output that it
+/// shows.
 #[test]
 fn the_tutorial_can_be_followed() {
     let registry = Registry::start();
     for version in ["3.6.3", "3.7.2"] {
         let platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
-        registry.publish("hashicorp/random", version).platforms(platforms).done();
+        registry
+            .publish("hashicorp/random", version)
+            .platforms(platforms)
+            .done();
     }
     let repository = Repository::around(TestEnvironment::with_registry(&registry));
     let environment = &repository.environment;

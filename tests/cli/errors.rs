@@ -7,9 +7,14 @@ use provlock_test::{TestEnvironment, str};
 #[test]
 fn a_misspelled_provider_is_shown_where_it_is_written() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/aws", "5.0.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/aws", "5.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", requires("hashicrop/aws", "~> 5.0"));
-    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicrop/aws
@@ -26,7 +31,10 @@ help: did you mean hashicorp/aws? correct its source in required_providers
 #[test]
 fn a_provider_without_a_source_that_is_known_elsewhere_is_proposed() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("datadog/datadog", "3.0.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("datadog/datadog", "3.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", "resource \"datadog_monitor\" \"a\" {}\n");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2
@@ -46,8 +54,10 @@ help: did you mean datadog/datadog? add datadog = { source = "datadog/datadog" }
 #[test]
 fn a_missing_brace_is_shown_with_the_block_that_it_belongs_to() {
     let environment = TestEnvironment::new();
-    environment
-        .write("main.tf", "terraform {\n  required_version = \">= 1.6\"\n\nresource \"null_resource\" \"a\" {\n}\n");
+    environment.write(
+        "main.tf",
+        "terraform {\n  required_version = \">= 1.6\"\n\nresource \"null_resource\" \"a\" {\n}\n",
+    );
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -94,11 +104,26 @@ error[invalid-argument]: "linux_x86_64" is not a platform; did you mean linux_am
 #[test]
 fn flags_as_terraform_users_type_them_are_accepted() {
     let (registry, environment) = Registry::with_project();
-    let gamma = registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let gamma = registry
+        .publish("acme/gamma", "1.0.0")
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .done();
     environment.write("live/main.tf", requires("acme/gamma", ""));
     for arguments in [
-        &["-chdir=live", "lock", "-platform=linux_amd64", "-platform", "darwin_arm64"][..],
-        &["lock", "-platform=linux_amd64,darwin_arm64", "live", "--dialect", "opentofu"],
+        &[
+            "-chdir=live",
+            "lock",
+            "-platform=linux_amd64",
+            "-platform",
+            "darwin_arm64",
+        ][..],
+        &[
+            "lock",
+            "-platform=linux_amd64,darwin_arm64",
+            "live",
+            "--dialect",
+            "opentofu",
+        ],
     ] {
         environment.provlock(arguments).assert_code(0);
         let text = environment.read("live/.terraform.lock.hcl");
@@ -108,7 +133,9 @@ fn flags_as_terraform_users_type_them_are_accepted() {
         std::fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
     }
     environment.write("live/provlock.toml", "dialect = \"opentofu\"\n");
-    environment.provlock(["lock", "-platform=linux_amd64", "live"]).assert_code(0);
+    environment
+        .provlock(["lock", "-platform=linux_amd64", "live"])
+        .assert_code(0);
     environment.provlock(["lock", "-platform=linux-amd64", "live"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -116,7 +143,9 @@ error: invalid value 'linux-amd64' for '--platform <OS_ARCH>': "linux-amd64" is 
 
 help: for more information, try '--help'.
 "#]]);
-    environment.provlock(["verify", "live", "--", "-platform"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "live", "--", "-platform"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open -platform: No such file or directory (os error 2)
@@ -132,10 +161,16 @@ fn misspelled_settings_get_a_suggestion() {
         ("[modules]\nlocked = true", "did you mean lock?"),
         ("[policy]\nalowed-hosts = []", "did you mean allowed-hosts?"),
         ("[polices]", "did you mean policy?"),
-        ("[[policy.deny]]\nprovider = \"a/b\"\nversion = \"1\"", "did you mean versions?"),
+        (
+            "[[policy.deny]]\nprovider = \"a/b\"\nversion = \"1\"",
+            "did you mean versions?",
+        ),
     ] {
         environment.write("provlock.toml", text);
-        environment.provlock(["lock"]).assert_code(2).assert_stderr_has(meant);
+        environment
+            .provlock(["lock"])
+            .assert_code(2)
+            .assert_stderr_has(meant);
     }
     environment.write("provlock.toml", "colour = true\n");
     environment
@@ -159,9 +194,12 @@ help: did you mean min-age?
 
 #[test]
 fn a_misspelled_argument_is_proposed_as_a_provider_or_a_path() {
-    let (_registry, environment, _) = Registry::with_required("hashicorp/random", "3.0.0", ["linux_amd64"], "");
+    let (_registry, environment, _) =
+        Registry::with_required("hashicorp/random", "3.0.0", ["linux_amd64"], "");
     environment.write("live/network/main.tf", "");
-    environment.provlock(["upgrade", "hashicorp/rndom"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "hashicorp/rndom"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require hashicorp/rndom
@@ -179,25 +217,33 @@ exit code: 2
 error[invalid-argument]: the configuration does not require hashicorp/nosuchdir
 help: choose a provider that required_providers lists; there is no file or directory nosuchdir either
 "#]]);
-    environment.provlock(["lock", "live/netwrok"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "live/netwrok"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require live/netwrok
 help: did you mean the path live/network?
 "#]]);
-    environment.provlock(["lock", "./live/netwrok"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "./live/netwrok"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open ./live/netwrok: No such file or directory (os error 2)
 help: did you mean ./live/network?
 "#]]);
-    environment.provlock(["verify", "lives/network"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "lives/network"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open lives/network: No such file or directory (os error 2)
 help: did you mean live/network?
 "#]]);
-    environment.provlock(["verify", "-r", "elsewhere"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "-r", "elsewhere"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open elsewhere: No such file or directory (os error 2)
@@ -237,7 +283,10 @@ error[lock-file-syntax]: the lock file is UTF-16 text, and must be UTF-8
 help: correct the file, or remove it and run: provlock lock
 "#]]);
     environment.write("provlock.toml", utf16("platforms = \"all\"\n"));
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("it is UTF-16 text, and must be UTF-8");
+    environment
+        .provlock(["lock"])
+        .assert_code(2)
+        .assert_stderr_has("it is UTF-16 text, and must be UTF-8");
 }
 
 #[test]
@@ -245,7 +294,9 @@ fn errors_in_another_directory_name_it() {
     let environment = TestEnvironment::new();
     environment.write("live/a/main.tf", "terraform {\n");
     environment.write("live/empty/readme", "");
-    environment.provlock(["-C", "live/a", "lock"]).matches(str![[r#"
+    environment
+        .provlock(["-C", "live/a", "lock"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-configuration]: the "{" after terraform is never closed
@@ -254,7 +305,9 @@ error[invalid-configuration]: the "{" after terraform is never closed
 1 | terraform {
   |           ^
 "#]]);
-    environment.provlock(["-C", "live/empty", "lock"]).matches(str![[r#"
+    environment
+        .provlock(["-C", "live/empty", "lock"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
@@ -262,7 +315,9 @@ error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.j
  = in live/empty
 help: name the root module's directory, or find all root modules below with --recursive (-r)
 "#]]);
-    environment.provlock(["-C", "live/none", "lock"]).matches(str![[r#"
+    environment
+        .provlock(["-C", "live/none", "lock"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot change to the directory live/none
@@ -289,7 +344,11 @@ exit code: 2
 error[invalid-argument]: --base HEAD: unknown git commit
 help: fetch it first; a shallow clone has only the last commit
 "#]]);
-    environment.command(verify).env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").run().matches(str![[r#"
+    environment
+        .command(verify)
+        .env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        .run()
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: git for-each-ref failed: detected dubious ownership in repository at '[ROOT]/project'
@@ -299,10 +358,15 @@ help: if you trust its owner: git config --global --add safe.directory [ROOT]/pr
 
 #[test]
 fn a_change_of_constraints_alone_is_not_called_up_to_date() {
-    let (_registry, environment, _) = Registry::with_required("acme/gamma", "2.0.0", ["linux_amd64"], ">= 1.0");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let (_registry, environment, _) =
+        Registry::with_required("acme/gamma", "2.0.0", ["linux_amd64"], ">= 1.0");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
-    environment.provlock(["upgrade", "--constraints", "--check"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "--constraints", "--check"])
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 --- a/main.tf
@@ -328,16 +392,27 @@ acme/gamma   2.0.0              2.0.0
 fn a_read_only_lock_file_is_not_replaced_silently() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
+    let (_registry, environment, _) =
+        Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
     let path = environment.write_lock_file("");
-    let set_mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let set_mode =
+        |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     set_mode(0o444);
     let warning = "warning[io]: .terraform.lock.hcl is read-only, but was replaced anyway; it stays read-only";
-    environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]).assert_code(0).assert_lacks(warning);
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has(warning);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--dry-run"])
+        .assert_code(0)
+        .assert_lacks(warning);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0)
+        .assert_stderr_has(warning);
     assert!(environment.lock_file().contains("acme/gamma"));
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o444);
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_lacks(warning);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0)
+        .assert_lacks(warning);
 }
 
 #[cfg(unix)]
@@ -362,10 +437,15 @@ warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 t
 #[test]
 fn unpublished_versions_are_not_blamed_on_constraints() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/beta", "1.0.0-beta1").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/beta", "1.0.0-beta1")
+        .platforms(["linux_amd64"])
+        .done();
     registry.serve("/v1/providers/acme/gamma/versions", r#"{"versions": []}"#);
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
-    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[no-matching-version]: there is no version of acme/gamma
@@ -377,7 +457,9 @@ error[no-matching-version]: there is no version of acme/gamma
 help: check the provider's address, or wait until a version is published
 "#]]);
     environment.write("main.tf", requires("acme/beta", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[no-matching-version]: acme/beta has only prereleases
@@ -391,7 +473,9 @@ help: name the prerelease exactly in required_providers
 fn offline_misspelled_providers_get_a_suggestion() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicrop/random", ""));
-    environment.provlock(["lock", "--offline"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "--offline"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[provider-not-found]: no version of registry.opentofu.org/hashicrop/random is known offline
@@ -403,7 +487,10 @@ error[provider-not-found]: no version of registry.opentofu.org/hashicrop/random 
 help: did you mean hashicorp/random? correct its source in required_providers
 "#]]);
     environment.write("main.tf", requires("hashicorp/random", ""));
-    environment.provlock(["lock", "--offline"]).assert_code(2).assert_lacks("did you mean");
+    environment
+        .provlock(["lock", "--offline"])
+        .assert_code(2)
+        .assert_lacks("did you mean");
 }
 
 #[test]
@@ -411,11 +498,22 @@ fn a_file_of_certificates_that_is_not_there_is_named() {
     let (_registry, mut environment) = Registry::with_project();
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.write("text.pem", "no certificate");
-    for (value, why) in [("/nope/certificates.pem", "No such file"), ("text.pem", "no certificate")] {
+    for (value, why) in [
+        ("/nope/certificates.pem", "No such file"),
+        ("text.pem", "no certificate"),
+    ] {
         environment.set("SSL_CERT_FILE", value);
         let output = environment.provlock(["lock", "-p", "linux_amd64"]);
-        output.assert_code(2).assert_stderr_has(value).assert_stderr_has(why);
-        output.assert_stderr_has("help: SSL_CERT_FILE must name a file of certificates in PEM form, if it is set");
-        environment.provlock(["lock", "--offline"]).assert_code(2).assert_lacks("SSL_CERT_FILE");
+        output
+            .assert_code(2)
+            .assert_stderr_has(value)
+            .assert_stderr_has(why);
+        output.assert_stderr_has(
+            "help: SSL_CERT_FILE must name a file of certificates in PEM form, if it is set",
+        );
+        environment
+            .provlock(["lock", "--offline"])
+            .assert_code(2)
+            .assert_lacks("SSL_CERT_FILE");
     }
 }

@@ -8,7 +8,9 @@ use super::json_output::validated;
 #[test]
 fn a_code_is_explained() {
     let environment = TestEnvironment::new();
-    environment.provlock(["explain", "no-hashes"]).matches(str![[r#"
+    environment
+        .provlock(["explain", "no-hashes"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 no-hashes: An entry has no hash that could identify its package.
@@ -32,7 +34,13 @@ fn the_nearest_code_is_proposed() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["explain", "no-hash"]);
     output.assert_code(2);
-    assert!(output.stderr.contains("tip: a similar value exists: 'no-hashes'\n"), "{}", output.stderr);
+    assert!(
+        output
+            .stderr
+            .contains("tip: a similar value exists: 'no-hashes'\n"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -41,8 +49,15 @@ fn every_code_is_listed_and_has_a_page() {
     let list = environment.provlock(["explain"]).stdout;
     assert_eq!(list.lines().count(), Code::ALL.len());
     let json = validated(&environment.provlock(["explain", "--json"]).stdout);
-    for (code, explanation) in Code::ALL.iter().zip(json["explanations"].as_array().unwrap()) {
+    for (code, explanation) in Code::ALL
+        .iter()
+        .zip(json["explanations"].as_array().unwrap())
+    {
         assert_eq!(explanation["code"], code.as_str());
-        assert_ne!(explanation["page"].as_str().unwrap(), code.summary(), "{code} has no page");
+        assert_ne!(
+            explanation["page"].as_str().unwrap(),
+            code.summary(),
+            "{code} has no page"
+        );
     }
 }

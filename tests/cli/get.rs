@@ -7,10 +7,14 @@ use super::modules::{commit_of, publish, push_tag};
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Fault, Registry, TestEnvironment, Times, Tool, str};
 
-/// A project that calls one module in a git repository and one in an archive of the registry's host.
+/// A project that calls one module in a git repository and one in an archive of the registry's
+/// host.
 pub(super) fn project() -> (Registry, TestEnvironment) {
     let (registry, mut environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
     serve_archive(&registry, "~> 1.0");
     environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
@@ -26,7 +30,10 @@ pub(super) fn project() -> (Registry, TestEnvironment) {
 
 fn serve_archive(registry: &Registry, constraints: &str) {
     let files = [
-        ("main.tf".to_owned(), requires("acme/gamma", constraints).into_bytes()),
+        (
+            "main.tf".to_owned(),
+            requires("acme/gamma", constraints).into_bytes(),
+        ),
         ("files/motd".to_owned(), b"Welcome.\n".to_vec()),
     ];
     registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
@@ -43,11 +50,17 @@ fn installed(environment: &TestEnvironment, path: &str) -> String {
 #[test]
 fn locked_modules_are_installed_as_init_expects_them() {
     let (registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let lock_file = module_lock_file(&environment);
     let repository = environment.root().join("modules.git");
     let commit = commit_of(&environment, "v1.0.0");
-    let package = format!("package = \"git::file://{}?ref={}\"", repository.display(), commit);
+    let package = format!(
+        "package = \"git::file://{}?ref={}\"",
+        repository.display(),
+        commit
+    );
     assert!(lock_file.contains(&package), "{lock_file}");
     assert_eq!(lock_file.matches("\"h1:").count(), 2, "{lock_file}");
     assert_eq!(lock_file.matches("\"zh:").count(), 1, "{lock_file}");
@@ -57,12 +70,24 @@ exit code: 0
 ----- stderr -----
 Installed 2 modules: network, site
 "#]]);
-    assert_eq!(installed(&environment, "network/network/main.tf"), requires("acme/gamma", "~> 1.0"));
-    assert_eq!(installed(&environment, "network/network/README"), "No configuration.\n");
+    assert_eq!(
+        installed(&environment, "network/network/main.tf"),
+        requires("acme/gamma", "~> 1.0")
+    );
+    assert_eq!(
+        installed(&environment, "network/network/README"),
+        "No configuration.\n"
+    );
     assert_eq!(installed(&environment, "site/files/motd"), "Welcome.\n");
     let list = installed(&environment, "modules.json");
-    assert!(list.contains(r#"{"Key":"network","Source":"git::file://"#), "{list}");
-    assert!(list.contains(r#""Dir":".terraform/modules/network/network"}"#), "{list}");
+    assert!(
+        list.contains(r#"{"Key":"network","Source":"git::file://"#),
+        "{list}"
+    );
+    assert!(
+        list.contains(r#""Dir":".terraform/modules/network/network"}"#),
+        "{list}"
+    );
 
     // Installed modules need no network, and a changed module is found and repaired.
     fs::rename(&repository, environment.root().join("gone.git")).unwrap();
@@ -78,16 +103,27 @@ exit code: 1
 ----- stderr -----
 Not installed as locked: 1 module: site; 1 up to date
 "#]]);
-    assert_eq!(installed(&environment, "site/main.tf"), "# not what was locked\n");
-    environment.provlock(["get", "--offline", "--json"]).matches(str![[r#"
+    assert_eq!(
+        installed(&environment, "site/main.tf"),
+        "# not what was locked\n"
+    );
+    environment
+        .provlock(["get", "--offline", "--json"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
 Installed 1 module: site; 1 up to date
 "#]]);
-    assert_eq!(installed(&environment, "site/main.tf"), requires("acme/gamma", "~> 1.0"));
-    assert_eq!(registry.requests_to("registry.opentofu.org/site.zip"), requests);
+    assert_eq!(
+        installed(&environment, "site/main.tf"),
+        requires("acme/gamma", "~> 1.0")
+    );
+    assert_eq!(
+        registry.requests_to("registry.opentofu.org/site.zip"),
+        requests
+    );
     assert_eq!(module_lock_file(&environment), lock_file);
 }
 
@@ -95,13 +131,21 @@ Installed 1 module: site; 1 up to date
 #[test]
 fn other_bytes_behind_the_same_address_are_refused() {
     let (registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let lock_file = module_lock_file(&environment);
     serve_archive(&registry, "~> 1.1");
     let files = environment.snapshot();
-    for command in [&["get", "--no-cache"][..], &["lock", "-p", "linux_amd64", "--no-cache"]] {
+    for command in [
+        &["get", "--no-cache"][..],
+        &["lock", "-p", "linux_amd64", "--no-cache"],
+    ] {
         let output = environment.provlock(command);
-        output.assert_code(2).assert_stderr_has("site.zip").assert_stderr_has("h1:");
+        output
+            .assert_code(2)
+            .assert_stderr_has("site.zip")
+            .assert_stderr_has("h1:");
     }
     files.assert_same(&environment.snapshot());
     assert_eq!(module_lock_file(&environment), lock_file);
@@ -113,13 +157,21 @@ fn other_bytes_behind_the_same_address_are_refused() {
 #[test]
 fn a_moved_tag_does_not_move_what_is_locked() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let work = environment.root().join("work");
-    environment.write(work.join("network/main.tf"), requires("acme/gamma", "~> 2.0"));
+    environment.write(
+        work.join("network/main.tf"),
+        requires("acme/gamma", "~> 2.0"),
+    );
     environment.git(&work, ["commit", "--quiet", "--all", "--message=m"]);
     push_tag(&environment, "v1.0.0");
     environment.provlock(["get", "--no-cache"]).assert_code(0);
-    assert_eq!(installed(&environment, "network/network/main.tf"), requires("acme/gamma", "~> 1.0"));
+    assert_eq!(
+        installed(&environment, "network/network/main.tf"),
+        requires("acme/gamma", "~> 1.0")
+    );
 }
 
 #[test]
@@ -131,64 +183,122 @@ exit code: 2
 error[module-not-installed]: . has no .modules.lock.hcl
 help: make one with provlock lock --modules
 "#]]);
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let main = environment.read(environment.project().join("main.tf"));
     environment.write("main.tf", main.replace("site.zip", "other.zip"));
-    environment.provlock(["get"]).assert_code(2).assert_stderr_has("site");
+    environment
+        .provlock(["get"])
+        .assert_code(2)
+        .assert_stderr_has("site");
     environment.write("main.tf", main.replace("\"site\"", "\"page\""));
-    environment.provlock(["get"]).assert_code(2).assert_stderr_has("page");
+    environment
+        .provlock(["get"])
+        .assert_code(2)
+        .assert_stderr_has("page");
     assert!(!environment.project().join(".terraform/modules").exists());
 }
 
 /// Runs git in an installed module, and returns its output.
-fn git_says<const N: usize>(environment: &TestEnvironment, module: &str, arguments: [&str; N]) -> String {
-    let directory = environment.project().join(".terraform/modules").join(module);
+fn git_says<const N: usize>(
+    environment: &TestEnvironment,
+    module: &str,
+    arguments: [&str; N],
+) -> String {
+    let directory = environment
+        .project()
+        .join(".terraform/modules")
+        .join(module);
     environment.git(directory, arguments)
 }
 
 #[test]
 fn with_git_a_module_can_ask_git_about_itself() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     environment.provlock(["get"]).assert_code(0);
     let modules = environment.project().join(".terraform/modules");
     assert!(!modules.join("network/.git").exists());
 
-    environment.provlock(["get", "--with-git", "--check"]).assert_code(1).assert_stderr_has("1 module: network");
-    environment.provlock(["get", "--with-git"]).matches(str![[r#"
+    environment
+        .provlock(["get", "--with-git", "--check"])
+        .assert_code(1)
+        .assert_stderr_has("1 module: network");
+    environment
+        .provlock(["get", "--with-git"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Installed 1 module: network; 1 up to date
 "#]]);
     let repository = environment.root().join("modules.git");
     let head = commit_of(&environment, "v1.0.0");
-    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
-    assert_eq!(git_says(&environment, "network", ["describe", "--tags"]), "v1.0.0");
-    assert_eq!(git_says(&environment, "network", ["status", "--porcelain"]), "");
-    assert_eq!(git_says(&environment, "network", ["log", "--format=%s"]), "change");
+    assert_eq!(
+        git_says(&environment, "network", ["rev-parse", "HEAD"]),
+        head
+    );
+    assert_eq!(
+        git_says(&environment, "network", ["describe", "--tags"]),
+        "v1.0.0"
+    );
+    assert_eq!(
+        git_says(&environment, "network", ["status", "--porcelain"]),
+        ""
+    );
+    assert_eq!(
+        git_says(&environment, "network", ["log", "--format=%s"]),
+        "change"
+    );
     let url = format!("file://{}", repository.display());
-    assert_eq!(git_says(&environment, "network", ["remote", "get-url", "origin"]), url);
+    assert_eq!(
+        git_says(&environment, "network", ["remote", "get-url", "origin"]),
+        url
+    );
     assert!(!modules.join("site/.git").exists());
 
     // All of it is in the cache, and another repository in its place is replaced.
     fs::rename(&repository, environment.root().join("gone.git")).unwrap();
     fs::write(modules.join("network/.git/HEAD"), format!("{:040}\n", 1)).unwrap();
     fs::write(modules.join("network/.git/hooks"), "").unwrap();
-    environment.provlock(["get", "--with-git", "--offline"]).assert_code(0).assert_stderr_has("1 module: network");
-    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
+    environment
+        .provlock(["get", "--with-git", "--offline"])
+        .assert_code(0)
+        .assert_stderr_has("1 module: network");
+    assert_eq!(
+        git_says(&environment, "network", ["rev-parse", "HEAD"]),
+        head
+    );
     assert!(!modules.join("network/.git/hooks").exists());
-    environment.provlock(["get", "--with-git"]).assert_code(0).assert_stderr_has("2 modules up to date");
-    environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
+    environment
+        .provlock(["get", "--with-git"])
+        .assert_code(0)
+        .assert_stderr_has("2 modules up to date");
+    environment
+        .provlock(["get"])
+        .assert_code(0)
+        .assert_stderr_has("2 modules up to date");
 }
 
 #[test]
 fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     environment.provlock(["get", "--with-git"]).assert_code(0);
     let head = git_says(&environment, "network", ["rev-parse", "HEAD"]);
-    let packs = environment.root().join("cache/provlock-modules-v2/repositories");
-    let pack = fs::read_dir(&packs).unwrap().next().unwrap().unwrap().path();
+    let packs = environment
+        .root()
+        .join("cache/provlock-modules-v2/repositories");
+    let pack = fs::read_dir(&packs)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let content = fs::read(&pack).unwrap();
     // A pack file of other objects.
     publish(&environment, &requires("acme/gamma", "~> 2.0"), "v2.0.0");
@@ -205,46 +315,87 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
         fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
         fs::write(&pack, forged).unwrap();
         fs::rename(&gone, &away).unwrap();
-        environment.provlock(["get", "--with-git"]).assert_code(2).assert_stderr_has("modules.git");
-        assert!(!environment.project().join(".terraform/modules/network").exists());
+        environment
+            .provlock(["get", "--with-git"])
+            .assert_code(2)
+            .assert_stderr_has("modules.git");
+        assert!(
+            !environment
+                .project()
+                .join(".terraform/modules/network")
+                .exists()
+        );
         fs::rename(&away, &gone).unwrap();
         environment.provlock(["get", "--with-git"]).assert_code(0);
-        assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
+        assert_eq!(
+            git_says(&environment, "network", ["rev-parse", "HEAD"]),
+            head
+        );
         assert_eq!(fs::read(&pack).unwrap(), content);
     }
     // Unused objects do no harm.
     fs::write(&pack, other).unwrap();
     fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
-    environment.provlock(["get", "--with-git", "--offline"]).assert_code(0);
-    assert_eq!(git_says(&environment, "network", ["status", "--porcelain"]), "");
+    environment
+        .provlock(["get", "--with-git", "--offline"])
+        .assert_code(0);
+    assert_eq!(
+        git_says(&environment, "network", ["status", "--porcelain"]),
+        ""
+    );
 }
 
 #[test]
 fn a_directory_with_only_calls_is_a_root_module_if_modules_are_locked() {
     let (registry, environment) = Registry::with_project();
     serve_archive(&registry, "~> 1.0");
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
     let call = "module \"site\" {\n  source = \"https://registry.opentofu.org/site.zip\"\n}\n";
     environment.write("live/main.tf", call);
     environment.write("examples/a/main.tf", call);
-    environment.write("local/main.tf", "module \"m\" {\n  source = \"../wrapper\"\n}\n");
+    environment.write(
+        "local/main.tf",
+        "module \"m\" {\n  source = \"../wrapper\"\n}\n",
+    );
     environment.write("wrapper/main.tf", call);
-    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("No root module");
-    environment.provlock(["lock", "-r", "-p", "linux_amd64", "--modules"]).assert_code(0);
-    let is_locked = |name: &str| environment.project().join(name).join(".modules.lock.hcl").exists();
-    assert_eq!(["live", "examples/a", "local", "wrapper"].map(is_locked), [true, false, false, false]);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64"])
+        .assert_code(0)
+        .assert_stderr_has("No root module");
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
+    let is_locked = |name: &str| {
+        environment
+            .project()
+            .join(name)
+            .join(".modules.lock.hcl")
+            .exists()
+    };
+    assert_eq!(
+        ["live", "examples/a", "local", "wrapper"].map(is_locked),
+        [true, false, false, false]
+    );
     fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
     environment.provlock(["get", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 live: Installed 1 module: site
 "#]]);
-    assert_eq!(environment.read("live/.terraform/modules/site/files/motd"), "Welcome.\n");
+    assert_eq!(
+        environment.read("live/.terraform/modules/site/files/motd"),
+        "Welcome.\n"
+    );
 
     // The settings can require it, too.
     fs::remove_file(environment.project().join("live/.modules.lock.hcl")).unwrap();
     environment.write("provlock.toml", "[modules]\nlock = true\n");
-    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64"])
+        .assert_code(0);
     assert!(is_locked("live") && !is_locked("wrapper"));
 }
 
@@ -252,22 +403,44 @@ live: Installed 1 module: site
 #[test]
 fn links_in_the_data_directory_are_not_followed() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let modules = environment.project().join(".terraform/modules");
-    for link in [".terraform/modules", ".terraform/modules/.provlock", ".terraform/modules/site"] {
+    for link in [
+        ".terraform/modules",
+        ".terraform/modules/.provlock",
+        ".terraform/modules/site",
+    ] {
         let kept = environment.write("kept/directory/file", "kept");
         let _ = fs::remove_dir_all(environment.project().join(".terraform"));
         fs::create_dir_all(environment.project().join(link).parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(kept.ancestors().nth(2).unwrap(), environment.project().join(link)).unwrap();
+        std::os::unix::fs::symlink(
+            kept.ancestors().nth(2).unwrap(),
+            environment.project().join(link),
+        )
+        .unwrap();
         environment.provlock(["get"]).assert_code(0);
         assert_eq!(environment.read(&kept), "kept", "{link}");
-        assert_eq!(fs::read_dir(environment.project().join("kept")).unwrap().count(), 1, "{link}");
-        assert!(!modules.is_symlink() && !modules.join(".provlock").exists(), "{link}");
+        assert_eq!(
+            fs::read_dir(environment.project().join("kept"))
+                .unwrap()
+                .count(),
+            1,
+            "{link}"
+        );
+        assert!(
+            !modules.is_symlink() && !modules.join(".provlock").exists(),
+            "{link}"
+        );
         assert_eq!(installed(&environment, "site/files/motd"), "Welcome.\n");
     }
     // Nor is one in which everything is right already.
     std::os::unix::fs::symlink("../../kept", modules.join(".provlock")).unwrap();
-    environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
+    environment
+        .provlock(["get"])
+        .assert_code(0)
+        .assert_stderr_has("2 modules up to date");
     assert!(!modules.join(".provlock").is_symlink());
     provlock_test::survived("a link in the data directory", 4);
 }
@@ -277,21 +450,35 @@ fn project_without_providers() -> (Registry, TestEnvironment) {
     let (registry, mut environment) = Registry::with_project();
     environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
     let files = [
-        ("main.tf".to_owned(), b"module \"inner\" {\n  source = \"./inner\"\n}\n".to_vec()),
-        ("inner/main.tf".to_owned(), b"output \"x\" {\n  value = 1\n}\n".to_vec()),
+        (
+            "main.tf".to_owned(),
+            b"module \"inner\" {\n  source = \"./inner\"\n}\n".to_vec(),
+        ),
+        (
+            "inner/main.tf".to_owned(),
+            b"output \"x\" {\n  value = 1\n}\n".to_vec(),
+        ),
     ];
     registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
-    registry.serve("/v1/modules/acme/vpc/aws/versions", r#"{"modules":[{"versions":[{"version":"1.2.0"}]}]}"#);
+    registry.serve(
+        "/v1/modules/acme/vpc/aws/versions",
+        r#"{"modules":[{"versions":[{"version":"1.2.0"}]}]}"#,
+    );
     let location = r#"{"location":"https://registry.opentofu.org/site.zip"}"#;
     registry.serve("/v1/modules/acme/vpc/aws/1.2.0/download", location);
     publish(&environment, "locals {}\n", "v1.0.0");
-    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    let call =
+        |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
     let repository = environment.root().join("modules.git");
     let calls = [
-        call("network", &format!("git::file://{}//network?ref=v1.0.0", repository.display())),
+        call(
+            "network",
+            &format!("git::file://{}//network?ref=v1.0.0", repository.display()),
+        ),
         call("site", "https://registry.opentofu.org/site.zip"),
         call("again", "https://registry.opentofu.org/site.zip//inner"),
-        call("vpc", "registry.opentofu.org/acme/vpc/aws").replace("\n}", "\n  version = \"~> 1.0\"\n}"),
+        call("vpc", "registry.opentofu.org/acme/vpc/aws")
+            .replace("\n}", "\n  version = \"~> 1.0\"\n}"),
     ];
     environment.write("main.tf", calls.concat());
     (registry, environment)
@@ -304,13 +491,23 @@ fn terraform_asks_no_host_for_a_module_that_is_installed() {
     }
     let (registry, environment) = project_without_providers();
     for command in [&["lock", "--modules"][..], &["get"]] {
-        environment.provlock(command.iter().chain(&["--dialect", "terraform"])).assert_code(0);
+        environment
+            .provlock(command.iter().chain(&["--dialect", "terraform"]))
+            .assert_code(0);
     }
     let list = installed(&environment, "modules.json");
-    fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();
+    fs::rename(
+        environment.root().join("modules.git"),
+        environment.root().join("gone.git"),
+    )
+    .unwrap();
     registry.fault("*", Times::Always, Fault::Status(403));
     registry.reset_statistics();
-    for command in [&["init", "-backend=false", "-input=false", "-no-color"][..], &["get", "-no-color"], &["init"]] {
+    for command in [
+        &["init", "-backend=false", "-input=false", "-no-color"][..],
+        &["get", "-no-color"],
+        &["init"],
+    ] {
         let output = environment.terraform(command).run();
         output.assert_code(0);
         assert_eq!(registry.statistics().requests, 0, "{output}");
@@ -329,18 +526,31 @@ fn terraform_takes_other_bytes_under_the_same_version() {
         return;
     }
     let (registry, environment) = project_without_providers();
-    environment.provlock(["lock", "--modules", "--dialect", "terraform"]).assert_code(0);
-    let files = [("main.tf".to_owned(), b"# evil\n".to_vec()), ("inner/main.tf".to_owned(), b"# evil\n".to_vec())];
+    environment
+        .provlock(["lock", "--modules", "--dialect", "terraform"])
+        .assert_code(0);
+    let files = [
+        ("main.tf".to_owned(), b"# evil\n".to_vec()),
+        ("inner/main.tf".to_owned(), b"# evil\n".to_vec()),
+    ];
     registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
     let get = environment.provlock(["get", "--no-cache", "--dialect", "terraform"]);
-    get.assert_code(2).assert_stderr_has("registry.opentofu.org/acme/vpc/aws 1.2.0 has changed since it was locked");
+    get.assert_code(2).assert_stderr_has(
+        "registry.opentofu.org/acme/vpc/aws 1.2.0 has changed since it was locked",
+    );
     assert!(!environment.project().join(".terraform").exists());
-    let init = environment.terraform(["init", "-backend=false", "-input=false", "-no-color"]).run();
+    let init = environment
+        .terraform(["init", "-backend=false", "-input=false", "-no-color"])
+        .run();
     init.assert_code(0);
     assert_eq!(installed(&environment, "vpc/main.tf"), "# evil\n");
     let verify = environment.provlock(["verify", "--installed", "--dialect", "terraform"]);
-    verify.assert_code(1).assert_stdout_has("module \"vpc\" is not installed as locked");
-    environment.provlock(["get", "--dialect", "terraform"]).assert_code(0);
+    verify
+        .assert_code(1)
+        .assert_stdout_has("module \"vpc\" is not installed as locked");
+    environment
+        .provlock(["get", "--dialect", "terraform"])
+        .assert_code(0);
     assert_ne!(installed(&environment, "vpc/main.tf"), "# evil\n");
 }
 
@@ -348,10 +558,20 @@ fn terraform_takes_other_bytes_under_the_same_version() {
 fn locked_and_cached_modules_need_no_request() {
     let (registry, environment) = project_without_providers();
     environment.provlock(["lock", "--modules"]).assert_code(0);
-    fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();
+    fs::rename(
+        environment.root().join("modules.git"),
+        environment.root().join("gone.git"),
+    )
+    .unwrap();
     registry.reset_statistics();
-    let commands: [&[&str]; 6] =
-        [&["lock"], &["lock", "--check"], &["verify"], &["get"], &["get"], &["get", "--check"]];
+    let commands: [&[&str]; 6] = [
+        &["lock"],
+        &["lock", "--check"],
+        &["verify"],
+        &["get"],
+        &["get"],
+        &["get", "--check"],
+    ];
     for command in commands {
         let output = environment.provlock(command);
         output.assert_code(0);
@@ -359,25 +579,39 @@ fn locked_and_cached_modules_need_no_request() {
     }
     // With an empty cache, the installed modules are enough.
     fs::remove_dir_all(environment.root().join("cache")).unwrap();
-    environment.provlock(["get"]).assert_code(0).assert_stderr_has("4 modules up to date");
+    environment
+        .provlock(["get"])
+        .assert_code(0)
+        .assert_stderr_has("4 modules up to date");
     assert_eq!(registry.statistics().requests, 0);
 }
 
 #[test]
 fn terragrunt_copies_the_modules_of_its_units_itself() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("terragrunt.hcl", "inputs = {}\n");
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
-    assert!(!module_lock_file(&environment).contains("module \""), "it calls none");
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
+    assert!(
+        !module_lock_file(&environment).contains("module \""),
+        "it calls none"
+    );
     environment.provlock(["get"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Nothing to install: Terragrunt copies the modules of its units itself
 "#]]);
     let json = environment.provlock(["get", "--json"]);
-    assert_eq!(super::json_output::validated(&json.stdout)["roots"][0]["terragrunt_unit"], true);
+    assert_eq!(
+        super::json_output::validated(&json.stdout)["roots"][0]["terragrunt_unit"],
+        true
+    );
     assert!(!environment.project().join(".terraform").exists());
 }
 
@@ -385,12 +619,17 @@ Nothing to install: Terragrunt copies the modules of its units itself
 #[cfg(unix)]
 fn modules_are_not_installed_behind_a_link_of_the_repository() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     environment.write("elsewhere/modules/network/precious", "");
     std::os::unix::fs::symlink("elsewhere", environment.project().join(".terraform")).unwrap();
     for arguments in [&["get"][..], &["get", "--check"], &["get", "-r"]] {
         let before = environment.snapshot();
-        environment.provlock(arguments).assert_code(2).assert_stderr_has(".terraform is a link");
+        environment
+            .provlock(arguments)
+            .assert_code(2)
+            .assert_stderr_has(".terraform is a link");
         before.assert_same(&environment.snapshot());
     }
     provlock_test::survived("modules are installed behind a link", 3);
@@ -401,11 +640,21 @@ fn a_module_has_a_name_that_the_language_allows() {
     let (_registry, environment) = project();
     let main = environment.read(environment.project().join("main.tf"));
     for name in ["a.b", "..", "a/b", "a b", "1", "", "-a", "a:b", "CON "] {
-        environment.write("main.tf", main.replace("module \"site\"", &format!("module \"{name}\"")));
+        environment.write(
+            "main.tf",
+            main.replace("module \"site\"", &format!("module \"{name}\"")),
+        );
         let output = environment.provlock(["lock", "-p", "linux_amd64", "--modules"]);
-        output.assert_code(2).assert_stderr_has("cannot be the name of a module");
+        output
+            .assert_code(2)
+            .assert_stderr_has("cannot be the name of a module");
     }
-    environment.write("main.tf", main.replace("module \"site\"", "module \"_s\u{e9}-1\""));
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment.write(
+        "main.tf",
+        main.replace("module \"site\"", "module \"_s\u{e9}-1\""),
+    );
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     provlock_test::survived("a name of a module that is none", 9);
 }

@@ -11,30 +11,54 @@ fn the_same_result_in_many_root_modules_is_shown_once() {
     let environment = TestEnvironment::new();
     for root in ["a", "b", "c", "d", "e"] {
         let call = "module \"m\" {\n  source = \"git::https://git.test/m.git?ref=v1\"\n}\n";
-        environment.write(format!("{root}/main.tf"), format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{call}"));
+        environment.write(
+            format!("{root}/main.tf"),
+            format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{call}"),
+        );
     }
     let failed = environment.provlock(["get", "-r", "--offline"]);
     failed.assert_code(2);
     assert_eq!(failed.stderr.matches("error[").count(), 1, "{failed}");
-    failed.assert_stderr_has("in 5 root modules").assert_stderr_has("2 more: -v lists them");
+    failed
+        .assert_stderr_has("in 5 root modules")
+        .assert_stderr_has("2 more: -v lists them");
     for root in ["a", "b", "c", "d", "e"] {
-        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"s3\" {}\n}\n");
+        environment.write(
+            format!("{root}/main.tf"),
+            "terraform {\n  backend \"s3\" {}\n}\n",
+        );
         environment.write(format!("{root}/.modules.lock.hcl"), "");
     }
     let done = environment.provlock(["get", "-r", "--offline"]);
-    assert_eq!(done.assert_code(0).stderr.matches("up to date").count(), 1, "{done}");
+    assert_eq!(
+        done.assert_code(0).stderr.matches("up to date").count(),
+        1,
+        "{done}"
+    );
     done.assert_stderr_has("a, b, c and 2 more: ");
     let all = environment.provlock(["get", "-r", "--offline", "-v"]);
-    assert_eq!(all.assert_code(0).stderr.matches("0 modules up to date").count(), 5, "{all}");
+    assert_eq!(
+        all.assert_code(0)
+            .stderr
+            .matches("0 modules up to date")
+            .count(),
+        5,
+        "{all}"
+    );
 }
 
 /// A newer provlock may record more of a module.
 #[test]
 fn an_unknown_attribute_of_a_locked_module_is_ignored_with_a_warning_and_kept() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     let lock_file = module_lock_file(&environment);
-    let future = lock_file.replace("  package = ", "  signers = [\"a\", { b = 1 }] # ours\n  package = ");
+    let future = lock_file.replace(
+        "  package = ",
+        "  signers = [\"a\", { b = 1 }] # ours\n  package = ",
+    );
     assert_ne!(future, lock_file);
     let future = format!("{future}\nformat = 2\n");
     environment.write(".modules.lock.hcl", &future);
@@ -61,9 +85,17 @@ warning[lock-file-syntax]: unknown attribute format is ignored: a lock file cont
 help: a newer provlock may have written it; correct or remove it if it is a mistake
 Installed 2 modules: network, site
 "#]]);
-    environment.provlock(["get", "--json"]).assert_code(0).assert_stdout_has("unknown attribute signers");
-    environment.provlock(["pin", "--check"]).assert_stderr_has("unknown attribute signers");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("unknown attribute signers");
+    environment
+        .provlock(["get", "--json"])
+        .assert_code(0)
+        .assert_stdout_has("unknown attribute signers");
+    environment
+        .provlock(["pin", "--check"])
+        .assert_stderr_has("unknown attribute signers");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0)
+        .assert_stderr_has("unknown attribute signers");
     assert_eq!(module_lock_file(&environment), future);
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
@@ -96,31 +128,62 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     let main = environment.read(environment.project().join("main.tf"));
     let extra = "module \"more\" {\n  source = \"https://registry.opentofu.org/site.zip\"\n}\n";
     environment.write("main.tf", format!("{main}\n{extra}"));
-    environment.write(".modules.lock.hcl", future.replace("?ref=v1.0.0", "?ref=v0.9.0"));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment.write(
+        ".modules.lock.hcl",
+        future.replace("?ref=v1.0.0", "?ref=v0.9.0"),
+    );
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
     let written = module_lock_file(&environment);
-    assert_eq!(written.matches("  signers = [\"a\", { b = 1 }] # ours\n").count(), 2, "{written}");
-    assert!(
-        written.contains("module \"more\"") && written.contains("\nformat = 2\n") && written.contains("?ref=v1.0.0"),
+    assert_eq!(
+        written
+            .matches("  signers = [\"a\", { b = 1 }] # ours\n")
+            .count(),
+        2,
         "{written}"
     );
-    // A missing attribute is still an error, and so is an unknown one in the lock file of providers.
-    environment.write(".modules.lock.hcl", future.replace("  package = ", "  pakage = "));
-    environment.provlock(["verify"]).assert_code(1).assert_stdout_has("has no package");
+    assert!(
+        written.contains("module \"more\"")
+            && written.contains("\nformat = 2\n")
+            && written.contains("?ref=v1.0.0"),
+        "{written}"
+    );
+    // A missing attribute is still an error, and so is an unknown one in the lock file of
+    // providers.
+    environment.write(
+        ".modules.lock.hcl",
+        future.replace("  package = ", "  pakage = "),
+    );
+    environment
+        .provlock(["verify"])
+        .assert_code(1)
+        .assert_stdout_has("has no package");
     environment.write(".modules.lock.hcl", &future);
     let providers = environment.lock_file();
-    environment.write(".terraform.lock.hcl", providers.replace("  version ", "  signers = 1\n  version "));
-    environment.provlock(["verify"]).assert_code(1).assert_stdout_has("unknown attribute signers");
+    environment.write(
+        ".terraform.lock.hcl",
+        providers.replace("  version ", "  signers = 1\n  version "),
+    );
+    environment
+        .provlock(["verify"])
+        .assert_code(1)
+        .assert_stdout_has("unknown attribute signers");
 }
 
 #[test]
 fn differences_in_the_list_of_installed_modules_are_named() {
     let (_registry, environment) = project();
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     environment.provlock(["get"]).assert_code(0);
     let list = ".terraform/modules/modules.json";
     let text = environment.read(environment.project().join(list));
-    environment.write(list, text.replace("modules/network/network\"", "modules/network\""));
+    environment.write(
+        list,
+        text.replace("modules/network/network\"", "modules/network\""),
+    );
     environment.provlock(["get", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stderr -----
@@ -158,7 +221,10 @@ fn a_submodule_that_cannot_be_fetched_is_named_with_the_call() {
     let gone = environment.root().join("gone.git");
     environment.write(
         work.join(".gitmodules"),
-        format!("[submodule \"leaf\"]\n\tpath = libs/leaf\n\turl = file://{}\n", gone.display()),
+        format!(
+            "[submodule \"leaf\"]\n\tpath = libs/leaf\n\turl = file://{}\n",
+            gone.display()
+        ),
     );
     let id = "0123456789012345678901234567890123456789";
     let entry = format!("160000,{id},libs/leaf");
@@ -183,25 +249,55 @@ help: check whether git clone can fetch it; git uses its credential helpers and 
 "#]]);
 
     // The same for a locked module, once its source is removed.
-    environment.git(environment.root(), ["init", "--quiet", "--bare", "--initial-branch=main", "gone.git"]);
+    environment.git(
+        environment.root(),
+        [
+            "init",
+            "--quiet",
+            "--bare",
+            "--initial-branch=main",
+            "gone.git",
+        ],
+    );
     environment.git(&work, ["push", "--quiet", "../gone.git", "main"]);
     let head = environment.git(&work, ["rev-parse", "HEAD~1"]);
-    environment.git(&work, ["update-index", "--cacheinfo", &format!("160000,{head},libs/leaf")]);
+    environment.git(
+        &work,
+        [
+            "update-index",
+            "--cacheinfo",
+            &format!("160000,{head},libs/leaf"),
+        ],
+    );
     environment.git(&work, ["commit", "--quiet", "--message=m"]);
     push_tag(&environment, "v1.0.0");
-    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     fs::rename(&gone, environment.root().join("elsewhere.git")).unwrap();
     let failed = environment.provlock(["get", "--no-cache"]);
-    failed.assert_code(2).assert_stderr_has("module \"network\"").assert_stderr_has("its submodule \"libs/leaf\" from");
+    failed
+        .assert_code(2)
+        .assert_stderr_has("module \"network\"")
+        .assert_stderr_has("its submodule \"libs/leaf\" from");
 }
 
 #[test]
 fn a_module_whose_source_depends_on_a_variable_is_locked_for_an_explicit_value_only() {
     let (_registry, environment) = project();
     let variable = "variable \"tag\" {\n  default = \"v1.0.0\"\n}\n";
-    let calls = environment.read(environment.project().join("main.tf")).replace("v1.0.0", "${var.tag}");
+    let calls = environment
+        .read(environment.project().join("main.tf"))
+        .replace("v1.0.0", "${var.tag}");
     environment.write("main.tf", format!("{variable}{calls}"));
-    let lock = ["lock", "-p", "linux_amd64", "--modules", "--dialect", "tofu"];
+    let lock = [
+        "lock",
+        "-p",
+        "linux_amd64",
+        "--modules",
+        "--dialect",
+        "tofu",
+    ];
     environment.provlock(lock).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -213,10 +309,19 @@ error[invalid-configuration]: module "network" cannot be locked: the variable "t
   |
 help: write its source as plain text, or set the value with --var NAME=VALUE
 "#]]);
-    environment.provlock(["lock", "-p", "linux_amd64", "--dialect", "tofu"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--dialect", "tofu"])
+        .assert_code(0);
     environment.write("terraform.tfvars", "tag = \"v1.0.0\"\n");
-    environment.provlock(lock).assert_code(2).assert_stderr_has("cannot be locked");
-    environment.provlock(lock.iter().chain(&["--var-file", "terraform.tfvars"])).assert_code(0);
-    environment.provlock(lock.iter().chain(&["--var", "tag=v1.0.0"])).assert_code(0);
+    environment
+        .provlock(lock)
+        .assert_code(2)
+        .assert_stderr_has("cannot be locked");
+    environment
+        .provlock(lock.iter().chain(&["--var-file", "terraform.tfvars"]))
+        .assert_code(0);
+    environment
+        .provlock(lock.iter().chain(&["--var", "tag=v1.0.0"]))
+        .assert_code(0);
     environment.provlock(lock).assert_code(2);
 }

@@ -8,7 +8,10 @@ use provlock_test::{TestEnvironment, str};
 #[test]
 fn a_finding_of_three_hundred_root_modules_is_shown_once() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     for number in 0..300 {
         let version = if number < 298 { "~> 3.0" } else { "> 9.0" };
         let text = format!("{PROVIDER}{}", requires("hashicorp/null", version));
@@ -17,8 +20,14 @@ fn a_finding_of_three_hundred_root_modules_is_shown_once() {
     lock_says_once(&environment);
     verify_says_once(&environment);
     environment.write("live/010/main.tf", environment.read("live/011/main.tf"));
-    registry.publish("hashicorp/null", "3.3.0").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/null", "4.0.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.3.0")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("hashicorp/null", "4.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     upgrade_says_once(&environment);
 }
 

@@ -6,8 +6,15 @@ const HOOKS: &str = include_str!("../../.pre-commit-hooks.yaml");
 
 /// The arguments of the hook that gets names of files.
 fn arguments() -> Vec<String> {
-    let hook = HOOKS.split("- id: ").find(|hook| hook.starts_with("provlock-lock")).unwrap();
-    let line = |key: &str| hook.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap();
+    let hook = HOOKS
+        .split("- id: ")
+        .find(|hook| hook.starts_with("provlock-lock"))
+        .unwrap();
+    let line = |key: &str| {
+        hook.lines()
+            .find_map(|line| line.trim().strip_prefix(key))
+            .unwrap()
+    };
     let list = line("args: [").split(']').next().unwrap();
     let entry = line("entry: provlock ").split(' ').map(str::to_owned);
     entry.chain(list.split(", ").map(str::to_owned)).collect()
@@ -15,7 +22,13 @@ fn arguments() -> Vec<String> {
 
 #[test]
 fn the_name_of_a_file_is_no_option() {
-    let names = ["--net-mirror=https:evil.test?.tf", "--config=x.tf", "-C.tf", "--accept-changed-hashes.tf", "-.tf"];
+    let names = [
+        "--net-mirror=https:evil.test?.tf",
+        "--config=x.tf",
+        "-C.tf",
+        "--accept-changed-hashes.tf",
+        "-.tf",
+    ];
     let environment = TestEnvironment::new();
     environment.write("main.tf", "locals {}\n");
     for name in names {
@@ -28,5 +41,8 @@ fn the_name_of_a_file_is_no_option() {
 
 #[test]
 fn names_that_begin_like_options_are_left_out() {
-    assert!(HOOKS.contains("files: ^(?!-)"), "an `args` of a user may end without --");
+    assert!(
+        HOOKS.contains("files: ^(?!-)"),
+        "an `args` of a user may end without --"
+    );
 }

@@ -1,4 +1,5 @@
-//! One directory is one root module, whatever it is called, and one lock file is written by one root module at a time.
+//! One directory is one root module, whatever it is called, and one lock file is written by one
+//! root module at a time.
 
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
@@ -10,10 +11,16 @@ const CONFIGURATION: &str = "terraform {\n  backend \"local\" {}\n}\n";
 
 /// Root modules `a` and `b` that require the same provider.
 fn roots(registry: &Registry) -> TestEnvironment {
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     let environment = TestEnvironment::with_registry(registry);
     for root in ["a", "b"] {
-        environment.write(format!("{root}/main.tf"), format!("{CONFIGURATION}{}", requires("hashicorp/null", "")));
+        environment.write(
+            format!("{root}/main.tf"),
+            format!("{CONFIGURATION}{}", requires("hashicorp/null", "")),
+        );
     }
     environment
 }
@@ -25,7 +32,15 @@ fn two_names_of_a_directory_are_one_root_module() {
     symlink("a", environment.project().join("link")).unwrap();
     let absolute = environment.project().join("a");
 
-    let names = ["lock", "-p", "linux_amd64", "a", absolute.to_str().unwrap(), "b/../a", "link"];
+    let names = [
+        "lock",
+        "-p",
+        "linux_amd64",
+        "a",
+        absolute.to_str().unwrap(),
+        "b/../a",
+        "link",
+    ];
     environment.provlock(names).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -33,8 +48,14 @@ exit code: 0
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    environment.command(["lock", "-p", "linux_amd64", ".", "../a"]).run_in("a").run().assert_code(0);
-    environment.provlock(["verify", "a", "link", "--allow", "single-platform"]).assert_code(0);
+    environment
+        .command(["lock", "-p", "linux_amd64", ".", "../a"])
+        .run_in("a")
+        .run()
+        .assert_code(0);
+    environment
+        .provlock(["verify", "a", "link", "--allow", "single-platform"])
+        .assert_code(0);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
 }
 
@@ -44,38 +65,72 @@ fn a_lock_file_that_root_modules_share_through_links_is_written_once() {
     let environment = roots(&registry);
     environment.write("shared.hcl", "");
     for root in ["a", "b"] {
-        symlink("../shared.hcl", environment.project().join(root).join(".terraform.lock.hcl")).unwrap();
+        symlink(
+            "../shared.hcl",
+            environment.project().join(root).join(".terraform.lock.hcl"),
+        )
+        .unwrap();
     }
 
-    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a
 Locked 2 root modules: 1 changed, 1 up to date; [SIZE] downloaded
 "#]]);
     assert!(environment.read("shared.hcl").contains("hashicorp/null"));
-    assert!(environment.project().join("b/.terraform.lock.hcl").is_symlink());
-    let number = || environment.project().join("shared.hcl").metadata().unwrap().ino();
+    assert!(
+        environment
+            .project()
+            .join("b/.terraform.lock.hcl")
+            .is_symlink()
+    );
+    let number = || {
+        environment
+            .project()
+            .join("shared.hcl")
+            .metadata()
+            .unwrap()
+            .ino()
+    };
     let before = number();
-    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64"])
+        .assert_code(0);
     assert_eq!(number(), before);
 }
 
 #[test]
 fn root_modules_that_share_a_lock_file_each_add_what_they_require() {
     let registry = Registry::start();
-    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/random", "3.7.2")
+        .platforms(["linux_amd64"])
+        .done();
     let environment = roots(&registry);
     environment.write("b/more.tf", "resource \"random_pet\" \"a\" {}\n");
     environment.write("a/.terraform.lock.hcl", "");
-    symlink("../a/.terraform.lock.hcl", environment.project().join("b/.terraform.lock.hcl")).unwrap();
+    symlink(
+        "../a/.terraform.lock.hcl",
+        environment.project().join("b/.terraform.lock.hcl"),
+    )
+    .unwrap();
 
     // Only the root module whose lock file is a link requires this provider.
-    environment.provlock(["lock", "-r", "-p", "linux_amd64", "hashicorp/random"]).assert_code(0);
-    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64", "hashicorp/random"])
+        .assert_code(0);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64"])
+        .assert_code(0);
 
     let lock_file = environment.read("a/.terraform.lock.hcl");
-    assert!(lock_file.contains("hashicorp/null") && lock_file.contains("hashicorp/random"), "{lock_file}");
+    assert!(
+        lock_file.contains("hashicorp/null") && lock_file.contains("hashicorp/random"),
+        "{lock_file}"
+    );
 }
 
 #[test]
@@ -86,6 +141,11 @@ fn tree_obeys_the_settings_that_are_named() {
 
     let output = environment.provlock(["tree", "--json", "--config", "ci/rules.toml"]);
 
-    output.assert_code(0).assert_stdout_has("registry.terraform.io/hashicorp/random");
-    environment.provlock(["tree", "--config", "missing.toml"]).assert_code(2).assert_stderr_has("missing.toml");
+    output
+        .assert_code(0)
+        .assert_stdout_has("registry.terraform.io/hashicorp/random");
+    environment
+        .provlock(["tree", "--config", "missing.toml"])
+        .assert_code(2)
+        .assert_stderr_has("missing.toml");
 }

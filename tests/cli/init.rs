@@ -14,7 +14,11 @@ const ROOTS: [&str; 3] = ["live/a", "live/b", "live/c"];
 const HONEST: [&str; 2] = ["acme/gamma", "acme/delta"];
 
 fn publish(registry: &Registry, provider: &str, version: &str, key: &'static Key) {
-    registry.publish(provider, version).platforms(["linux_amd64", "darwin_arm64"]).signed_by(key).done();
+    registry
+        .publish(provider, version)
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .signed_by(key)
+        .done();
 }
 
 /// A registry whose honest publisher has a key, and in which others publish, too.
@@ -29,8 +33,12 @@ fn registry() -> Registry {
     publish(&registry, "acme/gamma", "1.1.0", &SUBKEY);
     publish(&registry, "evil/gamma", "1.0.0", &RSA);
     publish(&registry, "hashicorp/random", "1.0.0", &RSA);
-    let host = registry.publish("acme/gamma", "1.0.0").on_host("modules.example.com");
-    host.platforms(["linux_amd64", "darwin_arm64"]).signed_by(&RSA).done();
+    let host = registry
+        .publish("acme/gamma", "1.0.0")
+        .on_host("modules.example.com");
+    host.platforms(["linux_amd64", "darwin_arm64"])
+        .signed_by(&RSA)
+        .done();
     registry
 }
 
@@ -38,8 +46,20 @@ fn registry() -> Registry {
 fn lock(environment: &TestEnvironment, directory: &str, provider: &str, version: &str) {
     environment.write(format!("{directory}/main.tf"), requires(provider, version));
     environment.write("empty.toml", "");
-    drop(std::fs::remove_file(environment.project().join(directory).join(".terraform.lock.hcl")));
-    let lock = ["lock", "-p", "linux_amd64,darwin_arm64", "--config", "empty.toml", directory];
+    drop(std::fs::remove_file(
+        environment
+            .project()
+            .join(directory)
+            .join(".terraform.lock.hcl"),
+    ));
+    let lock = [
+        "lock",
+        "-p",
+        "linux_amd64,darwin_arm64",
+        "--config",
+        "empty.toml",
+        directory,
+    ];
     environment.provlock(lock).assert_code(0);
     std::fs::remove_file(environment.project().join("empty.toml")).unwrap();
 }
@@ -47,7 +67,10 @@ fn lock(environment: &TestEnvironment, directory: &str, provider: &str, version:
 /// A repository of three root modules that lock packages with honest signatures.
 fn project(registry: &Registry) -> Repository {
     let repository = Repository::around(TestEnvironment::with_registry(registry));
-    for (directory, provider) in ROOTS.into_iter().zip(HONEST.into_iter().chain(["hashicorp/null"])) {
+    for (directory, provider) in ROOTS
+        .into_iter()
+        .zip(HONEST.into_iter().chain(["hashicorp/null"]))
+    {
         lock(&repository.environment, directory, provider, "1.0.0");
     }
     repository
@@ -82,7 +105,10 @@ fn init_allows_locked_providers_and_denies_new_ones() {
     let environment = &repository.environment;
     let output = environment.provlock(["init"]);
     output.assert_code(0).assert_stdout_has(&expected());
-    follows("provlock.schema.json", &toml::from_str(&output.stdout).unwrap());
+    follows(
+        "provlock.schema.json",
+        &toml::from_str(&output.stdout).unwrap(),
+    );
     assert_eq!(
         output.stderr,
         "Found 3 root modules for tofu, 2 platforms, 1 host, 2 namespaces and 2 signing keys\n\
@@ -100,10 +126,17 @@ All hashes are published
 "#]]);
 
     lock(environment, "live/a", "acme/gamma", "1.0.1");
-    verify().assert_code(0).assert_lacks("warning[").assert_lacks("note[");
+    verify()
+        .assert_code(0)
+        .assert_lacks("warning[")
+        .assert_lacks("note[");
 
     let attacks = [
-        ("modules.example.com/acme/gamma", "1.0.0", "host-not-allowed"),
+        (
+            "modules.example.com/acme/gamma",
+            "1.0.0",
+            "host-not-allowed",
+        ),
         ("evil/gamma", "1.0.0", "namespace-not-allowed"),
         ("acme/gamma", "1.1.0", "key-not-trusted"),
         ("hashicorp/random", "1.0.0", "key-not-trusted"),
@@ -111,14 +144,21 @@ All hashes are published
     for directory in ["live/a", "live/new"] {
         for (provider, version, code) in attacks {
             lock(environment, directory, provider, version);
-            verify().assert_code(1).assert_stdout_has(&format!("error[{code}]"));
+            verify()
+                .assert_code(1)
+                .assert_stdout_has(&format!("error[{code}]"));
             repository.git(["checkout", "--quiet", "."]);
             repository.git(["clean", "--quiet", "-d", "--force"]);
         }
     }
     environment.write(FILE, expected().replace("require-signed = true\n", ""));
-    verify().assert_code(1).assert_stdout_has("error[policy-changed]");
-    survived("a pull request adds a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
+    verify()
+        .assert_code(1)
+        .assert_stdout_has("error[policy-changed]");
+    survived(
+        "a pull request adds a host, a namespace or a key after `provlock init`",
+        2 * attacks.len() + 1,
+    );
 }
 
 /// An attack in one of ten root modules, and the error.
@@ -136,11 +176,38 @@ const EVIL_HOST: &str = r#"terraform {
 /// Attacks, from the registry to the settings. Facts that `cache push` publishes are not among
 /// them, because no finding is about them (`shared_facts::push`).
 const ATTACKS: [Attack; 21] = [
-    ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
-    ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),
-    ("a new namespace", |at| lock(&at.environment, "live/0", "evil/gamma", "1.0.0"), "namespace-not-allowed"),
-    ("another key", |at| lock(&at.environment, "live/0", "acme/gamma", "1.1.0"), "key-not-trusted"),
-    ("a provider that is only required", |at| evil(at, "infra/evil"), "namespace-not-allowed"),
+    (
+        "a host with the name of a brand",
+        |at| write(at, "live/0/main.tf", EVIL_HOST),
+        "look-alike",
+    ),
+    (
+        "a new host",
+        |at| {
+            lock(
+                &at.environment,
+                "live/0",
+                "modules.example.com/acme/gamma",
+                "1.0.0",
+            )
+        },
+        "host-not-allowed",
+    ),
+    (
+        "a new namespace",
+        |at| lock(&at.environment, "live/0", "evil/gamma", "1.0.0"),
+        "namespace-not-allowed",
+    ),
+    (
+        "another key",
+        |at| lock(&at.environment, "live/0", "acme/gamma", "1.1.0"),
+        "key-not-trusted",
+    ),
+    (
+        "a provider that is only required",
+        |at| evil(at, "infra/evil"),
+        "namespace-not-allowed",
+    ),
     (
         "a unit that generates the old text over the new one",
         |at| {
@@ -150,12 +217,18 @@ const ATTACKS: [Attack; 21] = [
         },
         "namespace-not-allowed",
     ),
-    ("a unit", |at| write(at, "live/0/terragrunt.hcl", "locals {}\n"), "unit-added"),
+    (
+        "a unit",
+        |at| write(at, "live/0/terragrunt.hcl", "locals {}\n"),
+        "unit-added",
+    ),
     (
         "the header of the other program",
         |at| {
-            let lock_file =
-                at.environment.read("live/0/.terraform.lock.hcl").replace("\"tofu init\"", "\"terraform init\"");
+            let lock_file = at
+                .environment
+                .read("live/0/.terraform.lock.hcl")
+                .replace("\"tofu init\"", "\"terraform init\"");
             write(at, "live/0/.terraform.lock.hcl", &lock_file);
             write(at, "live/0/main.tofu", &requires("evil/gamma", ""));
         },
@@ -165,11 +238,19 @@ const ATTACKS: [Attack; 21] = [
         "a caller in place of a lock file",
         |at| {
             remove(at, "live/0/.terraform.lock.hcl");
-            write(at, "caller/main.tf", "module \"m\" {\n  source = \"../live/0\"\n}\n");
+            write(
+                at,
+                "caller/main.tf",
+                "module \"m\" {\n  source = \"../live/0\"\n}\n",
+            );
         },
         "root-removed",
     ),
-    ("no lock file", |at| remove(at, "live/0/.terraform.lock.hcl"), "root-removed"),
+    (
+        "no lock file",
+        |at| remove(at, "live/0/.terraform.lock.hcl"),
+        "root-removed",
+    ),
     (
         "an ignored root module",
         |at| {
@@ -178,17 +259,31 @@ const ATTACKS: [Attack; 21] = [
         },
         "namespace-not-allowed",
     ),
-    ("a path that leads out", |at| write(at, "live/0/m.tf", &call("../../..")), "outside-repository"),
+    (
+        "a path that leads out",
+        |at| write(at, "live/0/m.tf", &call("../../..")),
+        "outside-repository",
+    ),
     (
         "what nobody can read",
-        |at| write(at, "live/0/m.tf", &call("s3::https://s3.amazonaws.com/b/m.zip")),
+        |at| {
+            write(
+                at,
+                "live/0/m.tf",
+                &call("s3::https://s3.amazonaws.com/b/m.zip"),
+            )
+        },
         "made-unknown",
     ),
     (
         "looser settings nearby",
         |at| {
             lock(&at.environment, "live/0", "evil/gamma", "1.0.0");
-            write(at, "live/0/provlock.toml", "[verify]\nallow = [\"warnings\"]\n");
+            write(
+                at,
+                "live/0/provlock.toml",
+                "[verify]\nallow = [\"warnings\"]\n",
+            );
         },
         "policy-changed",
     ),
@@ -198,7 +293,11 @@ const ATTACKS: [Attack; 21] = [
             let text = at.environment.read("live/0/.terraform.lock.hcl");
             let (before, hashes) = text.split_once("hashes = [").unwrap();
             let (_, after) = hashes.split_once(']').unwrap();
-            write(at, "live/0/.terraform.lock.hcl", &format!("{before}hashes = [\n    \"h2:abc\",\n  ]{after}"));
+            write(
+                at,
+                "live/0/.terraform.lock.hcl",
+                &format!("{before}hashes = [\n    \"h2:abc\",\n  ]{after}"),
+            );
         },
         "no-hashes",
     ),
@@ -207,7 +306,11 @@ const ATTACKS: [Attack; 21] = [
         |at| {
             let text = at.environment.read("live/0/.terraform.lock.hcl");
             let evil = "    \"zh:1111111111111111111111111111111111111111111111111111111111111111\",\n    \"zh:";
-            write(at, "live/0/.terraform.lock.hcl", &text.replacen("    \"zh:", evil, 1));
+            write(
+                at,
+                "live/0/.terraform.lock.hcl",
+                &text.replacen("    \"zh:", evil, 1),
+            );
         },
         "hash-not-published",
     ),
@@ -220,7 +323,11 @@ const ATTACKS: [Attack; 21] = [
         "a renamed root module, and looser settings that move with it",
         |at| {
             at.git(["mv", "live/0", "live/renamed"]);
-            write(at, "live/renamed/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
+            write(
+                at,
+                "live/renamed/provlock.toml",
+                "[policy]\nallowed-namespaces = [\"evil\"]\n",
+            );
             lock(&at.environment, "live/renamed", "evil/gamma", "1.0.0");
         },
         "namespace-not-allowed",
@@ -230,31 +337,58 @@ const ATTACKS: [Attack; 21] = [
         |at| {
             let name = "a".repeat(40);
             branch(at, &name);
-            write(at, "live/0/m.tf", &call(&format!("git::https://{GIT_HOST}/m.git?ref={name}")));
+            write(
+                at,
+                "live/0/m.tf",
+                &call(&format!("git::https://{GIT_HOST}/m.git?ref={name}")),
+            );
         },
         "made-unknown",
     ),
     (
         "a ref of 64 digits, which is a branch wherever git fetches from",
         |at| {
-            write(at, "live/0/m.tf", &call(&format!("git::https://modules.example.com/m.git?ref={}", "a".repeat(64))));
+            write(
+                at,
+                "live/0/m.tf",
+                &call(&format!(
+                    "git::https://modules.example.com/m.git?ref={}",
+                    "a".repeat(64)
+                )),
+            );
         },
         "module-ref-floating",
     ),
     (
         "a module that floats",
-        |at| write(at, "live/0/m.tf", &call("git::https://example.com/m.git?ref=main")),
+        |at| {
+            write(
+                at,
+                "live/0/m.tf",
+                &call("git::https://example.com/m.git?ref=main"),
+            )
+        },
         "module-ref-floating",
     ),
 ];
 
 /// An attack that makes the whole run fail: where it is, the flags that meet it, and the message.
-type Refused = (&'static str, fn(&Repository), &'static [&'static str], &'static str);
+type Refused = (
+    &'static str,
+    fn(&Repository),
+    &'static [&'static str],
+    &'static str,
+);
 
 const BASE: &[&str] = &["--base", "refs/heads/main"];
 
 const REFUSED: &[Refused] = &[
-    ("a tag with the name of the base", |at| drop(at.git(["tag", "main"])), &["--base", "main"], "--base main"),
+    (
+        "a tag with the name of the base",
+        |at| drop(at.git(["tag", "main"])),
+        &["--base", "main"],
+        "--base main",
+    ),
     (
         "a cache in the repository",
         |at| write(at, ".cache/provlock-modules-v2", ""),
@@ -264,8 +398,16 @@ const REFUSED: &[Refused] = &[
     #[cfg(unix)]
     (
         "a link where a report is written",
-        |at| std::os::unix::fs::symlink(".git/config", at.environment.project().join("report.sarif")).unwrap(),
-        &["--base", "refs/heads/main", "--report", "sarif=report.sarif"],
+        |at| {
+            std::os::unix::fs::symlink(".git/config", at.environment.project().join("report.sarif"))
+                .unwrap()
+        },
+        &[
+            "--base",
+            "refs/heads/main",
+            "--report",
+            "sarif=report.sarif",
+        ],
         "is a symbolic link in the repository",
     ),
 ];
@@ -282,7 +424,10 @@ fn branch(repository: &Repository, name: &str) {
     let environment = &repository.environment;
     let at = environment.root().join("m.git");
     environment.write(at.join("main.tf"), "");
-    environment.git(&at, ["init", "--quiet", &format!("--initial-branch={name}")]);
+    environment.git(
+        &at,
+        ["init", "--quiet", &format!("--initial-branch={name}")],
+    );
     environment.commit_all(&at);
     environment.git(&at, ["tag", "v1.0.0"]);
 }
@@ -293,7 +438,11 @@ fn remove(repository: &Repository, path: &str) {
 
 /// Requires a provider that the policy does not allow.
 fn evil(repository: &Repository, directory: &str) {
-    write(repository, &format!("{directory}/main.tf"), &requires("evil/gamma", ""));
+    write(
+        repository,
+        &format!("{directory}/main.tf"),
+        &requires("evil/gamma", ""),
+    );
 }
 
 fn call(source: &str) -> String {
@@ -305,35 +454,58 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
     let registry = registry();
     let mut environment = TestEnvironment::with_registry(&registry);
     environment.set("GIT_CONFIG_COUNT", "1");
-    environment.set("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", environment.root().display()));
+    environment.set(
+        "GIT_CONFIG_KEY_0",
+        format!("url.file://{}/.insteadOf", environment.root().display()),
+    );
     environment.set("GIT_CONFIG_VALUE_0", format!("https://{GIT_HOST}/"));
     let repository = Repository::around(environment);
     let environment = &repository.environment;
     for (number, provider) in (0..10).zip(HONEST.into_iter().chain(["hashicorp/null"]).cycle()) {
         lock(environment, &format!("live/{number}"), provider, "1.0.0");
     }
-    environment.provlock(["init"]).assert_code(0).assert_stderr_has("Found 10 root modules");
+    environment
+        .provlock(["init"])
+        .assert_code(0)
+        .assert_stderr_has("Found 10 root modules");
     repository.environment.commit_all(".");
     repository.git(["checkout", "--quiet", "-b", "change"]);
-    let verify = |flags: &[&str]| environment.provlock(["verify", "-r", "--online"].iter().chain(flags));
-    verify(BASE).assert_code(0).assert_lacks("warning[").assert_lacks("note[");
-    let found = ATTACKS.map(|(name, attack, code)| (name, attack, BASE, 1, format!("error[{code}]")));
-    let refused = REFUSED.iter().map(|(name, attack, flags, text)| (*name, *attack, *flags, 2, (*text).to_owned()));
+    let verify =
+        |flags: &[&str]| environment.provlock(["verify", "-r", "--online"].iter().chain(flags));
+    verify(BASE)
+        .assert_code(0)
+        .assert_lacks("warning[")
+        .assert_lacks("note[");
+    let found =
+        ATTACKS.map(|(name, attack, code)| (name, attack, BASE, 1, format!("error[{code}]")));
+    let refused = REFUSED
+        .iter()
+        .map(|(name, attack, flags, text)| (*name, *attack, *flags, 2, (*text).to_owned()));
     for (name, attack, flags, code, text) in found.into_iter().chain(refused) {
         attack(&repository);
         repository.git(["add", "--all", "--force"]);
         repository.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
         let output = verify(flags);
         assert_eq!(output.code, Some(code), "{name}: {output}");
-        assert!(output.stdout.contains(&text) || output.stderr.contains(&text), "{name}: {output}");
+        assert!(
+            output.stdout.contains(&text) || output.stderr.contains(&text),
+            "{name}: {output}"
+        );
         let _ = repository.try_git(["tag", "-d", "main"]);
         repository.git(["reset", "--quiet", "--hard", "refs/heads/main"]);
         repository.git(["clean", "--quiet", "-ffdx"]);
     }
-    write(&repository, "live/0/m.tf", &call(&format!("git::https://{GIT_HOST}/m.git?ref=v1.0.0")));
+    write(
+        &repository,
+        "live/0/m.tf",
+        &call(&format!("git::https://{GIT_HOST}/m.git?ref=v1.0.0")),
+    );
     repository.git(["add", "--all"]);
     verify(BASE).assert_code(0);
-    survived("a pull request attacks one of ten root modules after `provlock init`", ATTACKS.len() + REFUSED.len());
+    survived(
+        "a pull request attacks one of ten root modules after `provlock init`",
+        ATTACKS.len() + REFUSED.len(),
+    );
 }
 
 #[test]
@@ -341,7 +513,11 @@ fn init_replaces_a_file_only_with_force() {
     let registry = registry();
     let repository = project(&registry);
     let environment = &repository.environment;
-    environment.provlock(["init", "--dry-run"]).assert_code(0).assert_stdout_has(&expected()).assert_lacks("Wrote");
+    environment
+        .provlock(["init", "--dry-run"])
+        .assert_code(0)
+        .assert_stdout_has(&expected())
+        .assert_lacks("Wrote");
     assert!(!environment.project().join(FILE).exists());
 
     environment.write(FILE, "# ours\n");
@@ -352,7 +528,10 @@ error[invalid-argument]: provlock.toml exists already
 help: compare it with the output of --dry-run, or replace it with --force
 "#]]);
     assert_eq!(environment.read(FILE), "# ours\n");
-    environment.provlock(["init", "--dry-run"]).assert_code(0).assert_stdout_has(&expected());
+    environment
+        .provlock(["init", "--dry-run"])
+        .assert_code(0)
+        .assert_stdout_has(&expected());
     assert_eq!(environment.read(FILE), "# ours\n");
     environment.provlock(["init", "--force"]).assert_code(0);
     assert_eq!(environment.read(FILE), expected());
@@ -364,10 +543,20 @@ fn offline_no_keys_are_requested() {
     let repository = project(&registry);
     registry.reset_statistics();
     let environment = &repository.environment;
-    environment.provlock(["init", "--offline"]).assert_code(0).assert_stderr_has("a new host or namespace");
+    environment
+        .provlock(["init", "--offline"])
+        .assert_code(0)
+        .assert_stderr_has("a new host or namespace");
     assert_eq!(registry.requests_to("*"), 0);
     let (with_keys, text) = (expected(), environment.read(FILE));
-    assert_eq!(text, with_keys.split_once("\n[trust]").unwrap().0.replace("require-signed = true\n", ""));
+    assert_eq!(
+        text,
+        with_keys
+            .split_once("\n[trust]")
+            .unwrap()
+            .0
+            .replace("require-signed = true\n", "")
+    );
     environment.provlock(["verify", "-r"]).assert_code(0);
 }
 
@@ -412,14 +601,25 @@ fn json_has_the_file() {
 #[test]
 fn only_what_everything_has_becomes_a_rule() {
     let registry = registry();
-    registry.publish("acme/unsigned", "1.0.0").platforms(["linux_amd64", "darwin_arm64"]).flaw(Flaw::NoKeys).done();
+    registry
+        .publish("acme/unsigned", "1.0.0")
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .flaw(Flaw::NoKeys)
+        .done();
     let repository = project(&registry);
     let environment = &repository.environment;
     lock(environment, "live/d", "acme/unsigned", "1.0.0");
     environment.write("live/e/main.tf", requires("hashicorp/null", "1.0.0"));
-    environment.provlock(["lock", "-p", "linux_amd64", "live/e"]).assert_code(0);
-    environment.write("live/e/module.tf", "module \"m\" {\n  source = \"git::https://modules.example.com/m.git\"\n}\n");
-    environment.provlock(["init", "--no-fetch-modules"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "live/e"])
+        .assert_code(0);
+    environment.write(
+        "live/e/module.tf",
+        "module \"m\" {\n  source = \"git::https://modules.example.com/m.git\"\n}\n",
+    );
+    environment
+        .provlock(["init", "--no-fetch-modules"])
+        .assert_code(0);
     let text = environment.read(FILE);
     for setting in ["require-signed", "pin-modules", "acme/*"] {
         assert!(!text.contains(setting), "{text}");
@@ -432,15 +632,25 @@ fn only_what_everything_has_becomes_a_rule() {
     ] {
         assert!(text.contains(setting), "{text}");
     }
-    environment.provlock(["verify", "-r", "--online", "--no-fetch-modules"]).assert_code(0);
+    environment
+        .provlock(["verify", "-r", "--online", "--no-fetch-modules"])
+        .assert_code(0);
 }
 
 #[test]
 fn without_anything_locked_there_is_nothing_to_write() {
     let environment = TestEnvironment::new();
-    environment.provlock(["init"]).assert_code(2).assert_stderr_has("No root module in .");
     environment
-        .write("main.tf", requires("acme/gamma", "") + "provider \"gamma\" {}\nterraform {\n  backend \"s3\" {}\n}\n");
-    environment.provlock(["init"]).assert_code(2).assert_stderr_has("error[lock-file-missing]");
+        .provlock(["init"])
+        .assert_code(2)
+        .assert_stderr_has("No root module in .");
+    environment.write(
+        "main.tf",
+        requires("acme/gamma", "") + "provider \"gamma\" {}\nterraform {\n  backend \"s3\" {}\n}\n",
+    );
+    environment
+        .provlock(["init"])
+        .assert_code(2)
+        .assert_stderr_has("error[lock-file-missing]");
     assert!(!environment.project().join(FILE).exists());
 }

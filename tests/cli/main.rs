@@ -1,8 +1,12 @@
-//! Tests of the behaviour of `provlock`, which they run as users do. One binary, so that it links once.
+//! Tests of the behaviour of `provlock`, which they run as users do. One binary, so that it links
+//! once.
 //!
 //! Tests of the CLI configuration use the names that its files have on Unix.
 
-#![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes them into snapshots")]
+#![allow(
+    clippy::needless_raw_string_hashes,
+    reason = "snapbox writes them into snapshots"
+)]
 
 mod addresses;
 mod authentication;

@@ -25,7 +25,10 @@ const COMMANDS: [&str; 17] = [
 ];
 
 fn help(arguments: &[&str]) -> Output {
-    let output = TestEnvironment::new().command(arguments).env("COLUMNS", "80").run();
+    let output = TestEnvironment::new()
+        .command(arguments)
+        .env("COLUMNS", "80")
+        .run();
     output.assert_code(0).assert_stdout_has("Usage: provlock ");
     output
 }
@@ -33,9 +36,17 @@ fn help(arguments: &[&str]) -> Output {
 #[test]
 fn commands_are_listed_in_the_order_of_their_use() {
     let output = help(&["-h"]);
-    let after = output.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let lines = after.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
-    let names: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+    let after = output
+        .stdout
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1);
+    let lines = after
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "));
+    let names: Vec<_> = lines
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert_eq!(names[..COMMANDS.len()], COMMANDS);
     assert_eq!(names[COMMANDS.len()..], ["help"]);
 }
@@ -52,7 +63,10 @@ fn short_help_fits_one_screen() {
 #[test]
 fn help_of_a_command_is_its_long_help() {
     for command in COMMANDS {
-        assert_eq!(help(&["help", command]).stdout, help(&[command, "--help"]).stdout);
+        assert_eq!(
+            help(&["help", command]).stdout,
+            help(&[command, "--help"]).stdout
+        );
     }
 }
 
@@ -60,7 +74,10 @@ fn help_of_a_command_is_its_long_help() {
 fn flags_stand_below_the_same_headings_everywhere() {
     for command in COMMANDS {
         let output = help(&[command, "--help"]);
-        let headings = output.stdout.lines().filter(|line| !line.contains(' ') && line.ends_with(':'));
+        let headings = output
+            .stdout
+            .lines()
+            .filter(|line| !line.contains(' ') && line.ends_with(':'));
         for heading in headings {
             let known = [
                 "Examples:",
@@ -86,8 +103,16 @@ fn flags_have_the_same_order_everywhere() {
             let output = help(&[command, form]);
             let is_own = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
             let is_heading = |line: &&str| !line.contains(' ') && line.ends_with(':');
-            let listed = output.stdout.lines().filter(|line| is_own(line) || is_heading(line));
-            let name = |line: &str| line.split_whitespace().find(|word| !word.ends_with(',')).unwrap().to_owned();
+            let listed = output
+                .stdout
+                .lines()
+                .filter(|line| is_own(line) || is_heading(line));
+            let name = |line: &str| {
+                line.split_whitespace()
+                    .find(|word| !word.ends_with(','))
+                    .unwrap()
+                    .to_owned()
+            };
             let listed: Vec<_> = listed.map(name).collect();
             for (index, before) in listed.iter().enumerate() {
                 for after in &listed[index + 1..] {
@@ -103,9 +128,36 @@ fn flags_have_the_same_order_everywhere() {
 #[test]
 fn short_help_shows_what_people_look_for() {
     for (command, flags) in [
-        ("lock", &["--platform", "--fs-mirror", "--accept-changed-hashes", "--check", "--dry-run"][..]),
-        ("upgrade", &["--fs-mirror", "--accept-changed-hashes", "--constraints", "--dry-run"]),
-        ("verify", &["--base", "--new", "--online", "--fs-mirror", "--report", "--deny"]),
+        (
+            "lock",
+            &[
+                "--platform",
+                "--fs-mirror",
+                "--accept-changed-hashes",
+                "--check",
+                "--dry-run",
+            ][..],
+        ),
+        (
+            "upgrade",
+            &[
+                "--fs-mirror",
+                "--accept-changed-hashes",
+                "--constraints",
+                "--dry-run",
+            ],
+        ),
+        (
+            "verify",
+            &[
+                "--base",
+                "--new",
+                "--online",
+                "--fs-mirror",
+                "--report",
+                "--deny",
+            ],
+        ),
         ("mirror", &["--fs-mirror", "--prune", "--dry-run"]),
     ] {
         let output = help(&[command, "-h"]);

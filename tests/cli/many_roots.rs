@@ -10,14 +10,24 @@ use provlock_test::{TestEnvironment, str, url};
 pub const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
 pub const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
 
-/// Three root modules that require the same provider, one with another beside it, and a module that one calls.
+/// Three root modules that require the same provider, one with another beside it, and a module that
+/// one calls.
 fn roots() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("hashicorp/random", "3.7.2")
+        .platforms(["linux_amd64"])
+        .done();
     let null = format!("{PROVIDER}{}", requires("hashicorp/null", ""));
     environment.write("a/main.tf", &null);
-    environment.write("b/main.tf", format!("{null}module \"m\" {{\n  source = \"../modules/m\"\n}}\n"));
+    environment.write(
+        "b/main.tf",
+        format!("{null}module \"m\" {{\n  source = \"../modules/m\"\n}}\n"),
+    );
     environment.write("deep/c/main.tf", &null);
     environment.write("modules/m/main.tf", requires("hashicorp/random", ""));
     (registry, environment)
@@ -37,12 +47,28 @@ exit code: 0
 Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
-    assert!(environment.read("b/.terraform.lock.hcl").contains("hashicorp/random"));
-    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
-    for (asked, times) in
-        [(url::DISCOVERY, 1), (url::VERSIONS, 2), (url::DOWNLOAD, 2), (url::SHASUMS, 2), (url::PACKAGE, 2)]
-    {
+    assert_eq!(
+        environment.read("a/.terraform.lock.hcl"),
+        environment.read("deep/c/.terraform.lock.hcl")
+    );
+    assert!(
+        environment
+            .read("b/.terraform.lock.hcl")
+            .contains("hashicorp/random")
+    );
+    assert!(
+        !environment
+            .project()
+            .join("modules/m/.terraform.lock.hcl")
+            .exists()
+    );
+    for (asked, times) in [
+        (url::DISCOVERY, 1),
+        (url::VERSIONS, 2),
+        (url::DOWNLOAD, 2),
+        (url::SHASUMS, 2),
+        (url::PACKAGE, 2),
+    ] {
         assert_eq!(registry.requests_to(asked), times, "{asked}");
     }
     environment.provlock(LOCK_ALL).matches(str![[r#"
@@ -50,13 +76,18 @@ exit code: 0
 ----- stderr -----
 Locked 3 root modules: 0 changed, 3 up to date
 "#]]);
-    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
+    environment
+        .provlock(LOCK_ALL.into_iter().chain(["--check"]))
+        .assert_code(0);
 }
 
 #[test]
 fn a_failing_root_does_not_stop_the_others() {
     let (_registry, environment) = roots();
-    environment.write("a/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
+    environment.write(
+        "a/main.tf",
+        format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")),
+    );
     environment.write("broken/main.tf", PROVIDER);
     environment.write("broken/other.tf", "locals {\n");
 
@@ -91,18 +122,37 @@ Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let document = validated(&output.stdout);
-    let paths: Vec<_> =
-        document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
-    assert_eq!(paths.iter().map(|path| path.replace('\\', "/")).collect::<Vec<_>>(), ["b", "deep/c", "a", "broken"]);
+    let paths: Vec<_> = document["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| root["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        paths
+            .iter()
+            .map(|path| path.replace('\\', "/"))
+            .collect::<Vec<_>>(),
+        ["b", "deep/c", "a", "broken"]
+    );
     assert_eq!(document["errors"].as_array().unwrap().len(), 2);
     assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
-    assert!(environment.project().join("deep/c/.terraform.lock.hcl").exists());
+    assert!(
+        environment
+            .project()
+            .join("deep/c/.terraform.lock.hcl")
+            .exists()
+    );
 }
 
 #[test]
 fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     let (registry, environment) = roots();
-    registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
+    registry.fault(
+        "*/random/*.zip",
+        provlock_test::Times::Always,
+        provlock_test::Fault::Status(404),
+    );
     let output = environment.provlock(LOCK_ALL);
     output.matches(str![[r#"
 exit code: 2
@@ -121,11 +171,18 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 #[test]
 fn paths_and_providers_narrow_what_is_locked() {
     let (_registry, environment) = roots();
-    environment.provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"])
+        .assert_code(0);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
-    environment.provlock(["lock", "-rp", "linux_amd64", "hashicorp/random"]).assert_code(0);
+    environment
+        .provlock(["lock", "-rp", "linux_amd64", "hashicorp/random"])
+        .assert_code(0);
     let text = environment.read("b/.terraform.lock.hcl");
-    assert!(text.contains("hashicorp/random") && !text.contains("hashicorp/null"), "{text}");
+    assert!(
+        text.contains("hashicorp/random") && !text.contains("hashicorp/null"),
+        "{text}"
+    );
     let unknown = environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/nil", "-r"]);
     unknown.matches(str![[r#"
 exit code: 2
@@ -144,7 +201,9 @@ No root module in none or below: none has a backend, a lock file, or providers t
 #[test]
 fn check_finds_the_roots_that_would_change() {
     let (_registry, environment) = roots();
-    environment.provlock(["lock", "-p", "linux_amd64", "-r", "a"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "-r", "a"])
+        .assert_code(0);
     let before = environment.snapshot();
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--check"]));
     output.matches(str![[r#"
@@ -161,10 +220,22 @@ Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 fn an_invalid_platform_is_one_error_in_every_command() {
     let (_registry, environment) = roots();
     let before = environment.snapshot();
-    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "-r"], &["merge", "a/main.tf"]] {
+    for command in [
+        &["lock", "-r"][..],
+        &["upgrade", "-r"],
+        &["verify", "-r"],
+        &["merge", "a/main.tf"],
+    ] {
         let output = environment.provlock([command, &["-p", "linux_amd64,linux-arm64"]].concat());
         output.assert_code(2);
-        assert_eq!(output.stderr.matches("\"linux-arm64\" is not a platform").count(), 1, "{output}");
+        assert_eq!(
+            output
+                .stderr
+                .matches("\"linux-arm64\" is not a platform")
+                .count(),
+            1,
+            "{output}"
+        );
     }
     before.assert_same(&environment.snapshot());
 }
@@ -173,20 +244,35 @@ fn an_invalid_platform_is_one_error_in_every_command() {
 fn root_modules_of_both_dialects_share_a_module() {
     let (registry, environment) = Registry::with_project();
     let mut published = Vec::new();
-    for (host, size) in [("registry.opentofu.org", 300), ("registry.terraform.io", 400)] {
+    for (host, size) in [
+        ("registry.opentofu.org", 300),
+        ("registry.terraform.io", 400),
+    ] {
         for version in ["3.1.0", "3.2.4"] {
             let null = registry.publish(&format!("{host}/hashicorp/null"), version);
             published.push(null.platforms(["linux_amd64"]).size(size).done());
         }
     }
     for root in ["open", "terra"] {
-        environment.write(format!("{root}/main.tf"), "module \"m\" {\n  source = \"../modules/m\"\n}\n");
-        environment.write(format!("{root}/backend.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+        environment.write(
+            format!("{root}/main.tf"),
+            "module \"m\" {\n  source = \"../modules/m\"\n}\n",
+        );
+        environment.write(
+            format!("{root}/backend.tf"),
+            "terraform {\n  backend \"local\" {}\n}\n",
+        );
     }
     environment.write("terra/provlock.toml", "dialect = \"terraform\"\n");
     // OpenTofu reads versions.tofu in the place of versions.tf.
-    environment.write("modules/m/versions.tf", requires("hashicorp/null", "~> 3.1.0"));
-    environment.write("modules/m/versions.tofu", requires("hashicorp/null", "~> 3.2"));
+    environment.write(
+        "modules/m/versions.tf",
+        requires("hashicorp/null", "~> 3.1.0"),
+    );
+    environment.write(
+        "modules/m/versions.tofu",
+        requires("hashicorp/null", "~> 3.2"),
+    );
 
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
 
@@ -200,19 +286,38 @@ exit code: 0
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    let entries = |published: &Published, constraints| published.lock_file(constraints, &["linux_amd64"]);
-    assert_eq!(environment.read("open/.terraform.lock.hcl"), entries(&published[1], "~> 3.2"));
+    let entries =
+        |published: &Published, constraints| published.lock_file(constraints, &["linux_amd64"]);
+    assert_eq!(
+        environment.read("open/.terraform.lock.hcl"),
+        entries(&published[1], "~> 3.2")
+    );
     let terra = entries(&published[2], "~> 3.1.0").replace("\"tofu init\"", "\"terraform init\"");
     assert_eq!(environment.read("terra/.terraform.lock.hcl"), terra);
     let document = validated(&output.stdout);
-    let dialects: Vec<_> = document["roots"].as_array().unwrap().iter().map(|root| &root["dialect"]).collect();
+    let dialects: Vec<_> = document["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| &root["dialect"])
+        .collect();
     assert_eq!(dialects, ["tofu", "terraform"]);
     for asked in [url::DISCOVERY, url::VERSIONS, url::PACKAGE] {
-        assert_eq!(registry.requests_to(asked), 2, "each registry is asked once: {asked}");
+        assert_eq!(
+            registry.requests_to(asked),
+            2,
+            "each registry is asked once: {asked}"
+        );
     }
-    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
-    environment.provlock(LOCK_ALL.into_iter().chain(["--offline", "--check"])).assert_code(0);
-    environment.provlock(["verify", "-r", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(LOCK_ALL.into_iter().chain(["--check"]))
+        .assert_code(0);
+    environment
+        .provlock(LOCK_ALL.into_iter().chain(["--offline", "--check"]))
+        .assert_code(0);
+    environment
+        .provlock(["verify", "-r", "-p", "linux_amd64"])
+        .assert_code(0);
     // Both have a name for it, whatever the registry.
     let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null", "-r"]);
     named.matches(str![[r#"
@@ -233,19 +338,44 @@ fn an_interrupt_leaves_no_temporary_file() {
     use rustix::process::{Pid, Signal, kill_process};
 
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let roots: Vec<_> = (0..400).map(|number| environment.project().join(format!("r{number}"))).collect();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    let roots: Vec<_> = (0..400)
+        .map(|number| environment.project().join(format!("r{number}")))
+        .collect();
     for root in &roots {
-        environment.write(root.join("main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
+        environment.write(
+            root.join("main.tf"),
+            format!("{PROVIDER}{}", requires("hashicorp/null", "")),
+        );
     }
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT, Signal::HUP] {
+    for signal in [
+        Signal::INT,
+        Signal::TERM,
+        Signal::HUP,
+        Signal::QUIT,
+        Signal::INT,
+        Signal::HUP,
+    ] {
         let mut child = environment.command(LOCK_ALL).spawn();
         provlock_test::run_until(&mut child, || roots[0].join(".terraform.lock.hcl").exists());
         let _ = kill_process(Pid::from_child(&child), signal);
         let status = provlock_test::wait(&mut child);
-        assert!(status.success() || status.signal() == Some(signal.as_raw()), "{status}");
-        assert!(roots[0].join(".terraform.lock.hcl").exists(), "nothing was locked before {signal:?}");
-        for file in roots.iter().flat_map(|root| std::fs::read_dir(root).unwrap()).map(|file| file.unwrap().path()) {
+        assert!(
+            status.success() || status.signal() == Some(signal.as_raw()),
+            "{status}"
+        );
+        assert!(
+            roots[0].join(".terraform.lock.hcl").exists(),
+            "nothing was locked before {signal:?}"
+        );
+        for file in roots
+            .iter()
+            .flat_map(|root| std::fs::read_dir(root).unwrap())
+            .map(|file| file.unwrap().path())
+        {
             match file.file_name().unwrap().to_str().unwrap() {
                 "main.tf" => {}
                 ".terraform.lock.hcl" => std::fs::remove_file(file).unwrap(),
@@ -258,26 +388,51 @@ fn an_interrupt_leaves_no_temporary_file() {
 #[test]
 fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("live/none/main.tf", requires("hashicorp/null", ""));
     environment.write("modules/m/main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", "[roots]\nexclude = [\"other/*\"]\n");
-    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
+    for command in [
+        &["lock", "-r"][..],
+        &["upgrade", "-r"],
+        &["verify", "--recursive"],
+    ] {
         let output = environment.provlock(command);
-        output.assert_code(0).assert_stderr_has("No root module in . or below: none has a backend, a lock file, or ");
+        output.assert_code(0).assert_stderr_has(
+            "No root module in . or below: none has a backend, a lock file, or ",
+        );
         output.assert_stderr_has("name its directory here or in [roots] of provlock.toml");
     }
-    environment
-        .write("provlock.toml", "[roots]\ninclude = [\"live/none\", \"./modules/m/\"]\nexclude = [\"modules/m\"]\n");
+    environment.write(
+        "provlock.toml",
+        "[roots]\ninclude = [\"live/none\", \"./modules/m/\"]\nexclude = [\"modules/m\"]\n",
+    );
     environment.provlock(LOCK_ALL).assert_code(0);
-    assert!(environment.project().join("live/none/.terraform.lock.hcl").exists());
-    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists(), "left out, so not meant");
+    assert!(
+        environment
+            .project()
+            .join("live/none/.terraform.lock.hcl")
+            .exists()
+    );
+    assert!(
+        !environment
+            .project()
+            .join("modules/m/.terraform.lock.hcl")
+            .exists(),
+        "left out, so not meant"
+    );
 }
 
 #[test]
 fn a_pattern_of_the_settings_makes_root_modules_of_what_it_matches() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     let calls = "module \"m\" {\n  source = \"../called\"\n}\n";
     for (path, text) in [
         ("live/a/main.tf", calls),
@@ -286,17 +441,39 @@ fn a_pattern_of_the_settings_makes_root_modules_of_what_it_matches() {
         ("live/examples/x/main.tf", "locals {}\n"),
         ("live/left/main.tf", "locals {}\n"),
         ("live/readme/README.md", ""),
-        ("live/unit/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"),
+        (
+            "live/unit/terragrunt.hcl",
+            "terraform {\n  source = \"../../modules/m\"\n}\n",
+        ),
         ("modules/m/main.tf", &requires("hashicorp/null", "")),
-        ("provlock.toml", "[roots]\ninclude = [\"live/**\"]\nexclude = [\"**/left\"]\n"),
+        (
+            "provlock.toml",
+            "[roots]\ninclude = [\"live/**\"]\nexclude = [\"**/left\"]\n",
+        ),
     ] {
         environment.write(path, text);
     }
     environment.provlock(LOCK_ALL).assert_code(0);
     let mut locked: Vec<_> = ["a", "b", "called", "examples/x", "left", "readme", "unit"].into();
-    locked.retain(|name| environment.project().join("live").join(name).join(".terraform.lock.hcl").exists());
-    assert_eq!(locked, ["a", "b", "examples/x", "unit"], "what another module calls is a module");
-    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
+    locked.retain(|name| {
+        environment
+            .project()
+            .join("live")
+            .join(name)
+            .join(".terraform.lock.hcl")
+            .exists()
+    });
+    assert_eq!(
+        locked,
+        ["a", "b", "examples/x", "unit"],
+        "what another module calls is a module"
+    );
+    assert!(
+        !environment
+            .project()
+            .join("modules/m/.terraform.lock.hcl")
+            .exists()
+    );
 }
 
 #[test]
@@ -309,24 +486,53 @@ exit code: 0
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    assert!(environment.project().join("modules/m/.terraform.lock.hcl").exists());
+    assert!(
+        environment
+            .project()
+            .join("modules/m/.terraform.lock.hcl")
+            .exists()
+    );
     assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
-    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/null", "deep/c", "./a", "-q"]).assert_code(0);
-    assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
+    environment
+        .provlock([
+            "lock",
+            "-p",
+            "linux_amd64",
+            "hashicorp/null",
+            "deep/c",
+            "./a",
+            "-q",
+        ])
+        .assert_code(0);
+    assert_eq!(
+        environment.read("a/.terraform.lock.hcl"),
+        environment.read("deep/c/.terraform.lock.hcl")
+    );
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
     // A directory of the name of a provider is one.
     environment.write("hashicorp/random/main.tf", requires("hashicorp/null", ""));
-    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/random"]).assert_code(0);
-    assert!(environment.read("hashicorp/random/.terraform.lock.hcl").contains("hashicorp/null"));
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "hashicorp/random"])
+        .assert_code(0);
+    assert!(
+        environment
+            .read("hashicorp/random/.terraform.lock.hcl")
+            .contains("hashicorp/null")
+    );
     let missing = environment.provlock(["lock", "./gone"]);
-    missing.assert_code(2).assert_stderr_has("cannot open ./gone: ");
+    missing
+        .assert_code(2)
+        .assert_stderr_has("cannot open ./gone: ");
 }
 
 #[test]
 fn an_error_about_a_directory_that_is_named_has_commands_for_it() {
     let (_registry, environment) = roots();
     environment.write("a/main.tf", requires("hashicorp/null", "> 9.0"));
-    environment.provlock(["lock", "a"]).assert_code(2).assert_lacks("root module:");
+    environment
+        .provlock(["lock", "a"])
+        .assert_code(2)
+        .assert_lacks("root module:");
     environment.provlock(["upgrade", "hashicorp/null@3.2.4", "a"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -343,9 +549,15 @@ help: change the constraints: provlock -C a upgrade --constraints hashicorp/null
 #[test]
 fn where_there_is_no_configuration_root_modules_below_are_proposed() {
     let environment = TestEnvironment::new();
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("find all root modules below with --recursive");
+    environment
+        .provlock(["lock"])
+        .assert_code(2)
+        .assert_stderr_has("find all root modules below with --recursive");
     for root in ["a", "b"] {
-        environment.write(format!("live/{root}/main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
+        environment.write(
+            format!("live/{root}/main.tf"),
+            format!("{PROVIDER}{}", requires("hashicorp/null", "")),
+        );
     }
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 2
@@ -353,14 +565,31 @@ exit code: 2
 error[no-configuration]: . contains no configuration, but there are 2 root modules below
 help: select all of them with --recursive (-r), or one of them, such as live/a
 "#]]);
-    environment.provlock(["upgrade", "live", "--check"]).assert_code(2).assert_stderr_has("such as live/a");
+    environment
+        .provlock(["upgrade", "live", "--check"])
+        .assert_code(2)
+        .assert_stderr_has("such as live/a");
 }
 
 #[test]
 fn shared_downloads_are_counted_once() {
     let (_registry, environment) = roots();
-    let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
-    let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();
+    let alone = environment.provlock([
+        "-C",
+        "a",
+        "lock",
+        "-p",
+        "linux_amd64",
+        "--no-cache",
+        "--dry-run",
+    ]);
+    let size = alone
+        .assert_code(0)
+        .stderr
+        .split("; ")
+        .last()
+        .unwrap()
+        .trim_end();
     assert!(size.ends_with(" downloaded"), "{alone}");
     std::fs::remove_dir_all(environment.project().join("b")).unwrap();
 
@@ -381,9 +610,19 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 fn help_names_all_root_modules() {
     let repository = Repository::new();
     let environment = &repository.environment;
-    for (root, more) in [("a", ""), ("b", "provider \"random\" {}\n"), ("c", "provider \"tls\" {}\n")] {
-        environment.write(format!("{root}/main.tf"), format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{more}"));
-        environment.write(format!("{root}/versions.tf"), requires("hashicorp/null", ""));
+    for (root, more) in [
+        ("a", ""),
+        ("b", "provider \"random\" {}\n"),
+        ("c", "provider \"tls\" {}\n"),
+    ] {
+        environment.write(
+            format!("{root}/main.tf"),
+            format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{more}"),
+        );
+        environment.write(
+            format!("{root}/versions.tf"),
+            requires("hashicorp/null", ""),
+        );
     }
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
@@ -429,28 +668,42 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     for root in ["a", "b", "c"] {
         std::fs::rename(environment.project().join(root), live.join(root)).unwrap();
     }
-    environment.provlock(["-C", "live", "verify", "-r"]).assert_stdout_has(add);
+    environment
+        .provlock(["-C", "live", "verify", "-r"])
+        .assert_stdout_has(add);
     for root in 1..=20 {
         environment.write(format!("live/{root}/main.tf"), "");
         environment.write(format!("live/{root}/.terraform.lock.hcl"), lock_file(&[]));
     }
-    environment.provlock(["verify", "-r"]).assert_stdout_has("help: git add '*.terraform.lock.hcl'\n");
+    environment
+        .provlock(["verify", "-r"])
+        .assert_stdout_has("help: git add '*.terraform.lock.hcl'\n");
 }
 
 /// A lock file without configuration is a warning, as in `verify`, and does not stop the others.
 #[test]
 fn a_lock_file_without_a_configuration_stays_as_it_is() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    environment.write("a/main.tf", requires("hashicorp/null", "") + "terraform {\n  backend \"s3\" {}\n}\n");
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write(
+        "a/main.tf",
+        requires("hashicorp/null", "") + "terraform {\n  backend \"s3\" {}\n}\n",
+    );
     let stale = null.lock_file("", &["linux_amd64"]);
     environment.write("stale/.terraform.lock.hcl", &stale);
     for command in ["lock", "upgrade"] {
         let output = environment.provlock([command, "-r", "-p", "linux_amd64"]);
-        output.assert_code(0).assert_stderr_has("warning[no-configuration]: there is no configuration beside stale/");
+        output.assert_code(0).assert_stderr_has(
+            "warning[no-configuration]: there is no configuration beside stale/",
+        );
         assert_eq!(environment.read("stale/.terraform.lock.hcl"), stale);
         assert!(environment.read("a/.terraform.lock.hcl").contains("3.2.4"));
-        environment.provlock([command, "-p", "linux_amd64", "stale"]).assert_code(2);
+        environment
+            .provlock([command, "-p", "linux_amd64", "stale"])
+            .assert_code(2);
     }
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0

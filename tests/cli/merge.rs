@@ -1,4 +1,5 @@
-//! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup git`.
+//! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup
+//! git`.
 
 use super::json_output::validated;
 use provlock_test::files::{entry, lock_file, requires};
@@ -8,7 +9,9 @@ use provlock_test::{Registry, TestEnvironment, str};
 /// A repository whose git merges lock files with provlock.
 fn repository(base: &str) -> Repository {
     let repository = Repository::new();
-    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository
+        .provlock(["setup", "git", "--write"])
+        .assert_code(0);
     repository.commit(base);
     repository
 }
@@ -25,28 +28,48 @@ fn branches_that_each_add_a_provider_merge_clean() {
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), null()]));
     // Without provlock this is a conflict.
-    let without =
-        repository.try_git(["-c", "merge.provlock.driver=git merge-file %A %O %B", "merge", "--quiet", "one"]);
+    let without = repository.try_git([
+        "-c",
+        "merge.provlock.driver=git merge-file %A %O %B",
+        "merge",
+        "--quiet",
+        "one",
+    ]);
     without.assert_code(1);
     repository.git(["merge", "--abort"]);
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
-    assert_eq!(repository.environment.lock_file(), lock_file(&[archive, aws, null()]));
+    assert_eq!(
+        repository.environment.lock_file(),
+        lock_file(&[archive, aws, null()])
+    );
     assert_eq!(repository.git(["status", "--porcelain"]), "");
 }
 
 #[test]
 fn hashes_of_the_same_version_are_united() {
     let repository = repository(&lock_file(&[null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:linux", "h1:n"])]));
-    repository.branch("two", &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:n"])]));
+    repository.branch(
+        "one",
+        &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:linux", "h1:n"])]),
+    );
+    repository.branch(
+        "two",
+        &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:n"])]),
+    );
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
-    let expected = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:linux", "h1:n"])]);
+    let expected = lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.4",
+        "",
+        &["h1:darwin", "h1:linux", "h1:n"],
+    )]);
     assert_eq!(repository.environment.lock_file(), expected);
 }
 
 #[test]
 fn different_versions_are_a_conflict_around_their_entries_only() {
-    let locks = |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, "", &[hash]), null()]);
+    let locks =
+        |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, "", &[hash]), null()]);
     let repository = repository(&locks("5.0.0", "h1:a"));
     let random = entry("hashicorp/random", "3.6.3", "", &["h1:r"]);
     repository.branch("one", &format!("{}\n{random}", locks("5.1.0", "h1:b")));
@@ -69,9 +92,16 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
         entry("hashicorp/aws", "5.2.0", "", &["h1:c"]).trim_start(),
         entry("hashicorp/aws", "5.1.0", "", &["h1:b"]).trim_start()
     );
-    assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null(), random]));
-    assert_eq!(repository.git(["status", "--porcelain"]), "UU .terraform.lock.hcl\n");
-    // A person must decide on the rest: a second `merge` finds the same conflict, and changes nothing.
+    assert_eq!(
+        repository.environment.lock_file(),
+        lock_file(&[conflict, null(), random])
+    );
+    assert_eq!(
+        repository.git(["status", "--porcelain"]),
+        "UU .terraform.lock.hcl\n"
+    );
+    // A person must decide on the rest: a second `merge` finds the same conflict, and changes
+    // nothing.
     let before = repository.environment.snapshot();
     let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);
     output.matches(str![[r#"
@@ -82,7 +112,10 @@ exit code: 1
 error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
-    assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
+    assert_eq!(
+        validated(&output.stdout)["errors"][0]["code"],
+        "merge-conflict"
+    );
     before.assert_same(&repository.environment.snapshot());
 }
 
@@ -91,22 +124,47 @@ fn markers_of_at_least_seven_characters_are_recognised() {
     let environment = TestEnvironment::new();
     let comment = "/*\n< one\n=\n> two\n*/\n";
     let write = |name: &str, version: &str| {
-        environment
-            .write(name, format!("{comment}{}", lock_file(&[entry("hashicorp/aws", version, "", &["h1:a"]), null()])));
+        environment.write(
+            name,
+            format!(
+                "{comment}{}",
+                lock_file(&[entry("hashicorp/aws", version, "", &["h1:a"]), null()])
+            ),
+        );
     };
     write("base", "5.0.0");
-    environment.provlock(["merge", "base"]).assert_code(0).assert_stderr_has("No conflict in base");
+    environment
+        .provlock(["merge", "base"])
+        .assert_code(0)
+        .assert_stderr_has("No conflict in base");
     for size in ["2", "5", "6", "7", "8", "32"] {
         write("ours", "5.1.0");
         write("theirs", "5.2.0");
         environment
-            .provlock(["merge", "--marker-size", size, "--path", "ours", "base", "ours", "theirs"])
+            .provlock([
+                "merge",
+                "--marker-size",
+                size,
+                "--path",
+                "ours",
+                "base",
+                "ours",
+                "theirs",
+            ])
             .assert_code(1);
         let merged = environment.read("ours");
-        let marker = format!("\n{} ours\n", "<".repeat(size.parse::<usize>().unwrap().max(7)));
-        assert!(merged.contains(&marker) && merged.starts_with(comment), "{merged}");
+        let marker = format!(
+            "\n{} ours\n",
+            "<".repeat(size.parse::<usize>().unwrap().max(7))
+        );
+        assert!(
+            merged.contains(&marker) && merged.starts_with(comment),
+            "{merged}"
+        );
         let again = environment.provlock(["merge", "ours"]);
-        again.assert_code(1).assert_stderr_has("conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
+        again
+            .assert_code(1)
+            .assert_stderr_has("conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
         assert_eq!(environment.read("ours"), merged, "{size}");
         environment.write_lock_file(&merged);
         environment
@@ -115,27 +173,50 @@ fn markers_of_at_least_seven_characters_are_recognised() {
             .assert_stderr_has("conflict-markers");
     }
     environment.write("ours", "<<<<<<< ours\n=======\n");
-    environment.provlock(["merge", "ours"]).assert_code(2).assert_stderr_has("this conflict has no end");
+    environment
+        .provlock(["merge", "ours"])
+        .assert_code(2)
+        .assert_stderr_has("this conflict has no end");
     environment.write("ours", "<<<<<< ours\n======\n>>>>>> theirs\n");
-    environment.provlock(["merge", "ours"]).assert_code(2).assert_stderr_has("the lock file cannot be parsed");
+    environment
+        .provlock(["merge", "ours"])
+        .assert_code(2)
+        .assert_stderr_has("the lock file cannot be parsed");
 }
 
 #[test]
 fn providers_in_conflict_are_locked_again() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
-    let newest = registry.publish("hashicorp/null", "3.2.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    let newest = registry
+        .publish("hashicorp/null", "3.2.0")
+        .platforms(["linux_amd64"])
+        .done();
     // The versions may be anywhere; the configuration is beside the path.
     environment.write("infra/main.tf", requires("hashicorp/null", "~> 3.0"));
     let side = |version: &str, rest: &[String]| {
-        environment.write(version, lock_file(&[&[entry("hashicorp/null", version, "", &["h1:x"])], rest].concat()));
+        environment.write(
+            version,
+            lock_file(&[&[entry("hashicorp/null", version, "", &["h1:x"])], rest].concat()),
+        );
     };
     side("3.0.0", &[entry("hashicorp/old", "1.0.0", "", &["h1:o"])]);
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
     environment.write("3.2.0", newest.lock_file("", &["linux_amd64"]));
     let path = "infra/.terraform.lock.hcl";
     let merge = |arguments: &[&str]| {
-        let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
+        let first = [
+            "merge",
+            "3.0.0",
+            "3.1.0",
+            "3.2.0",
+            "--path",
+            path,
+            "--resolve",
+        ];
         environment.provlock(first.iter().chain(arguments))
     };
     let output = merge(&["-p", "linux_arm64"]);
@@ -159,8 +240,16 @@ help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provl
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
     let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
-    let codes: Vec<_> = errors.as_array().unwrap().iter().map(|error| error["code"].as_str().unwrap()).collect();
-    assert_eq!(codes, ["platform-not-available", "merge-conflict", "merge-conflict"]);
+    let codes: Vec<_> = errors
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| error["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        codes,
+        ["platform-not-available", "merge-conflict", "merge-conflict"]
+    );
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
     let output = merge(&["-p", "linux_amd64"]);
     output.matches(str![[r#"
@@ -171,13 +260,22 @@ warning[provider-not-required]: the configuration does not require hashicorp/old
   hashicorp/old   no entry (ours 2.0.0, theirs no entry)
 Merged infra/.terraform.lock.hcl
 "#]]);
-    assert_eq!(environment.read("3.1.0"), newest.lock_file("~> 3.0", &["linux_amd64"]));
+    assert_eq!(
+        environment.read("3.1.0"),
+        newest.lock_file("~> 3.0", &["linux_amd64"])
+    );
 }
 
 #[test]
 fn removal_against_change_is_a_conflict() {
-    let repository = repository(&lock_file(&[entry("hashicorp/aws", "5.0.0", "", &["h1:a"]), null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", "", &["h1:b"]), null()]));
+    let repository = repository(&lock_file(&[
+        entry("hashicorp/aws", "5.0.0", "", &["h1:a"]),
+        null(),
+    ]));
+    repository.branch(
+        "one",
+        &lock_file(&[entry("hashicorp/aws", "5.1.0", "", &["h1:b"]), null()]),
+    );
     repository.branch("two", &lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
     output.matches(str![[r#"
@@ -204,7 +302,9 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
     );
     // The base is shown, so that the conflict is still one when the file is mended.
     let before = repository.environment.snapshot();
-    repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
+    repository
+        .provlock(["merge", ".terraform.lock.hcl"])
+        .assert_code(1);
     before.assert_same(&repository.environment.snapshot());
 }
 
@@ -215,7 +315,10 @@ fn a_conflict_names_the_file_wherever_it_is() {
     let repository = repository(&lock_file(&[null()]));
     let path = "-infra/it's a $(test)/.terraform.lock.hcl";
     let version = |version: &str, hash: &str| {
-        repository.environment.write(path, lock_file(&[entry("hashicorp/aws", version, "", &[hash])]));
+        repository.environment.write(
+            path,
+            lock_file(&[entry("hashicorp/aws", version, "", &[hash])]),
+        );
     };
     version("5.0.0", "h1:a");
     repository.commit(&lock_file(&[null()]));
@@ -237,30 +340,76 @@ error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
  = locked at 5.0.0 before
 help: choose a side of each conflict in -infra/it's a $(test)/.terraform.lock.hcl, or run: provlock merge --resolve './-infra/it'\''s a $(test)/.terraform.lock.hcl'
 "#]]);
-    assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
+    assert!(
+        repository
+            .environment
+            .read(path)
+            .contains("\n>>>>>>> theirs\n")
+    );
 }
 
 #[test]
 fn a_marker_size_of_the_attributes_is_used() {
     let repository = repository(&lock_file(&[]));
-    repository.environment.write(".gitattributes", ".terraform.lock.hcl merge=provlock conflict-marker-size=12\n");
+    repository.environment.write(
+        ".gitattributes",
+        ".terraform.lock.hcl merge=provlock conflict-marker-size=12\n",
+    );
     repository.commit(&lock_file(&[null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/null", "4.0.0", "", &["h1:a"])]));
-    repository.branch("two", &lock_file(&[entry("hashicorp/null", "5.0.0", "", &["h1:b"])]));
-    repository.try_git(["merge", "--no-edit", "one"]).assert_code(1);
-    assert!(repository.environment.lock_file().contains("\n<<<<<<<<<<<< ours\n"));
-    repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
+    repository.branch(
+        "one",
+        &lock_file(&[entry("hashicorp/null", "4.0.0", "", &["h1:a"])]),
+    );
+    repository.branch(
+        "two",
+        &lock_file(&[entry("hashicorp/null", "5.0.0", "", &["h1:b"])]),
+    );
+    repository
+        .try_git(["merge", "--no-edit", "one"])
+        .assert_code(1);
+    assert!(
+        repository
+            .environment
+            .lock_file()
+            .contains("\n<<<<<<<<<<<< ours\n")
+    );
+    repository
+        .provlock(["merge", ".terraform.lock.hcl"])
+        .assert_code(1);
 }
 
 #[test]
 fn our_formatting_stays() {
     let environment = TestEnvironment::new();
-    let windows = |text: String| text.replace('\n', "\r\n").replace("\r\nprovider", "\r\n# ours\r\nprovider");
+    let windows = |text: String| {
+        text.replace('\n', "\r\n")
+            .replace("\r\nprovider", "\r\n# ours\r\nprovider")
+    };
     environment.write("base", lock_file(&[null()]));
     environment.write("ours", windows(lock_file(&[null()])));
-    environment.write("theirs", lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])]));
-    environment.provlock(["merge", "base", "ours", "theirs", "--path", "-x/.terraform.lock.hcl"]).assert_code(0);
-    assert_eq!(environment.read("ours"), windows(lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])])));
+    environment.write(
+        "theirs",
+        lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])]),
+    );
+    environment
+        .provlock([
+            "merge",
+            "base",
+            "ours",
+            "theirs",
+            "--path",
+            "-x/.terraform.lock.hcl",
+        ])
+        .assert_code(0);
+    assert_eq!(
+        environment.read("ours"),
+        windows(lock_file(&[entry(
+            "hashicorp/null",
+            "3.2.5",
+            "",
+            &["h1:m"]
+        )]))
+    );
 }
 
 #[test]
@@ -270,7 +419,14 @@ fn files_that_cannot_be_parsed_are_merged_line_by_line() {
     environment.write("base", broken);
     environment.write("ours", format!("# ours\n\n\n\n{broken}"));
     environment.write("theirs", format!("{broken}# theirs\n"));
-    let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "infra/lock.hcl"]);
+    let output = environment.provlock([
+        "merge",
+        "base",
+        "ours",
+        "theirs",
+        "--path",
+        "infra/lock.hcl",
+    ]);
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -298,12 +454,20 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
   |
   = the file was merged line by line instead, as git does without provlock
 "#]]);
-    assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
+    assert_eq!(
+        environment.read("ours"),
+        format!("# ours\n\n\n\n{broken}# theirs\n")
+    );
     environment.write("theirs", "provider x {\n");
     environment.write("ours", "provider y {\n");
     let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "ours"]);
-    output.assert_code(1).assert_stderr_has("error[merge-conflict]: conflicts remain in ours");
-    assert_eq!(environment.read("ours"), "<<<<<<< ours\nprovider y {\n=======\nprovider x {\n>>>>>>> theirs\n");
+    output
+        .assert_code(1)
+        .assert_stderr_has("error[merge-conflict]: conflicts remain in ours");
+    assert_eq!(
+        environment.read("ours"),
+        "<<<<<<< ours\nprovider y {\n=======\nprovider x {\n>>>>>>> theirs\n"
+    );
 }
 
 #[test]
@@ -316,7 +480,13 @@ fn a_file_with_conflict_markers_is_mended() {
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), more.clone()]));
     for style in ["merge", "diff3", "zdiff3"] {
-        let output = repository.try_git(["-c", &format!("merge.conflictStyle={style}"), "merge", "--no-edit", "one"]);
+        let output = repository.try_git([
+            "-c",
+            &format!("merge.conflictStyle={style}"),
+            "merge",
+            "--no-edit",
+            "one",
+        ]);
         output.assert_code(1);
         assert!(repository.environment.lock_file().contains("<<<<<<< "));
         let output = repository.provlock(["merge", ".terraform.lock.hcl"]);
@@ -326,10 +496,18 @@ fn a_file_with_conflict_markers_is_mended() {
             lock_file(&[archive.clone(), aws.clone(), more.clone()]),
             "{style}"
         );
-        // Only a base tells what was added from what was removed, and zdiff3 does not show all of it.
-        assert_eq!(output.stderr.contains("only ours has"), style != "diff3", "{style} {output}");
+        // Only a base tells what was added from what was removed, and zdiff3 does not show all of
+        // it.
+        assert_eq!(
+            output.stderr.contains("only ours has"),
+            style != "diff3",
+            "{style} {output}"
+        );
         let before = repository.environment.snapshot();
-        repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(0).assert_stderr_has("No conflict");
+        repository
+            .provlock(["merge", ".terraform.lock.hcl"])
+            .assert_code(0)
+            .assert_stderr_has("No conflict");
         before.assert_same(&repository.environment.snapshot());
         repository.git(["merge", "--abort"]);
     }
@@ -338,11 +516,16 @@ fn a_file_with_conflict_markers_is_mended() {
 #[test]
 fn files_that_cannot_be_repaired_stay_unchanged() {
     let environment = TestEnvironment::new();
-    for text in ["<<<<<<< HEAD\n", "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n"] {
+    for text in [
+        "<<<<<<< HEAD\n",
+        "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n",
+    ] {
         environment.write_lock_file(text);
         let before = environment.snapshot();
         let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
-        output.assert_code(2).assert_stderr_has(".terraform.lock.hcl");
+        output
+            .assert_code(2)
+            .assert_stderr_has(".terraform.lock.hcl");
         before.assert_same(&environment.snapshot());
     }
     environment.provlock(["merge", "missing"]).matches(str![[r#"
@@ -364,18 +547,30 @@ fn a_conflict_that_merge_cannot_repair_is_not_referred_to_it() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     let take = "help: take one side with `git checkout --ours` or `--theirs`, then lock again";
-    for text in ["<<<<<<< HEAD\n>>>>>>> topic\n", "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n"] {
+    for text in [
+        "<<<<<<< HEAD\n>>>>>>> topic\n",
+        "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n",
+    ] {
         environment.write_lock_file(text);
         for command in ["verify", "lock"] {
             let output = environment.provlock([command]);
-            assert!(output.code != Some(0) && format!("{output}").contains(take), "{command} {output}");
+            assert!(
+                output.code != Some(0) && format!("{output}").contains(take),
+                "{command} {output}"
+            );
             output.assert_lacks("provlock merge");
         }
     }
     environment.write_lock_file("");
-    environment.write(".modules.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> topic\n");
+    environment.write(
+        ".modules.lock.hcl",
+        "<<<<<<< HEAD\n=======\n>>>>>>> topic\n",
+    );
     let output = environment.provlock(["verify"]);
-    assert!(format!("{output}").contains("help: provlock merge .modules.lock.hcl\n"), "{output}");
+    assert!(
+        format!("{output}").contains("help: provlock merge .modules.lock.hcl\n"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -386,10 +581,14 @@ fn branches_with_two_common_ancestors_merge() {
     repository.branch("two", &versions("5.2.0"));
     // Each takes the other in, and decides differently.
     repository.git(["branch", "two-before"]);
-    repository.try_git(["merge", "--no-edit", "one"]).assert_code(1);
+    repository
+        .try_git(["merge", "--no-edit", "one"])
+        .assert_code(1);
     repository.commit(&versions("5.2.0"));
     repository.git(["checkout", "--quiet", "one"]);
-    repository.try_git(["merge", "--no-edit", "two-before"]).assert_code(1);
+    repository
+        .try_git(["merge", "--no-edit", "two-before"])
+        .assert_code(1);
     repository.commit(&versions("5.1.0"));
     let output = repository.try_git(["merge", "--no-edit", "two"]);
     output.matches(str![[r#"
@@ -407,7 +606,11 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
 /// A lock file whose two sides each add a provider.
 fn in_conflict() -> String {
     let side = |name: &str| entry(name, "1.0.0", "", &["h1:a"]);
-    lock_file(&[format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", side("hashicorp/aws"), side("hashicorp/null"))])
+    lock_file(&[format!(
+        "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
+        side("hashicorp/aws"),
+        side("hashicorp/null")
+    )])
 }
 
 #[test]
@@ -420,7 +623,10 @@ error[lock-file-missing]: there is no lock file in .
 help: to repair the lock files of all root modules below: provlock merge -r
 "#]]);
     environment.write_lock_file(in_conflict());
-    environment.provlock(["merge"]).assert_code(0).assert_stderr_has("Merged .terraform.lock.hcl");
+    environment
+        .provlock(["merge"])
+        .assert_code(0)
+        .assert_stderr_has("Merged .terraform.lock.hcl");
     assert!(!environment.lock_file().contains("<<<<<<<"));
     environment.provlock(["merge", "."]).matches(str![[r#"
 exit code: 0
@@ -432,12 +638,23 @@ No conflict in .terraform.lock.hcl
 #[test]
 fn all_lock_files_below_are_repaired() {
     let environment = TestEnvironment::new();
-    let versions = ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, "", &["h1:a"]));
-    let real = format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", versions[0], versions[1]);
-    let roots =
-        [("a", in_conflict()), ("b", lock_file(&[null()])), ("c", lock_file(&[real])), ("d", "provider {".into())];
+    let versions =
+        ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, "", &["h1:a"]));
+    let real = format!(
+        "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
+        versions[0], versions[1]
+    );
+    let roots = [
+        ("a", in_conflict()),
+        ("b", lock_file(&[null()])),
+        ("c", lock_file(&[real])),
+        ("d", "provider {".into()),
+    ];
     for (root, text) in roots {
-        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+        environment.write(
+            format!("{root}/main.tf"),
+            "terraform {\n  backend \"local\" {}\n}\n",
+        );
         environment.write(format!("{root}/.terraform.lock.hcl"), text);
     }
     environment.provlock(["merge", "-r"]).matches(str![[r#"
@@ -459,19 +676,37 @@ help: choose a side of each conflict in c/.terraform.lock.hcl, or run: provlock 
 Merged a/.terraform.lock.hcl
 Merged 1 of 2 lock files with conflicts
 "#]]);
-    assert!(!environment.read("a/.terraform.lock.hcl").contains("<<<<<<<"));
-    assert!(environment.read("c/.terraform.lock.hcl").contains("<<<<<<<"));
-    validated(&environment.provlock(["merge", "-r", "a", "c", "--json"]).stdout);
+    assert!(
+        !environment
+            .read("a/.terraform.lock.hcl")
+            .contains("<<<<<<<")
+    );
+    assert!(
+        environment
+            .read("c/.terraform.lock.hcl")
+            .contains("<<<<<<<")
+    );
+    validated(
+        &environment
+            .provlock(["merge", "-r", "a", "c", "--json"])
+            .stdout,
+    );
     environment.write("b/provlock.toml", "platforms = [");
     let output = environment.provlock(["merge", "-r"]);
-    output.assert_code(2).assert_stderr_has("b/provlock.toml").assert_stderr_has("Merged 0 of 1 lock file with");
+    output
+        .assert_code(2)
+        .assert_stderr_has("b/provlock.toml")
+        .assert_stderr_has("Merged 0 of 1 lock file with");
 }
 
 #[test]
 fn three_files_without_the_driver_s_path_are_refused() {
     let environment = TestEnvironment::new();
     for name in ["one", "two", "three"] {
-        environment.write(name, lock_file(&[entry("hashicorp/null", "1.0.0", "", &[name])]));
+        environment.write(
+            name,
+            lock_file(&[entry("hashicorp/null", "1.0.0", "", &[name])]),
+        );
     }
     let before = environment.snapshot();
     environment.provlock(["merge", "one", "two", "three"]).matches(str![[r#"

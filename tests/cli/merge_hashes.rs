@@ -7,7 +7,8 @@ use provlock_test::{TestEnvironment, str};
 fn hashes_that_cannot_be_of_one_release_are_pointed_out() {
     let environment = TestEnvironment::new();
     let hashes = "<<<<<<< HEAD\n    \"zh:a\",\n=======\n    \"zh:b\",\n>>>>>>> topic\n";
-    let text = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
+    let text = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:x"])])
+        .replace("    \"zh:x\",\n", hashes);
     environment.write_lock_file(&text);
     let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
     output.matches(str![[r#"
@@ -19,29 +20,45 @@ warning[hashes-replaced]: the two sides have different zh hashes of hashicorp/nu
 help: provlock verify --online
 Merged .terraform.lock.hcl
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:a", "zh:b"])]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:a", "zh:b"])])
+    );
 }
 
 #[test]
 fn zh_of_one_side_only_are_pointed_out() {
     let environment = TestEnvironment::new();
     let of = |hashes: &[&str]| lock_file(&[entry("hashicorp/null", "3.2.4", "", hashes)]);
-    let sides = "<<<<<<< HEAD\n    \"h1:a\",\n=======\n    \"h1:b\",\n    \"zh:b\",\n>>>>>>> topic\n";
+    let sides =
+        "<<<<<<< HEAD\n    \"h1:a\",\n=======\n    \"h1:b\",\n    \"zh:b\",\n>>>>>>> topic\n";
     environment.write_lock_file(of(&["h1:x", "zh:a"]).replace("    \"h1:x\",\n", sides));
     let warning = "the two sides have different zh hashes of hashicorp/null 3.2.4";
-    environment.provlock(["merge"]).assert_code(0).assert_stderr_has(warning);
-    assert_eq!(environment.lock_file(), of(&["h1:a", "h1:b", "zh:a", "zh:b"]));
+    environment
+        .provlock(["merge"])
+        .assert_code(0)
+        .assert_stderr_has(warning);
+    assert_eq!(
+        environment.lock_file(),
+        of(&["h1:a", "h1:b", "zh:a", "zh:b"])
+    );
 
     // Three versions of a file. If only one side differs from the base, its entry is the result.
     let (one, more, others) = (["zh:a"], ["h1:a", "zh:a"], ["zh:a", "zh:b"]);
-    for (base, ours, theirs, is_mixed) in
-        [(one, &one[..], &others[..], false), (one, &others, &one, false), (one, &more, &others, true)]
-    {
+    for (base, ours, theirs, is_mixed) in [
+        (one, &one[..], &others[..], false),
+        (one, &others, &one, false),
+        (one, &more, &others, true),
+    ] {
         environment.write("base", of(&base));
         environment.write("ours", of(ours));
         environment.write("theirs", of(theirs));
         let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "ours"]);
         output.assert_code(0);
-        assert_eq!(output.stderr.contains(warning), is_mixed, "{ours:?} {theirs:?} {output}");
+        assert_eq!(
+            output.stderr.contains(warning),
+            is_mixed,
+            "{ours:?} {theirs:?} {output}"
+        );
     }
 }

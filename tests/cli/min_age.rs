@@ -9,11 +9,16 @@ use provlock_test::{TestEnvironment, str};
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const POLICY: &str = "[policy]\nmin-age = \"7d\"\n";
 
-/// A project without a lock file that requires acme/gamma, with 1.0.0, which is old, and 1.1.0, which is two days old.
+/// A project without a lock file that requires acme/gamma, with 1.0.0, which is old, and 1.1.0,
+/// which is two days old.
 fn project() -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment) = Registry::with_project();
-    let gamma =
-        ["1.0.0", "1.1.0"].map(|version| registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done());
+    let gamma = ["1.0.0", "1.1.0"].map(|version| {
+        registry
+            .publish("acme/gamma", version)
+            .platforms(["linux_amd64"])
+            .done()
+    });
     registry.add_host("api.opentofu.org");
     document(&registry, "acme/gamma", &[("1.1.0", 2), ("1.0.0", 100)]);
     environment.write("main.tf", requires("acme/gamma", ""));
@@ -44,7 +49,11 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     registry.reset_statistics();
     environment.provlock(LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), locked(&gamma[1]));
-    assert_eq!(registry.requests_to("api.opentofu.org/*"), 0, "what is locked needs no date");
+    assert_eq!(
+        registry.requests_to("api.opentofu.org/*"),
+        0,
+        "what is locked needs no date"
+    );
 }
 
 #[test]
@@ -63,7 +72,9 @@ help: to use it anyway, pass --min-age 0d
 
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.write("provlock.toml", "");
-    environment.provlock([&LOCK[..], &["--min-age", "200d"]].concat()).matches(str![[r#"
+    environment
+        .provlock([&LOCK[..], &["--min-age", "200d"]].concat())
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 200 days old
@@ -72,14 +83,19 @@ error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must 
 help: to use it anyway, pass --min-age 0d
 "#]]);
     environment.write("provlock.toml", POLICY);
-    environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
+    environment
+        .provlock([&LOCK[..], &["--min-age", "0d"]].concat())
+        .assert_code(0);
     assert_eq!(environment.lock_file(), locked(&gamma[1]));
 }
 
 #[test]
 fn an_exempt_provider_is_locked_at_its_newest_version() {
     let (registry, environment, gamma) = project();
-    environment.write("provlock.toml", format!("{POLICY}min-age-exempt = [\"acme/gamma\"]\n"));
+    environment.write(
+        "provlock.toml",
+        format!("{POLICY}min-age-exempt = [\"acme/gamma\"]\n"),
+    );
     environment.provlock(LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), locked(&gamma[1]));
     assert_eq!(registry.requests_to("api.opentofu.org/*"), 0);
@@ -88,13 +104,18 @@ fn an_exempt_provider_is_locked_at_its_newest_version() {
 #[test]
 fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
     let (_registry, environment, gamma) = project();
-    environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
+    environment
+        .provlock([&LOCK[..], &["--min-age", "0d"]].concat())
+        .assert_code(0);
     let offline = ["lock", "--offline", "-p", "linux_amd64"];
     environment.provlock(offline).assert_code(0);
 
     environment.write(
         "new/main.tf",
-        format!("provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}", requires("acme/gamma", "")),
+        format!(
+            "provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}",
+            requires("acme/gamma", "")
+        ),
     );
     let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64", "-r"]);
     output.matches(str![[r#"
@@ -106,16 +127,40 @@ Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
 1 error
 "#]]);
     assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
-    assert!(!environment.project().join("new/.terraform.lock.hcl").exists());
-    environment.provlock(["-C", "new", "lock", "--offline", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
-    assert!(environment.read("new/.terraform.lock.hcl").contains(gamma[1].h1("linux_amd64")));
+    assert!(
+        !environment
+            .project()
+            .join("new/.terraform.lock.hcl")
+            .exists()
+    );
+    environment
+        .provlock([
+            "-C",
+            "new",
+            "lock",
+            "--offline",
+            "-p",
+            "linux_amd64",
+            "--min-age",
+            "0d",
+        ])
+        .assert_code(0);
+    assert!(
+        environment
+            .read("new/.terraform.lock.hcl")
+            .contains(gamma[1].h1("linux_amd64"))
+    );
 }
 
 #[test]
 fn a_version_that_is_taken_over_is_not_chosen_anew() {
     let (registry, environment) = Registry::with_project();
-    let null =
-        ["3.0.0", "3.1.0"].map(|version| registry.publish("hashicorp/null", version).platforms(["linux_amd64"]).done());
+    let null = ["3.0.0", "3.1.0"].map(|version| {
+        registry
+            .publish("hashicorp/null", version)
+            .platforms(["linux_amd64"])
+            .done()
+    });
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", format!("dialect = \"tofu\"\n{POLICY}"));
     let predecessor = locked(&null[0]).replace("registry.opentofu.org", "registry.terraform.io");

@@ -17,11 +17,27 @@ fn demo() -> &'static Path {
 #[test]
 fn the_demo_of_the_readme_locks_two_platforms_without_a_registry() {
     let environment = TestEnvironment::new();
-    environment.write("main.tf", std::fs::read(demo().join("demo/main.tf")).unwrap());
+    environment.write(
+        "main.tf",
+        std::fs::read(demo().join("demo/main.tf")).unwrap(),
+    );
     let mirror = demo().join("mirror");
-    let arguments = ["lock", "--platform", "linux_amd64", "--platform", "darwin_arm64", "--fs-mirror"];
-    let output =
-        environment.command(arguments.iter().map(|text| (*text).into()).chain([mirror.into_os_string()])).run();
+    let arguments = [
+        "lock",
+        "--platform",
+        "linux_amd64",
+        "--platform",
+        "darwin_arm64",
+        "--fs-mirror",
+    ];
+    let output = environment
+        .command(
+            arguments
+                .iter()
+                .map(|text| (*text).into())
+                .chain([mirror.into_os_string()]),
+        )
+        .run();
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -31,18 +47,26 @@ Locked 2 providers for darwin_arm64 and linux_amd64 (2 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let text = environment.lock_file();
-    assert_eq!((text.matches("\"h1:").count(), text.matches("\"zh:").count()), (4, 0));
+    assert_eq!(
+        (text.matches("\"h1:").count(), text.matches("\"zh:").count()),
+        (4, 0)
+    );
 }
 
 #[test]
 fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     let package = &null.packages["linux_amd64"];
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
     let lock = || {
-        environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]).assert_code(0);
+        environment
+            .provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"])
+            .assert_code(0);
         environment.lock_file()
     };
     let expected = lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]);
@@ -54,7 +78,9 @@ fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
     std::fs::remove_dir_all(environment.project().join("mirror")).unwrap();
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&**package.archive)).unwrap();
-    archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
+    archive
+        .extract(environment.project().join(folder).join("3.2.4/linux_amd64"))
+        .unwrap();
     assert_eq!(lock(), expected);
 }
 
@@ -71,14 +97,24 @@ fn a_package_in_a_filesystem_mirror_has_a_limit() {
     for file in files {
         let environment = TestEnvironment::new();
         environment.write("main.tf", requires("hashicorp/null", ""));
-        environment.write(format!("{folder}/3.2.4/linux_amd64/terraform-provider-null_v3.2.4"), "");
+        environment.write(
+            format!("{folder}/3.2.4/linux_amd64/terraform-provider-null_v3.2.4"),
+            "",
+        );
         let sparse = environment.write(format!("{folder}/{file}"), "");
-        std::fs::File::options().write(true).open(sparse).unwrap().set_len(5 << 30).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(sparse)
+            .unwrap()
+            .set_len(5 << 30)
+            .unwrap();
         if file.ends_with("_amd64.zip") {
             std::fs::remove_dir_all(environment.project().join(folder).join("3.2.4")).unwrap();
         }
         let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
-        output.assert_code(2).assert_stderr_has("larger than 4294967296 bytes");
+        output
+            .assert_code(2)
+            .assert_stderr_has("larger than 4294967296 bytes");
     }
     survived("a package that is larger than packages may be", files.len());
 }
@@ -117,14 +153,25 @@ help: expected below nowhere/registry.opentofu.org/hashicorp/null
 #[test]
 fn only_regular_files_of_a_filesystem_mirror_are_packages() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     let package = &null.packages["linux_amd64"];
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
-    let folder = environment.project().join("mirror/registry.opentofu.org/hashicorp/null");
+    let folder = environment
+        .project()
+        .join("mirror/registry.opentofu.org/hashicorp/null");
     std::fs::create_dir_all(&folder).unwrap();
     let pipe = folder.join("terraform-provider-null_3.2.5_linux_amd64.zip");
-    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
     lock().matches(str![[r#"
 exit code: 2
@@ -141,7 +188,10 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
     let archive = environment.write("elsewhere.zip", &*package.archive);
     std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
     lock().assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[null.entry("", std::slice::from_ref(&package.h1))])
+    );
 }
 
 /// OpenTofu and Terraform follow links to packages, but not to the directories above them.
@@ -149,20 +199,36 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
 #[test]
 fn links_to_directories_of_a_filesystem_mirror_are_not_followed() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     let package = &null.packages["linux_amd64"];
     let packed = format!("registry.opentofu.org/hashicorp/null/{}", package.filename);
-    for link in ["registry.opentofu.org", "registry.opentofu.org/hashicorp", "registry.opentofu.org/hashicorp/null"] {
+    for link in [
+        "registry.opentofu.org",
+        "registry.opentofu.org/hashicorp",
+        "registry.opentofu.org/hashicorp/null",
+    ] {
         let environment = TestEnvironment::new();
         environment.write("main.tf", requires("hashicorp/null", ""));
         environment.write(format!("mirror/{packed}"), &*package.archive);
         let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
-        let (directory, elsewhere) = (environment.project().join("mirror").join(link), environment.root().join("real"));
+        let (directory, elsewhere) = (
+            environment.project().join("mirror").join(link),
+            environment.root().join("real"),
+        );
         std::fs::rename(&directory, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
         let help = format!("help: replace the symbolic link mirror/{link} by a directory");
-        lock().assert_code(2).assert_stderr_has("error[provider-not-found]").assert_stderr_has(&help);
-        assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{link}");
+        lock()
+            .assert_code(2)
+            .assert_stderr_has("error[provider-not-found]")
+            .assert_stderr_has(&help);
+        assert!(
+            !environment.project().join(".terraform.lock.hcl").exists(),
+            "{link}"
+        );
         std::fs::remove_file(&directory).unwrap();
         std::fs::rename(&elsewhere, &directory).unwrap();
         lock().assert_code(0);
@@ -174,34 +240,57 @@ fn links_to_directories_of_a_filesystem_mirror_are_not_followed() {
 fn versions_in_lists_may_have_fewer_numbers_or_leading_zeros() {
     let registry = Registry::start();
     for version in ["1.0.0", "2.0.0"] {
-        registry.publish("hashicorp/null", version).platforms(["linux_amd64"]).done();
+        registry
+            .publish("hashicorp/null", version)
+            .platforms(["linux_amd64"])
+            .done();
     }
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
-    let package = registry.publish("hashicorp/random", "3.0.0").platforms(["linux_amd64"]).done();
+    let package = registry
+        .publish("hashicorp/random", "3.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     let archive = &package.packages["linux_amd64"].archive;
     for written in ["2.0", "02.0.0", "2"] {
         let others = r#"{"version":"1.0.0"},{"version":"x"},{"version":null},{}"#;
         let versions = format!(r#"{{"versions":[{{"version":"{written}"}},{others}]}}"#);
         registry.serve("/v1/providers/hashicorp/null/versions", versions);
         let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
-        environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
-        assert!(environment.lock_file().contains("version = \"2.0.0\""), "{written}");
+        environment
+            .provlock(["lock", "-p", "linux_amd64", "--no-cache"])
+            .assert_code(0);
+        assert!(
+            environment.lock_file().contains("version = \"2.0.0\""),
+            "{written}"
+        );
 
         let of_mirror = TestEnvironment::new();
         of_mirror.write("main.tf", requires("hashicorp/random", ""));
         let folder = "mirror/registry.opentofu.org/hashicorp/random";
-        of_mirror.write(format!("{folder}/terraform-provider-random_{written}_linux_amd64.zip"), &**archive);
-        of_mirror.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]).assert_code(0);
-        assert!(of_mirror.lock_file().contains("version = \"2.0.0\""), "{written}");
+        of_mirror.write(
+            format!("{folder}/terraform-provider-random_{written}_linux_amd64.zip"),
+            &**archive,
+        );
+        of_mirror
+            .provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"])
+            .assert_code(0);
+        assert!(
+            of_mirror.lock_file().contains("version = \"2.0.0\""),
+            "{written}"
+        );
     }
 }
 
-/// A mirror knows the hashes of its own packages, but not what the registry publishes for other platforms.
+/// A mirror knows the hashes of its own packages, but not what the registry publishes for other
+/// platforms.
 #[test]
 fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .done();
     let package = &null.packages["linux_amd64"];
     let elsewhere = null.hashes(&["darwin_arm64"]);
     let darwin = &null.packages["darwin_arm64"];
@@ -214,14 +303,18 @@ fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
         let archive = environment.write(format!("{place}/{}", package.filename), &*package.archive);
         if !is_packed {
             let mut archive = zip::ZipArchive::new(std::fs::File::open(&archive).unwrap()).unwrap();
-            archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
+            archive
+                .extract(environment.project().join(folder).join("3.2.4/linux_amd64"))
+                .unwrap();
         }
         let before = lock_file(&[null.entry("", recorded)]);
         environment.write_lock_file(before.clone());
         let lock = ["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"];
 
         let output = environment.provlock(lock);
-        output.assert_code(2).assert_stderr_has("the mirror mirror cannot confirm the hashes of hashicorp/null 3.2.4");
+        output.assert_code(2).assert_stderr_has(
+            "the mirror mirror cannot confirm the hashes of hashicorp/null 3.2.4",
+        );
         if !is_packed {
             output.matches(str![[r#"
 exit code: 2
@@ -239,23 +332,38 @@ help: lock from the registry, which has all hashes; or compare with it: provlock
         assert_eq!(environment.lock_file(), before);
 
         let output = environment.provlock([&lock[..], &["--accept-changed-hashes"]].concat());
-        output.assert_code(0).assert_stderr_has("could be confirmed");
+        output
+            .assert_code(0)
+            .assert_stderr_has("could be confirmed");
         let hashes = [recorded.clone(), vec![package.h1.clone()]].concat();
-        assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]), "packed: {is_packed}");
+        assert_eq!(
+            environment.lock_file(),
+            lock_file(&[null.entry("", &hashes)]),
+            "packed: {is_packed}"
+        );
     }
 }
 
 #[test]
 fn a_network_mirror_adds_the_zh_that_it_reports_in_the_tofu_dialect() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .done();
     registry.mirror(MIRROR, Mirror::default());
     environment.write("main.tf", requires("hashicorp/null", ""));
 
     environment.provlock(FROM_MIRROR).assert_code(0);
 
-    let hashes = [null.h1("linux_amd64").to_owned(), null.zh("linux_amd64").to_owned()];
-    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]));
+    let hashes = [
+        null.h1("linux_amd64").to_owned(),
+        null.zh("linux_amd64").to_owned(),
+    ];
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[null.entry("", &hashes)])
+    );
     assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
     assert_eq!(registry.requests_to(url::PACKAGE), 1);
 }
@@ -267,17 +375,32 @@ fn a_mirror_that_reports_other_hashes_is_refused() {
         (MirrorHashes::Zh, true),
         (MirrorHashes::None, true),
         (MirrorHashes::H1WithDirectories, true),
-        (MirrorHashes::Fixed(vec!["h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]), false),
+        (
+            MirrorHashes::Fixed(vec!["h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]),
+            false,
+        ),
         (MirrorHashes::Fixed(vec!["h9:abcdef"]), false),
         (MirrorHashes::Fixed(vec!["nocolon"]), false),
     ];
     for (hashes, accepted) in reports {
         let (registry, environment) = Registry::with_project();
-        registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-        registry.mirror(MIRROR, Mirror { hashes: hashes.clone() });
+        registry
+            .publish("hashicorp/null", "3.2.4")
+            .platforms(["linux_amd64"])
+            .done();
+        registry.mirror(
+            MIRROR,
+            Mirror {
+                hashes: hashes.clone(),
+            },
+        );
         environment.write("main.tf", requires("hashicorp/null", ""));
         let output = environment.provlock(FROM_MIRROR);
-        assert_eq!(output.code, Some(if accepted { 0 } else { 2 }), "{hashes:?}\n{output}");
+        assert_eq!(
+            output.code,
+            Some(if accepted { 0 } else { 2 }),
+            "{hashes:?}\n{output}"
+        );
         assert_eq!(environment.has_lock_file(), accepted);
     }
 }
@@ -285,13 +408,23 @@ fn a_mirror_that_reports_other_hashes_is_refused() {
 #[test]
 fn the_token_of_a_mirror_goes_to_its_documents_only() {
     let (registry, mut environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     registry.mirror(MIRROR, Mirror::default());
     environment.set("TF_TOKEN_mirror_example_com", "t0ken");
     environment.write("main.tf", requires("hashicorp/null", ""));
-    environment.provlock(FROM_MIRROR).assert_code(0).assert_lacks("t0ken");
+    environment
+        .provlock(FROM_MIRROR)
+        .assert_code(0)
+        .assert_lacks("t0ken");
     let sent = |pattern: &str| {
-        registry.requests_matching(pattern).iter().map(|r| r.authorization().is_some()).collect::<Vec<_>>()
+        registry
+            .requests_matching(pattern)
+            .iter()
+            .map(|r| r.authorization().is_some())
+            .collect::<Vec<_>>()
     };
     assert_eq!(sent("*.json"), [true, true]);
     assert_eq!(sent(url::PACKAGE), [false]);
@@ -315,7 +448,10 @@ fn all_platforms_of_a_version_that_has_none_are_an_error() {
     let (registry, environment) = Registry::with_project();
     registry.add_host("mirror.example.com");
     let folder = "/providers/registry.opentofu.org/hashicorp/null";
-    registry.serve(&format!("{folder}/index.json"), r#"{ "versions": { "3.2.4": {} } }"#);
+    registry.serve(
+        &format!("{folder}/index.json"),
+        r#"{ "versions": { "3.2.4": {} } }"#,
+    );
     registry.serve(&format!("{folder}/3.2.4.json"), r#"{ "archives": {} }"#);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "all", "--net-mirror", MIRROR]);
@@ -330,18 +466,27 @@ error[platform-not-available]: no platform to lock registry.opentofu.org/hashico
   |
 help: name the platforms, for example: --platform linux_amd64
 "#]]);
-    assert!(!environment.has_lock_file(), "without a hash any package would be accepted");
+    assert!(
+        !environment.has_lock_file(),
+        "without a hash any package would be accepted"
+    );
 }
 
 #[test]
 fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     registry.mirror(MIRROR, Mirror::default());
     environment.write("main.tf", requires("hashicorp/null", ""));
     let run = |mirror: &str, says: &str| {
         let output = environment.provlock(["lock", "-p", "linux_amd64", "--net-mirror", mirror]);
-        output.assert_code(2).assert_stderr_has(says).assert_lacks("hunter2");
+        output
+            .assert_code(2)
+            .assert_stderr_has(says)
+            .assert_lacks("hunter2");
         output
     };
     let shown = "http://redacted@mirror.example.com/ is not the URL of a network mirror";
@@ -357,7 +502,10 @@ exit code: 2
 error[invalid-argument]: the text that was given is not the URL of a network mirror: invalid international domain name
 help: write it as https://HOST/PATH/
 "#]]);
-    let _ = run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
+    let _ = run(
+        "user:hunter2@mirror.example.com",
+        "user:[redacted] is not the URL of a network mirror",
+    );
     let with_password = MIRROR.replace("https://", "https://user:hunter2@");
     let nowhere = with_password.replace("/providers/", "/nowhere/");
     run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of").matches(str![[r#"
@@ -372,14 +520,27 @@ error[provider-not-found]: the mirror https://redacted@mirror.example.com/nowher
   = asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/hashicorp/null/index.json
 "#]]);
     let answer = |url: &str| {
-        let document = format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#);
-        registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
+        let document = format!(
+            r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#
+        );
+        registry.fault(
+            "*/3.2.4.json",
+            Times::Always,
+            Fault::Body(document.into_bytes()),
+        );
     };
     answer("https://user:hunter2@:1/a.zip?sig=hunter2");
-    let _ = run(MIRROR, "the mirror sent an invalid URL for the package: empty host");
+    let _ = run(
+        MIRROR,
+        "the mirror sent an invalid URL for the package: empty host",
+    );
     registry.clear_faults();
     let package = null.packages["linux_amd64"].archive.to_vec();
-    registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
+    registry.fault(
+        "mirror.example.com/null.zip*",
+        Times::Always,
+        Fault::Body(package),
+    );
     answer("https://mirror.example.com/null.zip?sig=hunter2");
     run(MIRROR, "the mirror reports only hashes of unknown schemes").matches(str![[r#"
 exit code: 2

@@ -4,19 +4,33 @@ use crate::lock::requires;
 use provlock_test::TestEnvironment;
 use provlock_test::registry::Registry;
 
-/// Locks and verifies a root module that calls the module `b`, and never `a`, although a value that is computed
-/// wrongly may say so.
+/// Locks and verifies a root module that calls the module `b`, and never `a`, although a value that
+/// is computed wrongly may say so.
 #[track_caller]
 fn assert_calls_b(main: &str) {
     let (registry, environment) = Registry::with_project();
-    let right = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    registry.publish("acme/wrong", "1.0.0").platforms(["linux_amd64"]).done();
+    let right = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("acme/wrong", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", main);
     environment.write("m/a/main.tf", requires("acme/wrong", ""));
     environment.write("m/b/main.tf", requires("hashicorp/null", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
-    assert_eq!(environment.lock_file(), right.lock_file("", &["linux_amd64"]), "{main}");
-    environment.provlock(["verify", "--allow", "single-platform"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    assert_eq!(
+        environment.lock_file(),
+        right.lock_file("", &["linux_amd64"]),
+        "{main}"
+    );
+    environment
+        .provlock(["verify", "--allow", "single-platform"])
+        .assert_code(0);
 }
 
 /// Does not lock a root module that calls a module whose source is not known.
@@ -27,8 +41,13 @@ fn assert_not_known(main: &str) {
     environment.write("m/a/main.tf", requires("acme/wrong", ""));
     environment.write("m/b/main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "--offline"]);
-    output.assert_code(2).assert_stderr_has("the source of module \"m\" is not known");
-    assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{main}");
+    output
+        .assert_code(2)
+        .assert_stderr_has("the source of module \"m\" is not known");
+    assert!(
+        !environment.project().join(".terraform.lock.hcl").exists(),
+        "{main}"
+    );
 }
 
 #[test]
@@ -46,14 +65,19 @@ fn a_value_of_exactly_the_declared_type_chooses_the_module() {
 
 #[test]
 fn values_have_the_types_of_the_language() {
-    for expression in
-        ["(true ? 1 : \"a\") == \"1\" ? \"b\" : \"a\"", "try(\"./x${null}\", \"b\")", "try([{}.a], \"b\")"]
-    {
-        assert_calls_b(&format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
+    for expression in [
+        "(true ? 1 : \"a\") == \"1\" ? \"b\" : \"a\"",
+        "try(\"./x${null}\", \"b\")",
+        "try([{}.a], \"b\")",
+    ] {
+        assert_calls_b(&format!(
+            "module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"
+        ));
     }
 }
 
-/// Terraform calls `b` in each case. Without its types, sets, numbers and regular expressions nothing may be called.
+/// Terraform calls `b` in each case. Without its types, sets, numbers and regular expressions
+/// nothing may be called.
 #[test]
 fn a_value_that_depends_on_more_than_is_computed_is_not_known() {
     for expression in [
@@ -66,7 +90,9 @@ fn a_value_that_depends_on_more_than_is_computed_is_not_known() {
         "[for k, v in toset([\"b\"]) : k][0]",
         "try(toset([\"a\"])[0], \"b\")",
     ] {
-        assert_not_known(&format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
+        assert_not_known(&format!(
+            "module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"
+        ));
     }
 }
 
@@ -77,17 +103,27 @@ fn a_hostile_expression_is_given_up() {
     for expression in [
         "1 % 0".to_owned(),
         "join(\"\", [for i in range(1000) : replace(local.text, \"a\", \"aa\")])".to_owned(),
-        "contains([for i in range(1000) : local.text], \"${local.text}b\") ? \"a\" : \"b\"".to_owned(),
+        "contains([for i in range(1000) : local.text], \"${local.text}b\") ? \"a\" : \"b\""
+            .to_owned(),
         "[for i in range(1000) : [for j in range(1000) : \"${i}${j}\"]][0][0]".to_owned(),
         "distinct([for i in range(1000) : \"${local.text}${i}\"])[0]".to_owned(),
-        format!("[{}][0]", "[for i in range(1000) : range(1000)], ".repeat(50)),
+        format!(
+            "[{}][0]",
+            "[for i in range(1000) : range(1000)], ".repeat(50)
+        ),
     ] {
-        let main =
-            format!("locals {{\n  text = \"{text}\"\n}}\nmodule \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n");
+        let main = format!(
+            "locals {{\n  text = \"{text}\"\n}}\nmodule \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"
+        );
         environment.write("main.tf", main);
         let output = environment.provlock(["lock", "--offline"]);
         output.assert_code(2);
-        assert!(output.stderr.contains("the source of module \"m\" is not known"), "{output}");
+        assert!(
+            output
+                .stderr
+                .contains("the source of module \"m\" is not known"),
+            "{output}"
+        );
     }
 }
 
@@ -95,15 +131,23 @@ fn a_hostile_expression_is_given_up() {
 fn the_later_of_the_flags_for_variables_wins() {
     let file = ["--var-file", "b.tfvars"];
     let value = ["--var", "kind=a"];
-    for (flags, expected) in [([value, file].concat(), "hashicorp/b"), ([file, value].concat(), "hashicorp/a")] {
+    for (flags, expected) in [
+        ([value, file].concat(), "hashicorp/b"),
+        ([file, value].concat(), "hashicorp/a"),
+    ] {
         let environment = provlock_test::TestEnvironment::new();
-        let call = format!("module \"m\" {{\n  source = \"./{}{{var.kind}}\"\n}}\n", "$");
+        let call = format!(
+            "module \"m\" {{\n  source = \"./{}{{var.kind}}\"\n}}\n",
+            "$"
+        );
         environment.write("main.tf", format!("variable \"kind\" {{}}\n{call}"));
         environment.write("a/main.tf", "provider \"a\" {}\n");
         environment.write("b/main.tf", "provider \"b\" {}\n");
         environment.write("b.tfvars", "kind = \"b\"\n");
 
-        let text = environment.provlock([&["tree", "--dialect", "tofu"][..], &flags].concat()).to_string();
+        let text = environment
+            .provlock([&["tree", "--dialect", "tofu"][..], &flags].concat())
+            .to_string();
 
         assert!(text.contains(expected), "{flags:?}: {text}");
     }

@@ -21,7 +21,9 @@ No root module contains or calls unused/main.tf: none has a backend, a lock file
     // A change may have deleted a file, so a missing one is no error.
     for missing in ["main.tf", ".terraform.lock.hcl", "terragrunt.hcl"] {
         let output = environment.provlock(["verify", missing]);
-        output.assert_code(0).assert_stderr_has(&format!("No root module contains or calls {missing}: "));
+        output
+            .assert_code(0)
+            .assert_stderr_has(&format!("No root module contains or calls {missing}: "));
     }
 }
 
@@ -33,7 +35,10 @@ fn a_directory_without_a_configuration_is_not_referred_to_lock() {
     for command in ["get", "sbom", "mirror M"] {
         for command in [format!("{command} empty"), format!("-C empty {command}")] {
             let output = environment.provlock(command.split(' '));
-            output.assert_code(2).assert_stderr_has("error[no-configuration]: ").assert_lacks("lock");
+            output
+                .assert_code(2)
+                .assert_stderr_has("error[no-configuration]: ")
+                .assert_lacks("lock");
         }
     }
 }
@@ -55,24 +60,40 @@ fn excluded_root_modules_are_not_reported_as_missing() {
         ["mirror", "-r", "mirror"],
         ["sbom", "-r", ""],
     ] {
-        let output = environment.provlock(arguments.into_iter().filter(|argument| !argument.is_empty()));
+        let output = environment.provlock(
+            arguments
+                .into_iter()
+                .filter(|argument| !argument.is_empty()),
+        );
         output.assert_stderr_has("All 2 root modules are excluded by provlock.toml");
         assert!(!output.stderr.contains("No root module"), "{output}");
     }
     environment.write("provlock.toml", "[roots]\nexclude = [\"./a\"]\n");
     let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
-    assert_eq!(report["roots"].as_array().unwrap().len(), 1, "a path may begin with ./");
+    assert_eq!(
+        report["roots"].as_array().unwrap().len(),
+        1,
+        "a path may begin with ./"
+    );
 }
 
 /// A project that requires `acme/gamma` and `acme/null`, and locks both for one platform.
 fn two_locked() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
     for provider in ["acme/gamma", "acme/null"] {
-        registry.publish(provider, "1.0.0").platforms(["linux_amd64"]).done();
+        registry
+            .publish(provider, "1.0.0")
+            .platforms(["linux_amd64"])
+            .done();
     }
-    environment.write("main.tf", requires("acme/gamma", "") + "module \"null\" {\n  source = \"./null\"\n}\n");
+    environment.write(
+        "main.tf",
+        requires("acme/gamma", "") + "module \"null\" {\n  source = \"./null\"\n}\n",
+    );
     environment.write("null/main.tf", requires("acme/null", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
     (registry, environment)
 }
 
@@ -80,11 +101,15 @@ fn two_locked() -> (Registry, TestEnvironment) {
 fn a_check_of_a_named_provider_counts_no_other() {
     let (_registry, environment) = two_locked();
     let check = |arguments: &[&str]| {
-        let output = environment.provlock([&["lock", "-p", "linux_amd64", "--check"], arguments].concat());
+        let output =
+            environment.provlock([&["lock", "-p", "linux_amd64", "--check"], arguments].concat());
         output.assert_code(0).stderr.clone()
     };
     assert_eq!(check(&[]), "Up to date: 2 providers for linux_amd64\n");
-    assert_eq!(check(&["acme/gamma"]), "Up to date: 1 provider for linux_amd64\n");
+    assert_eq!(
+        check(&["acme/gamma"]),
+        "Up to date: 1 provider for linux_amd64\n"
+    );
 }
 
 #[test]
@@ -93,8 +118,7 @@ fn hashes_of_entries_that_nothing_requires_are_not_compared() {
     environment.write("main.tf", requires("acme/gamma", ""));
     for command in ["lock", "upgrade"] {
         let output = environment.provlock([command, "-p", "linux_amd64", "--check"]);
-        let expected =
-            "Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online\n";
+        let expected = "Not compared with the published release: 3 recorded hashes; to compare all: provlock verify --online\n";
         output.assert_code(0).assert_stderr_has(expected);
     }
 }
@@ -106,7 +130,10 @@ fn a_unit_that_cannot_be_read_fails_instead_of_being_skipped() {
     let unit = "remote_state {\n  backend = \"s3\"\n  config  = {}\n}\n";
     environment.write("live/a/terragrunt.hcl", unit);
     environment.write("live/a/main.tf", requires("hashicorp/null", ""));
-    environment.provlock(["verify", "-r"]).assert_code(1).assert_stdout_has("error[lock-file-missing]");
+    environment
+        .provlock(["verify", "-r"])
+        .assert_code(1)
+        .assert_stdout_has("error[lock-file-missing]");
     environment.write("live/a/terragrunt.hcl", format!("{unit}}}{{\n"));
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 2
@@ -126,7 +153,12 @@ error[invalid-configuration]: [..]
 fn a_required_lock_file_of_modules_is_missed_without_any_call() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "~> 3.0", &[ZH])]));
+    environment.write_lock_file(lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.4",
+        "~> 3.0",
+        &[ZH],
+    )]));
     environment.write("provlock.toml", "[modules]\nlock = true\n");
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 1
@@ -144,10 +176,18 @@ help: provlock lock --modules
 #[test]
 fn the_reason_why_nothing_moves_is_not_always_a_constraint() {
     let (registry, environment) = two_locked();
-    registry.publish("acme/gamma", "1.1.0").platforms(["linux_amd64"]).done();
-    environment.write("provlock.toml", "[[policy.deny]]\nprovider = \"acme/gamma\"\nversions = \">= 1.1.0\"\n");
+    registry
+        .publish("acme/gamma", "1.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write(
+        "provlock.toml",
+        "[[policy.deny]]\nprovider = \"acme/gamma\"\nversions = \">= 1.1.0\"\n",
+    );
     let output = environment.provlock(["upgrade", "-p", "linux_amd64"]);
-    output.assert_code(0).assert_stderr_has("No newer version is allowed: 2 providers");
+    output
+        .assert_code(0)
+        .assert_stderr_has("No newer version is allowed: 2 providers");
 }
 
 #[test]
@@ -155,7 +195,9 @@ fn nothing_to_pin_is_said_only_of_what_could_be_read() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "module \"a\" {\n");
     let output = environment.provlock(["pin", "--check"]);
-    output.assert_code(2).assert_stderr_has("error[invalid-configuration]");
+    output
+        .assert_code(2)
+        .assert_stderr_has("error[invalid-configuration]");
     assert!(!output.stderr.contains("Nothing to pin"), "{output}");
 }
 
@@ -164,7 +206,9 @@ fn a_file_of_variables_that_does_not_exist_is_an_error() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", BACKEND);
     for command in ["verify", "lock", "tree"] {
-        environment.provlock([command, "--var-file", "nosuch.tfvars"]).matches(str![[r#"
+        environment
+            .provlock([command, "--var-file", "nosuch.tfvars"])
+            .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot read nosuch.tfvars: [..]
@@ -178,7 +222,10 @@ fn settings_behind_a_link_that_leads_nowhere_are_an_error() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", BACKEND);
     std::os::unix::fs::symlink("nosuch", environment.project().join("provlock.toml")).unwrap();
-    environment.provlock(["verify"]).assert_code(2).assert_stderr_has("error[io]: cannot read provlock.toml: ");
+    environment
+        .provlock(["verify"])
+        .assert_code(2)
+        .assert_stderr_has("error[io]: cannot read provlock.toml: ");
 }
 
 #[test]
@@ -219,33 +266,64 @@ fn a_lock_file_whose_errors_are_allowed_is_not_ok() {
     let locked = environment.lock_file();
     let lines = ["Not checked: 1 lock file, because it contains errors"];
     for (code, text) in [
-        ("not-canonical", locked.replacen("\"1.0.0\"", "\"1.0.0\"\n  constraints = \">1.0\"", 1)),
+        (
+            "not-canonical",
+            locked.replacen("\"1.0.0\"", "\"1.0.0\"\n  constraints = \">1.0\"", 1),
+        ),
         ("lock-file-syntax", format!("{locked}x {{\n")),
         ("conflict-markers", format!("{locked}<<<<<<< ours\n")),
     ] {
         environment.write_lock_file(text.replace("zh:", "zh:0"));
         for flag in ["--allow", "--warn"] {
-            let output = environment.provlock(["verify", "--online", "-p", "linux_amd64", flag, code]);
+            let output =
+                environment.provlock(["verify", "--online", "-p", "linux_amd64", flag, code]);
             output.assert_code(0).assert_stderr_has(lines[0]);
-            assert!(!output.stderr.contains("OK") && !output.stderr.contains("All hashes"), "{output}");
+            assert!(
+                !output.stderr.contains("OK") && !output.stderr.contains("All hashes"),
+                "{output}"
+            );
         }
-        let report = environment.provlock(["verify", "--online", "-p", "linux_amd64", "--allow", code, "--json"]);
+        let report = environment.provlock([
+            "verify",
+            "--online",
+            "-p",
+            "linux_amd64",
+            "--allow",
+            code,
+            "--json",
+        ]);
         let report = validated(&report.stdout);
-        assert_eq!(report["counts"]["root_modules"]["partly_checked"], 1, "{report}");
+        assert_eq!(
+            report["counts"]["root_modules"]["partly_checked"], 1,
+            "{report}"
+        );
         assert_eq!(report["roots"][0]["not_checked"][0], lines[0]);
     }
     environment.write_lock_file(&locked);
     environment.write(".modules.lock.hcl", "x {\n");
-    let arguments = ["verify", "-p", "linux_amd64", "--online", "--allow", "lock-file-syntax"];
+    let arguments = [
+        "verify",
+        "-p",
+        "linux_amd64",
+        "--online",
+        "--allow",
+        "lock-file-syntax",
+    ];
     let output = environment.provlock(arguments);
     output.assert_code(0).assert_stderr_has(lines[0]);
-    assert!(!output.stderr.contains("OK") && !output.stderr.contains("All hashes"), "{output}");
+    assert!(
+        !output.stderr.contains("OK") && !output.stderr.contains("All hashes"),
+        "{output}"
+    );
 }
 
 #[test]
 fn other_findings_do_not_hide_what_was_not_checked() {
     let (registry, environment) = two_locked();
-    environment.write("main.tf", requires("acme/gamma", "") + "module \"m\" {\n  source = \"./null\"\n}\n");
+    environment.write(
+        "main.tf",
+        requires("acme/gamma", "") + "module \"m\" {\n  source = \"./null\"\n}\n",
+    );
     let module = "module \"s\" {\n  source = \"s3::https://s3.amazonaws.com/a/b.zip\"\n}\n";
     environment.write("more.tf", module);
     let forged = environment.lock_file().replacen(
@@ -258,8 +336,11 @@ fn other_findings_do_not_hide_what_was_not_checked() {
     // Neither the note about platforms nor the registry's warning is about hashes.
     registry.warn("registry.opentofu.org/acme/gamma", &["use acme/delta"]);
     for platforms in [&["-p", "linux_amd64"][..], &[]] {
-        let output = environment.provlock([&["verify", "--online", "--allow", allowed], platforms].concat());
-        output.assert_code(0).assert_stderr_has("Not checked: unknown requirements of 1 root module\n");
+        let output =
+            environment.provlock([&["verify", "--online", "--allow", allowed], platforms].concat());
+        output
+            .assert_code(0)
+            .assert_stderr_has("Not checked: unknown requirements of 1 root module\n");
         output.assert_stderr_has("Not confirmed as published: hashes of 1 provider\n");
     }
 }

@@ -1,5 +1,5 @@
-//! `upgrade --offline` and `merge --resolve --offline`, with the data on this machine. [`super::cache`] has `lock
-//! --offline`.
+//! `upgrade --offline` and `merge --resolve --offline`, with the data on this machine.
+//! [`super::cache`] has `lock --offline`.
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
@@ -13,8 +13,12 @@ const UPGRADE: [&str; 4] = ["upgrade", "--offline", "-p", "linux_amd64,darwin_ar
 /// hashicorp/null 3.0.0, 3.1.0, 3.2.0 and 3.2.4; the first is locked for both platforms.
 fn project() -> (Registry, TestEnvironment, [Published; 4]) {
     let (registry, environment) = Registry::with_project();
-    let null = ["3.0.0", "3.1.0", "3.2.0", "3.2.4"]
-        .map(|version| registry.publish("hashicorp/null", version).platforms(BOTH).done());
+    let null = ["3.0.0", "3.1.0", "3.2.0", "3.2.4"].map(|version| {
+        registry
+            .publish("hashicorp/null", version)
+            .platforms(BOTH)
+            .done()
+    });
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write_lock_file(locked(&null[0]));
     (registry, environment, null)
@@ -22,7 +26,9 @@ fn project() -> (Registry, TestEnvironment, [Published; 4]) {
 
 /// The lock file with the hashes that the cache has of a version.
 fn locked(published: &Published) -> String {
-    let hashes = BOTH.iter().flat_map(|platform| [published.h1(platform), published.zh(platform)]);
+    let hashes = BOTH
+        .iter()
+        .flat_map(|platform| [published.h1(platform), published.zh(platform)]);
     lock_file(&[published.entry("~> 3.0", &hashes.map(str::to_owned).collect::<Vec<_>>())])
 }
 
@@ -30,7 +36,9 @@ fn locked(published: &Published) -> String {
 fn lock_elsewhere(environment: &TestEnvironment, version: &str, platforms: &str) {
     environment.write("elsewhere/main.tf", requires("hashicorp/null", version));
     let _ = std::fs::remove_file(environment.project().join("elsewhere/.terraform.lock.hcl"));
-    environment.provlock(["-C", "elsewhere", "lock", "-p", platforms]).assert_code(0);
+    environment
+        .provlock(["-C", "elsewhere", "lock", "-p", platforms])
+        .assert_code(0);
 }
 
 fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -71,10 +79,16 @@ Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --check
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
-    assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
+    assert_eq!(
+        validated(&output.stdout)["roots"][0]["versions"][0]["newest"],
+        "3.2.0",
+        "3.2.4 was never seen here"
+    );
     assert_eq!(environment.lock_file(), locked(&null[1]));
     environment.provlock(upgrade(&["--check"])).assert_code(0);
-    environment.provlock(["upgrade", "--offline", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["upgrade", "--offline", "-p", "linux_amd64"])
+        .assert_code(0);
     assert!(environment.lock_file().contains("3.2.0"));
     assert_eq!(registry.statistics().requests, 0);
 }
@@ -107,7 +121,9 @@ fn a_missing_package_stops_the_offline_upgrade() {
 
     // Whether the other platform is tried before this one has failed is not defined.
     let stays = environment.provlock(upgrade(&[]));
-    stays.assert_code(2).assert_stderr_has("null 3.0.0 for darwin_arm64: the package is not in the cache of hashes");
+    stays.assert_code(2).assert_stderr_has(
+        "null 3.0.0 for darwin_arm64: the package is not in the cache of hashes",
+    );
     let named = environment.provlock(upgrade(&["hashicorp/null@3.2.0"]));
     named.matches(str![[r#"
 exit code: 2
@@ -129,7 +145,10 @@ help: run the command once without --offline and with the same cache
     // An older version that is complete is no reason to go back.
     lock_elsewhere(&environment, "3.0.0", "linux_amd64,darwin_arm64");
     environment.write_lock_file(locked(&null[1]));
-    environment.provlock(upgrade(&[])).assert_code(2).assert_stderr_has("the package is not in the cache of hashes");
+    environment
+        .provlock(upgrade(&[]))
+        .assert_code(2)
+        .assert_stderr_has("the package is not in the cache of hashes");
     assert_eq!(environment.lock_file(), locked(&null[1]));
     // Without an entry it is the newest.
     environment.write_lock_file("");
@@ -158,13 +177,24 @@ fn many_roots_share_what_is_known_and_constraints_are_rewritten_as_far() {
     let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     environment.write("a/main.tf", requires("hashicorp/null", "~> 3.0.0"));
-    environment.write("a/.terraform.lock.hcl", locked(&null[0]).replace("~> 3.0\"", "~> 3.0.0\""));
+    environment.write(
+        "a/.terraform.lock.hcl",
+        locked(&null[0]).replace("~> 3.0\"", "~> 3.0.0\""),
+    );
     registry.reset_statistics();
 
-    environment.provlock(upgrade(&["--constraints", "-r", "a"])).assert_code(0);
+    environment
+        .provlock(upgrade(&["--constraints", "-r", "a"]))
+        .assert_code(0);
 
-    assert_eq!(environment.read("a/main.tf"), requires("hashicorp/null", "~> 3.1.0"));
-    assert_eq!(environment.read("a/.terraform.lock.hcl"), locked(&null[1]).replace("~> 3.0\"", "~> 3.1.0\""));
+    assert_eq!(
+        environment.read("a/main.tf"),
+        requires("hashicorp/null", "~> 3.1.0")
+    );
+    assert_eq!(
+        environment.read("a/.terraform.lock.hcl"),
+        locked(&null[1]).replace("~> 3.0\"", "~> 3.1.0\"")
+    );
     assert_eq!(registry.statistics().requests, 0);
 }
 
@@ -176,14 +206,20 @@ fn an_age_cannot_be_demanded() {
     let before = environment.snapshot();
     let reason = "min-age is set, but publication dates are unknown offline";
 
-    environment.provlock(upgrade(&["--min-age", "7d"])).matches(str![[r#"
+    environment
+        .provlock(upgrade(&["--min-age", "7d"]))
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: min-age is set, but publication dates are unknown offline
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
-    assert_eq!(many.assert_code(2).stderr.matches(reason).count(), 1, "{many}");
+    assert_eq!(
+        many.assert_code(2).stderr.matches(reason).count(),
+        1,
+        "{many}"
+    );
     before.assert_same(&environment.snapshot());
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
     let demanded = environment.provlock(upgrade(&[]));
@@ -193,9 +229,14 @@ exit code: 2
 error[invalid-argument]: min-age is set, but publication dates are unknown offline
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
-    environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
+    environment
+        .provlock(upgrade(&["--min-age", "0d", "--check"]))
+        .assert_code(1);
 
-    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+    environment.write(
+        "provlock.toml",
+        "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n",
+    );
     environment.provlock(upgrade(&[])).assert_code(0);
     assert_eq!(environment.lock_file(), locked(&null[1]));
     assert_eq!(registry.statistics().requests, 0);
@@ -224,8 +265,9 @@ fn a_conflict_is_resolved_with_what_is_known() {
         ])
     };
 
-    // The newest version that a side has is not in the cache, and a conflict is no reason to go back.
-    // Of one platform: of several that fail, how many are tried before the first failure is known is not defined.
+    // The newest version that a side has is not in the cache, and a conflict is no reason to go
+    // back. Of one platform: of several that fail, how many are tried before the first failure is
+    // known is not defined.
     let missing = merge("darwin_arm64");
     missing.matches(str![[r#"
 exit code: 1
@@ -260,10 +302,14 @@ fn nothing_that_asks_a_host_goes_with_it() {
             &["--no-cache"],
         ] {
             let output = environment.provlock([command, &["--offline"], flags].concat());
-            output.assert_code(2).assert_stderr_has("cannot be used with");
+            output
+                .assert_code(2)
+                .assert_stderr_has("cannot be used with");
         }
     }
-    environment.provlock(["verify", "--offline"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "--offline"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error: unexpected argument '--offline' found
@@ -281,12 +327,24 @@ fn all_platforms_of_a_version_without_packages_are_not_none() {
     let (registry, environment, null) = project();
     environment.write(
         "new/main.tf",
-        format!("provider \"null\" {{}}\nresource \"null_resource\" \"a\" {{}}\n{}", requires("hashicorp/null", "")),
+        format!(
+            "provider \"null\" {{}}\nresource \"null_resource\" \"a\" {{}}\n{}",
+            requires("hashicorp/null", "")
+        ),
     );
     for command in ["lock", "upgrade"] {
         let output = environment.provlock([command, "--offline", "-p", "all", "-r"]);
-        output.assert_code(2).assert_stderr_has("in the cache").assert_stderr_has("without --offline");
-        assert!(!environment.project().join("new/.terraform.lock.hcl").exists(), "it would accept any package");
+        output
+            .assert_code(2)
+            .assert_stderr_has("in the cache")
+            .assert_stderr_has("without --offline");
+        assert!(
+            !environment
+                .project()
+                .join("new/.terraform.lock.hcl")
+                .exists(),
+            "it would accept any package"
+        );
         assert_eq!(environment.lock_file(), locked(&null[0]));
     }
     assert_eq!(registry.statistics().requests, 0);
@@ -336,25 +394,40 @@ Locked 1 provider for linux_amd64 (1 added)
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_lacks("only hashes of packages");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_stderr_has("1 changed").assert_lacks("only hashes");
+    environment
+        .provlock(["lock", "--offline", "-p", "linux_amd64"])
+        .assert_lacks("only hashes of packages");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_stderr_has("1 changed")
+        .assert_lacks("only hashes");
 }
 
 #[test]
 fn a_policy_about_signatures_cannot_be_met_offline() {
     let (_registry, environment, _) = project();
-    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64,darwin_arm64"])
+        .assert_code(0);
     let key = "0123456789ABCDEF0123456789ABCDEF01234567";
     let trust = format!("[trust]\n\"hashicorp/*\" = [\"{key}\"]\n");
-    for (policy, code) in
-        [("[policy]\nrequire-signed = true\n", "unsigned-provider"), (trust.as_str(), "key-not-trusted")]
-    {
+    for (policy, code) in [
+        ("[policy]\nrequire-signed = true\n", "unsigned-provider"),
+        (trust.as_str(), "key-not-trusted"),
+    ] {
         environment.write("provlock.toml", policy);
         let before = environment.snapshot();
         let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64,darwin_arm64"]);
-        output.assert_code(2).assert_stderr_has(&format!("error[{code}]: the key that signed hashicorp/null 3.0.0 "));
-        output.assert_stderr_has("is unknown offline").assert_stderr_has("help: run the command without --offline\n");
-        assert!(!output.stderr.contains("not signed") && !output.stderr.contains("has none"), "{output}");
+        output.assert_code(2).assert_stderr_has(&format!(
+            "error[{code}]: the key that signed hashicorp/null 3.0.0 "
+        ));
+        output
+            .assert_stderr_has("is unknown offline")
+            .assert_stderr_has("help: run the command without --offline\n");
+        assert!(
+            !output.stderr.contains("not signed") && !output.stderr.contains("has none"),
+            "{output}"
+        );
         before.assert_same(&environment.snapshot());
     }
 }

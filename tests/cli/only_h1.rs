@@ -1,4 +1,5 @@
-//! Entries with `h1:` hashes only: `lock` records no new hash unless a package of the release has a recorded one.
+//! Entries with `h1:` hashes only: `lock` records no new hash unless a package of the release has a
+//! recorded one.
 
 use super::lock::{lock_file, requires};
 use provlock_test::publish::Published;
@@ -10,21 +11,33 @@ const LOCK_LINUX: [&str; 5] = ["lock", "-p", "linux_amd64", "--dialect", "terraf
 const ACCEPT: &str = "--accept-changed-hashes";
 
 fn publish(registry: &Registry) -> Published {
-    registry.publish("hashicorp/null", "3.2.4").on_host("registry.terraform.io").platforms(ALL).done()
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .on_host("registry.terraform.io")
+        .platforms(ALL)
+        .done()
 }
 
 /// A root module whose entry has only the `h1:` of one platform.
 fn project(registry: &Registry, null: &Published, platform: &str) -> TestEnvironment {
     let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", "3.2.4"));
-    environment.write_lock_file(lock_file(&[null.entry("3.2.4", &[null.h1(platform).to_owned()])]));
+    environment.write_lock_file(lock_file(&[
+        null.entry("3.2.4", &[null.h1(platform).to_owned()])
+    ]));
     environment
 }
 
 /// The release is published again with different files, signed with a different key.
 fn replace(registry: &Registry) -> Published {
-    let replaced = registry.publish("hashicorp/null", "3.2.4").on_host("registry.terraform.io").platforms(ALL);
-    replaced.package_file("README.md", "replaced").signed_by(&keys::OTHER).done()
+    let replaced = registry
+        .publish("hashicorp/null", "3.2.4")
+        .on_host("registry.terraform.io")
+        .platforms(ALL);
+    replaced
+        .package_file("README.md", "replaced")
+        .signed_by(&keys::OTHER)
+        .done()
 }
 
 #[test]
@@ -48,12 +61,20 @@ help: compare with the provider's release page; if the new release is right: pro
 "#]]);
     before.assert_same(&environment.snapshot());
     for more in [&["-p", "all"][..], &["--check"], &["--no-cache"]] {
-        let output = environment.provlock([&LOCK_LINUX[..3], &["--dialect", "terraform"], more].concat());
-        output.assert_code(2).assert_stderr_has("error[hashes-changed]");
+        let output =
+            environment.provlock([&LOCK_LINUX[..3], &["--dialect", "terraform"], more].concat());
+        output
+            .assert_code(2)
+            .assert_stderr_has("error[hashes-changed]");
         before.assert_same(&environment.snapshot());
     }
-    environment.provlock([&LOCK_LINUX[..], &[ACCEPT]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), replaced.lock_file("3.2.4", &["linux_amd64"]));
+    environment
+        .provlock([&LOCK_LINUX[..], &[ACCEPT]].concat())
+        .assert_code(0);
+    assert_eq!(
+        environment.lock_file(),
+        replaced.lock_file("3.2.4", &["linux_amd64"])
+    );
 }
 
 #[test]
@@ -67,9 +88,15 @@ fn a_hash_of_a_platform_that_was_not_requested_confirms_the_release() {
             let output = environment.provlock([&LOCK_LINUX[..], more].concat());
             output.assert_code(0).assert_lacks("warning");
             let hashes = null.hashes(&[platform, "linux_amd64"]);
-            assert_eq!(environment.lock_file(), lock_file(&[null.entry("3.2.4", &hashes)]));
+            assert_eq!(
+                environment.lock_file(),
+                lock_file(&[null.entry("3.2.4", &hashes)])
+            );
             // The likely platform comes before the rare one.
-            assert_eq!(registry.requests_to(url::PACKAGE), if platform == "darwin_arm64" { 2 } else { 3 });
+            assert_eq!(
+                registry.requests_to(url::PACKAGE),
+                if platform == "darwin_arm64" { 2 } else { 3 }
+            );
         }
     }
 }
@@ -80,14 +107,28 @@ fn the_cache_confirms_a_release_without_another_download() {
     let null = publish(&registry);
     let environment = project(&registry, &null, "freebsd_386");
     environment.write("elsewhere/main.tf", requires("hashicorp/null", "3.2.4"));
-    let elsewhere = ["-C", "elsewhere", "lock", "-p", "freebsd_386,linux_amd64", "--dialect", "terraform"];
+    let elsewhere = [
+        "-C",
+        "elsewhere",
+        "lock",
+        "-p",
+        "freebsd_386,linux_amd64",
+        "--dialect",
+        "terraform",
+    ];
     environment.provlock(elsewhere).assert_code(0);
     registry.reset_statistics();
-    environment.provlock(LOCK_LINUX).assert_code(0).assert_lacks("warning");
+    environment
+        .provlock(LOCK_LINUX)
+        .assert_code(0)
+        .assert_lacks("warning");
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
     let before = lock_file(&[null.entry("3.2.4", &[null.h1("freebsd_386").to_owned()])]);
     environment.write_lock_file(before);
-    environment.provlock([&LOCK_LINUX[..], &["--offline"]].concat()).assert_code(0).assert_lacks("hashes-changed");
+    environment
+        .provlock([&LOCK_LINUX[..], &["--offline"]].concat())
+        .assert_code(0)
+        .assert_lacks("hashes-changed");
 }
 
 #[test]
@@ -111,8 +152,13 @@ error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file canno
 help: lock again when all packages can be fetched; to replace the recorded hashes: provlock lock --accept-changed-hashes hashicorp/null --dialect terraform
 "#]]);
     before.assert_same(&environment.snapshot());
-    environment.provlock([&LOCK_LINUX[..], &[ACCEPT]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), null.lock_file("3.2.4", &["linux_amd64"]));
+    environment
+        .provlock([&LOCK_LINUX[..], &[ACCEPT]].concat())
+        .assert_code(0);
+    assert_eq!(
+        environment.lock_file(),
+        null.lock_file("3.2.4", &["linux_amd64"])
+    );
 }
 
 #[test]
@@ -121,7 +167,15 @@ fn offline_the_refusal_says_that_only_the_cache_was_looked_at() {
     let null = publish(&registry);
     let environment = project(&registry, &null, "freebsd_386");
     environment.write("elsewhere/main.tf", requires("hashicorp/null", "3.2.4"));
-    let elsewhere = ["-C", "elsewhere", "lock", "-p", "linux_amd64", "--dialect", "terraform"];
+    let elsewhere = [
+        "-C",
+        "elsewhere",
+        "lock",
+        "-p",
+        "linux_amd64",
+        "--dialect",
+        "terraform",
+    ];
     environment.provlock(elsewhere).assert_code(0);
     let before = environment.snapshot();
     environment.provlock([&LOCK_LINUX[..], &["--offline"]].concat()).matches(str![[r#"
@@ -169,7 +223,16 @@ help: lock from the registry, which has all hashes; or compare with it: provlock
 
     write(&null, "linux_amd64");
     write(&null, "darwin_arm64");
-    environment.provlock(&lock).assert_code(0).assert_lacks("warning");
-    let hashes = [null.h1("darwin_arm64").to_owned(), null.h1("linux_amd64").to_owned()];
-    assert_eq!(environment.lock_file(), lock_file(&[null.entry("3.2.4", &hashes)]));
+    environment
+        .provlock(&lock)
+        .assert_code(0)
+        .assert_lacks("warning");
+    let hashes = [
+        null.h1("darwin_arm64").to_owned(),
+        null.h1("linux_amd64").to_owned(),
+    ];
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[null.entry("3.2.4", &hashes)])
+    );
 }

@@ -7,26 +7,60 @@ use provlock_test::{Registry, TestEnvironment, keys, str};
 #[test]
 fn forbidden_providers_are_not_locked() {
     let registry = Registry::start();
-    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::RSA).done();
-    registry.publish("acme/unsigned", "1.0.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .signed_by(&keys::RSA)
+        .done();
+    registry
+        .publish("acme/unsigned", "1.0.0")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::NoKeys)
+        .done();
     let check = |settings: &str, provider: &str, code: Option<&str>| {
         let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", requires(provider, ""));
         environment.write("provlock.toml", settings);
         let output = environment.provlock(["lock", "-p", "linux_amd64"]);
-        assert_eq!(output.code, Some(if code.is_some() { 2 } else { 0 }), "{settings}\n{output}");
+        assert_eq!(
+            output.code,
+            Some(if code.is_some() { 2 } else { 0 }),
+            "{settings}\n{output}"
+        );
         if let Some(code) = code {
-            output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("main.tf:4:");
+            output
+                .assert_stderr_has(&format!("error[{code}]"))
+                .assert_stderr_has("main.tf:4:");
         }
         assert_eq!(environment.has_lock_file(), code.is_none());
     };
     let trust = |fingerprint: &str| format!("[trust]\n\"acme/*\" = [\"{fingerprint}\"]\n");
-    check("[policy]\nallowed-hosts = [\"registry.example.com\"]\n", "acme/gamma", Some("host-not-allowed"));
-    check("[policy]\nallowed-namespaces = [\"hashicorp\"]\n", "acme/gamma", Some("namespace-not-allowed"));
-    check("[policy]\nallowed-namespaces = [\"acme\"]\nrequire-signed = true\n", "acme/gamma", None);
-    check("[policy]\nrequire-signed = true\n", "acme/unsigned", Some("unsigned-provider"));
+    check(
+        "[policy]\nallowed-hosts = [\"registry.example.com\"]\n",
+        "acme/gamma",
+        Some("host-not-allowed"),
+    );
+    check(
+        "[policy]\nallowed-namespaces = [\"hashicorp\"]\n",
+        "acme/gamma",
+        Some("namespace-not-allowed"),
+    );
+    check(
+        "[policy]\nallowed-namespaces = [\"acme\"]\nrequire-signed = true\n",
+        "acme/gamma",
+        None,
+    );
+    check(
+        "[policy]\nrequire-signed = true\n",
+        "acme/unsigned",
+        Some("unsigned-provider"),
+    );
     check(&trust(&keys::RSA.fingerprint()), "acme/gamma", None);
-    check(&trust(&keys::OTHER.fingerprint()), "acme/gamma", Some("key-not-trusted"));
+    check(
+        &trust(&keys::OTHER.fingerprint()),
+        "acme/gamma",
+        Some("key-not-trusted"),
+    );
 }
 
 #[test]
@@ -39,36 +73,78 @@ fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
             "3:3",
             "is not a platform; did you mean linux_arm64?",
         ),
-        ("[roots]\ninclude = [\"a\", \"b[\"]", "2:17", "unclosed character class"),
-        ("[policy]\nallowed-hosts = [\"a.test\", \"a b\"]", "2:28", "\"a b\" is not a host name"),
+        (
+            "[roots]\ninclude = [\"a\", \"b[\"]",
+            "2:17",
+            "unclosed character class",
+        ),
+        (
+            "[policy]\nallowed-hosts = [\"a.test\", \"a b\"]",
+            "2:28",
+            "\"a b\" is not a host name",
+        ),
         (
             "[policy]\nallowed-namespaces = [\"a/b/c\"]",
             "2:23",
             "\"a/b/c\" is not a namespace; write [HOSTNAME/]NAMESPACE",
         ),
-        ("[policy]\nmin-age = \"soon\"", "2:11", "\"soon\" is not a duration"),
+        (
+            "[policy]\nmin-age = \"soon\"",
+            "2:11",
+            "\"soon\" is not a duration",
+        ),
         (
             "[policy]\nmin-age-exempt = [\n  \"acme/gamma\",\n  \"a/b/c/d\",\n]",
             "4:3",
             "\"a/b/c/d\" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE",
         ),
-        ("[[policy.deny]]\nprovider = \"acme\"", "2:12", "a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
+        (
+            "[[policy.deny]]\nprovider = \"acme\"",
+            "2:12",
+            "a pattern is [HOSTNAME/]NAMESPACE/TYPE",
+        ),
         (
             "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"=> 2\"",
             "3:12",
             "\"=>\" is not an operator; did you mean \">=\"?",
         ),
-        ("[[policy.allow]]\nprovider = \"acme/*\"\nversion = \"2\"", "3:1", "unknown field `version`"),
-        ("[[policy.deny]]\nprovider = \"acme/*\"\nreason = \"a\\nb\"", "3:10", "write the reason in one line"),
-        ("[[policy.require]]\nprovider = \"acme/*\"", "2:12", "name the versions that this provider must have"),
-        ("[trust]\n\"acme\" = []", "2:1", "a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
-        ("[trust]\n\"acme/*\" = [\"12\"]", "2:13", "\"12\" is not the fingerprint of a key"),
+        (
+            "[[policy.allow]]\nprovider = \"acme/*\"\nversion = \"2\"",
+            "3:1",
+            "unknown field `version`",
+        ),
+        (
+            "[[policy.deny]]\nprovider = \"acme/*\"\nreason = \"a\\nb\"",
+            "3:10",
+            "write the reason in one line",
+        ),
+        (
+            "[[policy.require]]\nprovider = \"acme/*\"",
+            "2:12",
+            "name the versions that this provider must have",
+        ),
+        (
+            "[trust]\n\"acme\" = []",
+            "2:1",
+            "a pattern is [HOSTNAME/]NAMESPACE/TYPE",
+        ),
+        (
+            "[trust]\n\"acme/*\" = [\"12\"]",
+            "2:13",
+            "\"12\" is not the fingerprint of a key",
+        ),
     ] {
         environment.write("provlock.toml", settings);
-        let line = settings.lines().nth(place.split_once(':').unwrap().0.parse::<usize>().unwrap() - 1).unwrap();
+        let line = settings
+            .lines()
+            .nth(place.split_once(':').unwrap().0.parse::<usize>().unwrap() - 1)
+            .unwrap();
         for command in ["lock", "upgrade", "verify"] {
             let output = environment.provlock([command]);
-            output.assert_code(2).assert_stderr_has(message).assert_stderr_has(&format!("provlock.toml:{place}\n"));
+            output
+                .assert_code(2)
+                .assert_stderr_has(message)
+                .assert_stderr_has(&format!("provlock.toml:{place}\n"));
             output.assert_stderr_has(line.trim_end());
         }
     }
@@ -81,13 +157,25 @@ fn many_root_modules_complain_of_their_common_settings_once() {
     for root in ["a", "b"] {
         environment.write(
             format!("live/{root}/main.tf"),
-            format!("provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}", requires("acme/gamma", "")),
+            format!(
+                "provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}",
+                requires("acme/gamma", "")
+            ),
         );
     }
-    environment.write("provlock.toml", "[policy]\nmin-age-exempt = [\"acme/gamma/\"]\nallowed-namespaces = [\"\"]\n");
-    for arguments in [&["lock", "-r"][..], &["upgrade", "-r", "live"], &["verify", "--recursive", "live"]] {
+    environment.write(
+        "provlock.toml",
+        "[policy]\nmin-age-exempt = [\"acme/gamma/\"]\nallowed-namespaces = [\"\"]\n",
+    );
+    for arguments in [
+        &["lock", "-r"][..],
+        &["upgrade", "-r", "live"],
+        &["verify", "--recursive", "live"],
+    ] {
         let output = environment.provlock(arguments);
-        output.assert_code(2).assert_stderr_has(" provlock.toml:3:23\n");
+        output
+            .assert_code(2)
+            .assert_stderr_has(" provlock.toml:3:23\n");
         assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
     }
     let one = environment.provlock(["-C", "live/a", "lock"]);
@@ -113,17 +201,26 @@ error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
 
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 
-/// A registry with two versions of acme/gamma and one of acme/delta, and a project that requires acme/gamma.
+/// A registry with two versions of acme/gamma and one of acme/delta, and a project that requires
+/// acme/gamma.
 fn versions() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
-    for (provider, version) in [("acme/gamma", "1.5.0"), ("acme/gamma", "2.1.0"), ("acme/delta", "1.0.0")] {
-        registry.publish(provider, version).platforms(["linux_amd64"]).done();
+    for (provider, version) in [
+        ("acme/gamma", "1.5.0"),
+        ("acme/gamma", "2.1.0"),
+        ("acme/delta", "1.0.0"),
+    ] {
+        registry
+            .publish(provider, version)
+            .platforms(["linux_amd64"])
+            .done();
     }
     environment.write("main.tf", requires("acme/gamma", ""));
     (registry, environment)
 }
 
-const DENIED: &str = "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \">= 2.0\"\nreason = \"it loses state\"\n";
+const DENIED: &str =
+    "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \">= 2.0\"\nreason = \"it loses state\"\n";
 
 #[test]
 fn a_version_that_the_policy_denies_is_skipped() {
@@ -144,7 +241,9 @@ warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies 
 No newer version is allowed: 1 provider for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
-    environment.provlock(["verify", "--platform", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["verify", "--platform", "linux_amd64"])
+        .assert_code(0);
 }
 
 #[test]
@@ -210,10 +309,17 @@ error[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies ac
 help: allow a different version in required_providers, or use a different provider
 "#]]);
     let mirror = environment.provlock(["mirror", "copy", "-p", "linux_amd64"]);
-    mirror.assert_code(2).assert_stderr_has("error[version-not-allowed]");
+    mirror
+        .assert_code(2)
+        .assert_stderr_has("error[version-not-allowed]");
     assert_eq!(environment.lock_file(), before);
 
     environment.write("main.tf", requires("acme/gamma", ""));
-    environment.provlock(["upgrade", "-p", "linux_amd64"]).assert_code(0);
-    assert!(environment.lock_file().contains("\"1.5.0\""), "it moves to the newest that is allowed");
+    environment
+        .provlock(["upgrade", "-p", "linux_amd64"])
+        .assert_code(0);
+    assert!(
+        environment.lock_file().contains("\"1.5.0\""),
+        "it moves to the newest that is allowed"
+    );
 }

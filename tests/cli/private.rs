@@ -6,13 +6,21 @@ use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const HOST: &str = "registry.example.com";
 const TOKEN: &str = "s3cr3t-t0ken";
-const CONFIGURATION: &str = if cfg!(windows) { "AppData/Roaming/tofu.rc" } else { ".tofurc" };
+const CONFIGURATION: &str = if cfg!(windows) {
+    "AppData/Roaming/tofu.rc"
+} else {
+    ".tofurc"
+};
 const LOCK: [&str; 4] = ["lock", "-p", "linux_amd64", "--no-cache"];
 
 /// A registry that wants a token, and a project that requires a provider from it.
 pub(super) fn private() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").on_host(HOST).platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .on_host(HOST)
+        .platforms(["linux_amd64"])
+        .done();
     registry.require_token(HOST, TOKEN);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     (registry, environment)
@@ -20,7 +28,11 @@ pub(super) fn private() -> (Registry, TestEnvironment) {
 
 /// Paths that were asked for, with whether a token came along.
 fn sent(registry: &Registry, pattern: &str) -> Vec<bool> {
-    registry.requests_matching(pattern).iter().map(|request| request.authorization().is_some()).collect()
+    registry
+        .requests_matching(pattern)
+        .iter()
+        .map(|request| request.authorization().is_some())
+        .collect()
 }
 
 fn write_configuration(environment: &TestEnvironment, text: &str) {
@@ -30,10 +42,20 @@ fn write_configuration(environment: &TestEnvironment, text: &str) {
 #[test]
 fn a_token_of_login_is_used_until_logout() {
     let (_registry, environment) = private();
-    for input in [TOKEN.to_owned(), format!("{TOKEN}\n"), format!("{TOKEN}\r\n")] {
+    for input in [
+        TOKEN.to_owned(),
+        format!("{TOKEN}\n"),
+        format!("{TOKEN}\r\n"),
+    ] {
         let login = environment.command(["login", HOST]).stdin(input).run();
-        login.assert_code(0).assert_stderr_has("credentials.tfrc.json").assert_lacks(TOKEN);
-        environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
+        login
+            .assert_code(0)
+            .assert_stderr_has("credentials.tfrc.json")
+            .assert_lacks(TOKEN);
+        environment
+            .provlock(LOCK)
+            .assert_code(0)
+            .assert_lacks(TOKEN);
     }
     let check = environment.provlock(["login", "--check", HOST]);
     check
@@ -82,13 +104,28 @@ There was no token for registry.example.com in [..]credentials.tfrc.json
 fn only_the_user_can_read_stored_tokens_and_other_content_stays() {
     use std::os::unix::fs::PermissionsExt as _;
     let environment = TestEnvironment::new();
-    let path = environment.home().join(".terraform.d/credentials.tfrc.json");
+    let path = environment
+        .home()
+        .join(".terraform.d/credentials.tfrc.json");
     let other = "\"other.test\": {\n      \"token\": \"0ther\",\n      \"note\": [1, 2]\n    }";
-    environment.write(&path, format!("{{\n  \"credentials\": {{\n    {other}\n  }},\n  \"x\": 1.50\n}}\n"));
-    environment.command(["login", HOST]).stdin(TOKEN).run().assert_code(0);
+    environment.write(
+        &path,
+        format!("{{\n  \"credentials\": {{\n    {other}\n  }},\n  \"x\": 1.50\n}}\n"),
+    );
+    environment
+        .command(["login", HOST])
+        .stdin(TOKEN)
+        .run()
+        .assert_code(0);
     let text = environment.read(&path);
-    assert!(text.contains(TOKEN) && text.contains(other) && text.contains("\"x\": 1.50"), "{text}");
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(
+        text.contains(TOKEN) && text.contains(other) && text.contains("\"x\": 1.50"),
+        "{text}"
+    );
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     environment.provlock(["logout", HOST]).assert_code(0);
     let text = environment.read(&path);
     assert!(!text.contains(HOST) && text.contains(other), "{text}");
@@ -98,15 +135,30 @@ fn only_the_user_can_read_stored_tokens_and_other_content_stays() {
 fn invalid_tokens_and_hosts_are_refused() {
     let environment = TestEnvironment::new();
     for (host, input, expected) in [
-        (HOST, "", "there is no token for registry.example.com on stdin"),
+        (
+            HOST,
+            "",
+            "there is no token for registry.example.com on stdin",
+        ),
         (HOST, "\n", "there is no token"),
-        (HOST, "s3cr3t\nm0re", "contains characters that cannot be sent"),
-        (HOST, "s3cr3t\u{e9}", "contains characters that cannot be sent"),
+        (
+            HOST,
+            "s3cr3t\nm0re",
+            "contains characters that cannot be sent",
+        ),
+        (
+            HOST,
+            "s3cr3t\u{e9}",
+            "contains characters that cannot be sent",
+        ),
         ("not a host", TOKEN, "\"not a host\" is not a host name"),
         ("https://registry.example.com", TOKEN, "is not a host name"),
     ] {
         let refused = environment.command(["login", host]).stdin(input).run();
-        refused.assert_code(2).assert_stderr_has("error[invalid-argument]").assert_stderr_has(expected);
+        refused
+            .assert_code(2)
+            .assert_stderr_has("error[invalid-argument]")
+            .assert_stderr_has(expected);
         refused.assert_lacks("s3cr3t");
     }
     assert!(!environment.home().join(".terraform.d").exists());
@@ -115,7 +167,10 @@ fn invalid_tokens_and_hosts_are_refused() {
 #[test]
 fn login_warns_if_a_different_token_takes_precedence() {
     let mut environment = TestEnvironment::new();
-    write_configuration(&environment, "credentials \"block.test\" {\n  token = \"s3cr3t-block\"\n}\n");
+    write_configuration(
+        &environment,
+        "credentials \"block.test\" {\n  token = \"s3cr3t-block\"\n}\n",
+    );
     environment.set("TF_TOKEN_registry_example_com", "s3cr3t-variable");
     let login = environment.command(["login", HOST]).stdin(TOKEN).run();
     login.matches(str![[r#"
@@ -140,7 +195,10 @@ exit code: 0
 The token for block.test comes from [ROOT]/home/[..]
 "#]])
         .assert_lacks("s3cr3t");
-    let login = environment.command(["login", "block.test"]).stdin(TOKEN).run();
+    let login = environment
+        .command(["login", "block.test"])
+        .stdin(TOKEN)
+        .run();
     login.matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -153,7 +211,11 @@ help: edit the block credentials "block.test" in [ROOT]/home/[..]
 #[test]
 fn hosts_are_compared_after_idna() {
     let environment = TestEnvironment::new();
-    environment.command(["login", "BÜCHER.example"]).stdin(TOKEN).run().assert_code(0);
+    environment
+        .command(["login", "BÜCHER.example"])
+        .stdin(TOKEN)
+        .run()
+        .assert_code(0);
     let check = environment.provlock(["login", "--check", "bücher.example"]);
     check.matches(str![[r#"
 exit code: 0
@@ -199,8 +261,14 @@ fn the_token_does_not_follow_a_redirect_to_another_host() {
         environment.provlock(LOCK).assert_lacks(TOKEN);
         let on = |host: &str| sent(&registry, &pattern.replacen('*', &format!("{host}*"), 1));
         let (first, second) = (on(HOST), on("mirror.example.com"));
-        assert!(first.first().is_some_and(|sent| *sent), "{pattern}: {first:?}");
-        assert!(!second.is_empty() && second.iter().all(|sent| !sent), "{pattern}: {second:?}");
+        assert!(
+            first.first().is_some_and(|sent| *sent),
+            "{pattern}: {first:?}"
+        );
+        assert!(
+            !second.is_empty() && second.iter().all(|sent| !sent),
+            "{pattern}: {second:?}"
+        );
     }
 }
 
@@ -220,11 +288,17 @@ fn no_output_contains_the_token() {
         let (registry, mut environment) = private();
         environment.set("TF_TOKEN_registry_example_com", TOKEN);
         environment.set("TF_REGISTRY_DISCOVERY_RETRY", "0");
-        environment.provlock(&arguments).assert_code(0).assert_lacks(TOKEN);
+        environment
+            .provlock(&arguments)
+            .assert_code(0)
+            .assert_lacks(TOKEN);
         for (pattern, fault, code) in &faults {
             registry.clear_faults();
             registry.fault(pattern, Times::Always, fault.clone());
-            environment.provlock(&arguments).assert_code(*code).assert_lacks(TOKEN);
+            environment
+                .provlock(&arguments)
+                .assert_code(*code)
+                .assert_lacks(TOKEN);
         }
         environment.set("TF_TOKEN_registry_example_com", "wr0ng-t0ken");
         registry.clear_faults();
@@ -246,14 +320,21 @@ fn errors_in_a_configuration_with_tokens_do_not_quote_them() {
     ] {
         write_configuration(&environment, text);
         let output = environment.provlock([&LOCK[..], &["-vvv", "--json"]].concat());
-        output.assert_code(2).assert_stderr_has(&format!("{CONFIGURATION}:")).assert_lacks(TOKEN);
+        output
+            .assert_code(2)
+            .assert_stderr_has(&format!("{CONFIGURATION}:"))
+            .assert_lacks(TOKEN);
     }
 }
 
 #[test]
 fn a_host_block_names_the_registry_without_discovery() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "1.5.0").on_host("registry.example.com").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .on_host("registry.example.com")
+        .platforms(["linux_amd64"])
+        .done();
     registry.discovery("registry.example.com", Discovery::WithoutProviders);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     environment.provlock(LOCK).matches(str![[r#"
@@ -286,7 +367,11 @@ fn a_network_mirror_takes_the_token_of_its_own_host() {
     registry.mirror("https://mirror.example.com/providers/", Mirror::default());
     registry.require_token("mirror.example.com", "m1rror-t0ken");
     environment.set("TF_TOKEN_registry_example_com", TOKEN);
-    let arguments = [&LOCK[..], &["--net-mirror", "https://mirror.example.com/providers/"]].concat();
+    let arguments = [
+        &LOCK[..],
+        &["--net-mirror", "https://mirror.example.com/providers/"],
+    ]
+    .concat();
     let refused = environment.provlock(&arguments);
     refused.matches(str![[r#"
 exit code: 2
@@ -299,8 +384,15 @@ error[unauthorized]: cannot get registry.example.com/acme/gamma: https://mirror.
   |
 help: add credentials: provlock login mirror.example.com, or set TF_TOKEN_mirror_example_com
 "#]]);
-    environment.command(["login", "mirror.example.com"]).stdin("m1rror-t0ken").run().assert_code(0);
-    environment.provlock(&arguments).assert_code(0).assert_lacks("t0ken");
+    environment
+        .command(["login", "mirror.example.com"])
+        .stdin("m1rror-t0ken")
+        .run()
+        .assert_code(0);
+    environment
+        .provlock(&arguments)
+        .assert_code(0)
+        .assert_lacks("t0ken");
     assert_eq!(registry.requests_to("registry.example.com/*"), 0);
     assert_eq!(sent(&registry, "mirror.example.com/*.zip"), [false]);
 }
@@ -310,32 +402,54 @@ fn a_token_is_stored_where_the_dialect_of_the_project_looks() {
     let (_registry, environment) = private();
     environment.write("provlock.toml", "dialect = \"terraform\"\n");
     let configuration = environment.home().join("xdg");
-    let run =
-        |arguments: &[&str]| environment.command(arguments).env("XDG_CONFIG_HOME", &configuration).stdin(TOKEN).run();
-    run(&LOCK).assert_code(2).assert_stderr_has("help: add credentials: provlock login registry.example.com");
+    let run = |arguments: &[&str]| {
+        environment
+            .command(arguments)
+            .env("XDG_CONFIG_HOME", &configuration)
+            .stdin(TOKEN)
+            .run()
+    };
+    run(&LOCK)
+        .assert_code(2)
+        .assert_stderr_has("help: add credentials: provlock login registry.example.com");
     let login = run(&["login", HOST]);
-    login.assert_code(0).assert_stderr_has("credentials.tfrc.json, for terraform");
+    login
+        .assert_code(0)
+        .assert_stderr_has("credentials.tfrc.json, for terraform");
     assert!(environment.home().join(".terraform.d").exists() && !configuration.exists());
     run(&LOCK).assert_code(0);
     run(&["login", "--check", HOST]).assert_code(0);
-    run(&["logout", HOST]).assert_code(0).assert_stderr_has("Removed the token");
+    run(&["logout", HOST])
+        .assert_code(0)
+        .assert_stderr_has("Removed the token");
     // The other program looks elsewhere.
-    run(&["login", HOST, "--dialect", "tofu"]).assert_code(0).assert_stderr_has("for tofu");
+    run(&["login", HOST, "--dialect", "tofu"])
+        .assert_code(0)
+        .assert_stderr_has("for tofu");
 }
 
 #[test]
 fn a_refused_token_does_not_propose_a_login() {
     let (_registry, environment) = private();
-    environment.command(["login", HOST]).stdin("0ther").run().assert_code(0);
+    environment
+        .command(["login", HOST])
+        .stdin("0ther")
+        .run()
+        .assert_code(0);
     let refused = environment.provlock(LOCK);
-    refused.assert_code(2).assert_stderr_has("(403) with the credentials that were sent");
-    refused.assert_stderr_has("help: check where the token comes from: provlock login --check registry.example.com\n");
+    refused
+        .assert_code(2)
+        .assert_stderr_has("(403) with the credentials that were sent");
+    refused.assert_stderr_has(
+        "help: check where the token comes from: provlock login --check registry.example.com\n",
+    );
     refused.assert_lacks("provlock login registry.example.com");
 }
 
 #[test]
 fn a_field_that_a_registry_leaves_out_is_named() {
-    let (registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
+    let (registry, environment, _) =
+        Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
     let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]);
     let body = r#"{"os": "linux", "arch": "amd64", "filename": "a.zip", "download_url": "a.zip", "shasum": ""}"#;
     registry.fault(url::DOWNLOAD, Times::Always, Fault::Body(body.into()));
@@ -345,5 +459,7 @@ exit code: 2
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: https://registry.opentofu.org/v1/providers/hashicorp/null/3.2.4/download/linux/amd64 sent an unusable response: it has no `shasums_url` (line 1, column 92)
 "#]]);
     registry.fault(url::VERSIONS, Times::Always, Fault::Body(b"{}".to_vec()));
-    lock().assert_code(2).assert_stderr_has("it has no `versions` (line 1, column 2)");
+    lock()
+        .assert_code(2)
+        .assert_stderr_has("it has no `versions` (line 1, column 2)");
 }

@@ -11,10 +11,18 @@ const PATH: &str = ".terraform.lock.hcl";
 /// acme/gamma in three versions, the last two days old, for two platforms.
 fn project() -> (Registry, TestEnvironment, [Published; 3]) {
     let (registry, environment) = Registry::with_project();
-    let gamma =
-        ["1.0.0", "1.1.0", "1.2.0"].map(|version| registry.publish("acme/gamma", version).platforms(BOTH).done());
+    let gamma = ["1.0.0", "1.1.0", "1.2.0"].map(|version| {
+        registry
+            .publish("acme/gamma", version)
+            .platforms(BOTH)
+            .done()
+    });
     registry.add_host("api.opentofu.org");
-    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 50), ("1.0.0", 100)]);
+    document(
+        &registry,
+        "acme/gamma",
+        &[("1.2.0", 2), ("1.1.0", 50), ("1.0.0", 100)],
+    );
     environment.write("main.tf", requires("acme/gamma", ""));
     (registry, environment, gamma)
 }
@@ -25,7 +33,15 @@ fn merge(environment: &TestEnvironment, gamma: &[Published; 3], platforms: &[&st
     environment.write("base", lock_file(&[]));
     environment.write("ours", side(&gamma[0]));
     environment.write("theirs", side(&gamma[1]));
-    environment.provlock(["merge", "base", "ours", "theirs", "--path", PATH, "--resolve"])
+    environment.provlock([
+        "merge",
+        "base",
+        "ours",
+        "theirs",
+        "--path",
+        PATH,
+        "--resolve",
+    ])
 }
 
 #[test]
@@ -46,7 +62,10 @@ exit code: 0
   acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
 Merged .terraform.lock.hcl
 "#]]);
-    assert_eq!(environment.read("ours"), gamma[1].lock_file("", &["linux_amd64"]));
+    assert_eq!(
+        environment.read("ours"),
+        gamma[1].lock_file("", &["linux_amd64"])
+    );
     environment.write("main.tf", requires("acme/gamma", "< 1.1.0"));
     merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -72,17 +91,35 @@ fn a_replaced_release_of_the_newer_side_is_refused() {
     environment.write("ours", side(&gamma[0], &gamma[0].hashes(&["linux_amd64"])));
     let zh = format!("zh:{}", "0".repeat(64));
     environment.write("theirs", side(&gamma[1], &[zh]));
-    let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", PATH, "--resolve"]);
+    let output = environment.provlock([
+        "merge",
+        "base",
+        "ours",
+        "theirs",
+        "--path",
+        PATH,
+        "--resolve",
+    ]);
     output.assert_stderr_has("error[hashes-changed]");
-    assert!(environment.read("ours").contains("<<<<<<< ours"), "{output}");
+    assert!(
+        environment.read("ours").contains("<<<<<<< ours"),
+        "{output}"
+    );
 }
 
 #[test]
 fn a_version_must_be_old_enough() {
     let (registry, environment, gamma) = project();
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
-    registry.publish("acme/gamma", "1.1.5").platforms(BOTH).done();
-    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.5", 20), ("1.1.0", 50), ("1.0.0", 100)]);
+    registry
+        .publish("acme/gamma", "1.1.5")
+        .platforms(BOTH)
+        .done();
+    document(
+        &registry,
+        "acme/gamma",
+        &[("1.2.0", 2), ("1.1.5", 20), ("1.1.0", 50), ("1.0.0", 100)],
+    );
     environment.write("main.tf", requires("acme/gamma", "> 1.1.0"));
 
     merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
@@ -99,27 +136,36 @@ Merged .terraform.lock.hcl
 fn providers_that_may_be_required_stay_in_conflict() {
     let (_registry, environment, gamma) = project();
     // A module that is not installed may require anything.
-    environment.write("main.tf", "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n");
+    environment.write(
+        "main.tf",
+        "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n",
+    );
     environment.write("provlock.toml", "fetch-modules = false\n");
 
     let output = merge(&environment, &gamma, &["linux_amd64"]);
 
     assert_ne!(output.code, Some(0), "{output}");
     let left = environment.read("ours");
-    assert!(left.contains("<<<<<<< ours") && left.contains("\"1.0.0\"") && left.contains("\"1.1.0\""), "{left}");
+    assert!(
+        left.contains("<<<<<<< ours") && left.contains("\"1.0.0\"") && left.contains("\"1.1.0\""),
+        "{left}"
+    );
 }
 
 #[test]
 fn beside_an_unknown_unit_a_conflict_is_left_to_people() {
     let (_registry, environment, gamma) = project();
     let run = format!("{}{{run_cmd(\"vault\", \"read\")}}", "$");
-    let text =
-        format!("generate \"x\" {{\n  path = \"x.tf\"\n  if_exists = \"overwrite\"\n  contents = \"{run}\"\n}}\n");
+    let text = format!(
+        "generate \"x\" {{\n  path = \"x.tf\"\n  if_exists = \"overwrite\"\n  contents = \"{run}\"\n}}\n"
+    );
     environment.write("main.tf", "");
     environment.write("terragrunt.hcl", text);
 
     let output = merge(&environment, &gamma, &["linux_amd64"]);
 
-    output.assert_code(1).assert_stderr_has("conflict: ours has acme/gamma 1.0.0, theirs 1.1.0");
+    output
+        .assert_code(1)
+        .assert_stderr_has("conflict: ours has acme/gamma 1.0.0, theirs 1.1.0");
     assert!(environment.read("ours").contains("<<<<<<< ours"));
 }

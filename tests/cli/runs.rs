@@ -8,7 +8,9 @@ fn runs_in_an_empty_project_and_leaves_it_alone() {
     let environment = TestEnvironment::new();
     let before = environment.snapshot();
     let output = environment.provlock([] as [&str; 0]);
-    output.assert_code(2).assert_stderr_has("Usage: provlock [OPTIONS] <COMMAND>");
+    output
+        .assert_code(2)
+        .assert_stderr_has("Usage: provlock [OPTIONS] <COMMAND>");
     before.assert_same(&environment.snapshot());
 }
 
@@ -43,10 +45,20 @@ fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
         let whole = run(Stdio::null());
         let full = run(std::fs::File::create("/dev/full").unwrap().into());
         full.assert_code(2);
-        assert_eq!(full.stderr.matches("error[io]: cannot write to stdout\n").count(), 1, "{full}");
+        assert_eq!(
+            full.stderr
+                .matches("error[io]: cannot write to stdout\n")
+                .count(),
+            1,
+            "{full}"
+        );
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let closed = run(writer.into());
-        assert_eq!((closed.code, closed.stderr), (whole.code, whole.stderr), "{command}");
+        assert_eq!(
+            (closed.code, closed.stderr),
+            (whole.code, whole.stderr),
+            "{command}"
+        );
     }
 }

@@ -36,8 +36,16 @@ help: run in a git repository
 #[test]
 fn setup_writes_once() {
     let repository = Repository::new();
-    repository.environment.write(".gitattributes", "*.png binary");
-    let setup = || repository.environment.command(["setup", "git", "--write"]).run_in("below").run();
+    repository
+        .environment
+        .write(".gitattributes", "*.png binary");
+    let setup = || {
+        repository
+            .environment
+            .command(["setup", "git", "--write"])
+            .run_in("below")
+            .run()
+    };
     repository.environment.write("below/main.tf", "");
     setup().matches(str![[r#"
 exit code: 0
@@ -60,7 +68,9 @@ Up to date: git runs provlock for lock files
 "#]]);
     before.assert_same(&repository.environment.snapshot());
     // A pattern of one's own that says the same will do.
-    repository.environment.write(".gitattributes", "*.hcl diff=provlock merge=provlock\n");
+    repository
+        .environment
+        .write(".gitattributes", "*.hcl diff=provlock merge=provlock\n");
     setup().matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -72,12 +82,30 @@ Up to date: git runs provlock for lock files
 #[cfg(unix)]
 fn git_diff_shows_the_file_where_provlock_is_not_installed() {
     let repository = Repository::new();
-    repository.provlock(["setup", "git", "--write"]).assert_code(0);
-    repository.commit(&lock_file(&[entry("hashicorp/null", "1.0.0", "", &["h1:a"])]));
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "2.0.0", "", &["h1:a"])]));
+    repository
+        .provlock(["setup", "git", "--write"])
+        .assert_code(0);
+    repository.commit(&lock_file(&[entry(
+        "hashicorp/null",
+        "1.0.0",
+        "",
+        &["h1:a"],
+    )]));
+    repository.environment.write_lock_file(lock_file(&[entry(
+        "hashicorp/null",
+        "2.0.0",
+        "",
+        &["h1:a"],
+    )]));
     let with = repository.git(["diff"]);
-    assert!(with.contains("+registry.opentofu.org/hashicorp/null  2.0.0"), "{with}");
+    assert!(
+        with.contains("+registry.opentofu.org/hashicorp/null  2.0.0"),
+        "{with}"
+    );
     std::fs::remove_file(repository.environment.bin().join("provlock")).unwrap();
     let without = repository.git(["diff"]);
-    assert!(without.contains("-  version = \"1.0.0\"") && without.contains("+  version = \"2.0.0\""), "{without}");
+    assert!(
+        without.contains("-  version = \"1.0.0\"") && without.contains("+  version = \"2.0.0\""),
+        "{without}"
+    );
 }

@@ -1,5 +1,6 @@
-//! Documents that a server, a repository or another program writes have a largest size: one byte more is refused, and
-//! the error names the document and its limit. All are valid, so that nothing but their size is wrong.
+//! Documents that a server, a repository or another program writes have a largest size: one byte
+//! more is refused, and the error names the document and its limit. All are valid, so that nothing
+//! but their size is wrong.
 
 use provlock_test::archive::{self, Packing};
 use provlock_test::keys::{self, Form};
@@ -18,9 +19,11 @@ const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const OCI_HOST: &str = "oci.example.com";
 const MIRROR: &str = "https://mirror.example.com/providers/";
 /// Address of SHA256SUMS of the release that [`gamma`] publishes.
-const SUMS: &str = "/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS";
+const SUMS: &str =
+    "/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS";
 
-/// Makes a test for each document: its largest size, the words of the error, and a run that reads a document of a size.
+/// Makes a test for each document: its largest size, the words of the error, and a run that reads a
+/// document of a size.
 macro_rules! documents {
     ($($(#[$attribute:meta])* $name:ident: $limit:expr, $error:literal, $run:expr;)+) => { $(
         #[test]
@@ -193,9 +196,15 @@ fn lock_padded(pattern: &str, size: usize) -> Output {
 /// Locks a release whose SHA256SUMS was padded before it was signed.
 fn lock_with_sums(size: usize) -> Output {
     let (registry, environment) = Registry::with_project();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(LINUX).done();
+    let gamma = registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(LINUX)
+        .done();
     let sums = padded(&gamma.shasums, size);
-    registry.serve(&format!("{SUMS}.sig"), keys::ED25519.sign(sums.as_bytes(), Form::Binary));
+    registry.serve(
+        &format!("{SUMS}.sig"),
+        keys::ED25519.sign(sums.as_bytes(), Form::Binary),
+    );
     registry.serve(SUMS, sums);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(LOCK)
@@ -214,7 +223,9 @@ fn lock_from_oci(prepare: impl FnOnce(&Registry, &TestEnvironment)) -> Output {
     registry.add_oci_host(OCI_HOST);
     writer.provlock(LOCK).assert_code(0);
     let target = format!("oci://{OCI_HOST}/${{namespace}}/${{type}}");
-    writer.provlock(["mirror", &target, "-p", "linux_amd64"]).assert_code(0);
+    writer
+        .provlock(["mirror", &target, "-p", "linux_amd64"])
+        .assert_code(0);
     let reader = TestEnvironment::with_registry(&registry);
     reader.write("main.tf", requires("acme/gamma", ""));
     prepare(&registry, &reader);
@@ -225,11 +236,13 @@ fn lock_from_oci(prepare: impl FnOnce(&Registry, &TestEnvironment)) -> Output {
 /// A module of a registry.
 const REGISTRY: &str = "source = \"acme/network/aws\"\n  version = \"1.0.0\"";
 /// A module in an archive, with a list of its checksum.
-const LISTED: &str =
-    "source = \"https://registry.opentofu.org/network.zip?checksum=file:https://registry.opentofu.org/SHA256SUMS\"";
+const LISTED: &str = "source = \"https://registry.opentofu.org/network.zip?checksum=file:https://registry.opentofu.org/SHA256SUMS\"";
 
 fn module() -> Vec<u8> {
-    let files = [("main.tf".to_owned(), requires("acme/gamma", "~> 1.0").into_bytes())];
+    let files = [(
+        "main.tf".to_owned(),
+        requires("acme/gamma", "~> 1.0").into_bytes(),
+    )];
     archive::pack(&files, Packing::Deflated)
 }
 
@@ -237,9 +250,15 @@ fn module() -> Vec<u8> {
 fn lock_module(call: &str, prepare: impl FnOnce(&Registry)) -> Output {
     let (registry, environment) = gamma();
     let versions = json!({ "modules": [{ "versions": [{ "version": "1.0.0" }] }] });
-    registry.serve("/v1/modules/acme/network/aws/versions", versions.to_string());
+    registry.serve(
+        "/v1/modules/acme/network/aws/versions",
+        versions.to_string(),
+    );
     let location = json!({ "location": "https://registry.opentofu.org/network.zip" });
-    registry.serve("/v1/modules/acme/network/aws/1.0.0/download", location.to_string());
+    registry.serve(
+        "/v1/modules/acme/network/aws/1.0.0/download",
+        location.to_string(),
+    );
     registry.serve("/network.zip", module());
     prepare(&registry);
     environment.write("main.tf", format!("module \"network\" {{\n  {call}\n}}\n"));
@@ -251,10 +270,18 @@ fn lock_with_netrc(size: usize) -> Output {
     registry.serve("/network.zip", module());
     let login = "machine registry.opentofu.org login user password hunter22\n";
     environment.write(environment.home().join(".netrc"), padded(login, size));
-    environment.write("main.tf", "module \"m\" {\n  source = \"https://registry.opentofu.org/network.zip\"\n}\n");
+    environment.write(
+        "main.tf",
+        "module \"m\" {\n  source = \"https://registry.opentofu.org/network.zip\"\n}\n",
+    );
     let output = environment.provlock(LOCK);
     let asked = registry.requests_matching("registry.opentofu.org/network.zip");
-    assert!(asked.iter().all(|request| request.basic().as_deref() == Some("user:hunter22")), "{output}");
+    assert!(
+        asked
+            .iter()
+            .all(|request| request.basic().as_deref() == Some("user:hunter22")),
+        "{output}"
+    );
     output
 }
 
@@ -276,7 +303,9 @@ fn verify_against_base(size: usize) -> Output {
     repository.environment.write("main.tf", "locals {}\n");
     repository.commit(&padded(&lock_file(&[]), size));
     repository.environment.write_lock_file(lock_file(&[]));
-    repository.environment.provlock(["verify", "--base", "HEAD"])
+    repository
+        .environment
+        .provlock(["verify", "--base", "HEAD"])
 }
 
 /// Adds to a directory that is a network mirror with a padded document.
@@ -285,6 +314,10 @@ fn mirror_twice(size: usize) -> Output {
     environment.provlock(LOCK).assert_code(0);
     let mirror = ["mirror", "mirror", "-p", "linux_amd64"];
     environment.provlock(mirror).assert_code(0);
-    pad_file(&environment, "mirror/registry.opentofu.org/acme/gamma/index.json", size);
+    pad_file(
+        &environment,
+        "mirror/registry.opentofu.org/acme/gamma/index.json",
+        size,
+    );
     environment.provlock(mirror)
 }

@@ -11,7 +11,8 @@ const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const VERIFY: [&str; 3] = ["verify", "--allow", "single-platform"];
 const SECRET: &str = "hunter2";
 
-/// A state whose resources have these providers, in one line as programs may write it, with a secret.
+/// A state whose resources have these providers, in one line as programs may write it, with a
+/// secret.
 fn state(providers: &[&str]) -> String {
     let resource = |provider: &&str| {
         format!(
@@ -20,16 +21,23 @@ fn state(providers: &[&str]) -> String {
         )
     };
     let resources: Vec<_> = providers.iter().map(resource).collect();
-    format!(r#"{{"version": 4, "outputs": {{"{SECRET}": 1}}, "resources": [{}]}}"#, resources.join(","))
+    format!(
+        r#"{{"version": 4, "outputs": {{"{SECRET}": 1}}, "resources": [{}]}}"#,
+        resources.join(",")
+    )
 }
 
 fn publish(registry: &Registry) {
     for provider in ["acme/one", "acme/two"] {
-        registry.publish(provider, "1.0.0").platforms(["linux_amd64"]).done();
+        registry
+            .publish(provider, "1.0.0")
+            .platforms(["linux_amd64"])
+            .done();
     }
 }
 
-/// A project that requires acme/one. Its lock file has an entry for acme/two, which it no longer requires.
+/// A project that requires acme/one. Its lock file has an entry for acme/two, which it no longer
+/// requires.
 fn project() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
     publish(&registry);
@@ -76,14 +84,23 @@ fn keeps(environment: &TestEnvironment) -> bool {
 #[test]
 fn an_entry_that_the_state_needs_is_kept_by_prune_and_no_finding() {
     let (_registry, environment) = project();
-    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/two"]),
+    );
     assert_eq!(found(&environment, &[]), [""; 0]);
     assert!(keeps(&environment));
-    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/one"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/one"]),
+    );
     assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
     assert!(!keeps(&environment));
     environment.write("terraform.tfstate", "");
-    assert!(!keeps(&environment), "an interrupted program leaves an empty file");
+    assert!(
+        !keeps(&environment),
+        "an interrupted program leaves an empty file"
+    );
 }
 
 #[test]
@@ -92,7 +109,10 @@ fn a_provider_that_only_the_state_needs_is_required() {
     publish(&registry);
     environment.write("main.tf", requires("acme/one", ""));
     environment.provlock(LOCK).assert_code(0);
-    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/two"]),
+    );
     environment.provlock(VERIFY).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -142,14 +162,20 @@ fn the_state_of_other_workspaces_and_paths_is_read() {
     assert!(keeps(&environment), "state at that path");
     environment.write(".terraform/terraform.tfstate", &two);
     backend("path = \"none.tfstate\"\n    workspace_dir = \"none\"");
-    assert!(!keeps(&environment), "the record of the backend is not state");
+    assert!(
+        !keeps(&environment),
+        "the record of the backend is not state"
+    );
 }
 
 #[test]
 fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
     let (_registry, environment) = project();
     environment.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
-    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/two"]),
+    );
     assert_not_required(
         &environment,
         "tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: \
@@ -201,7 +227,9 @@ Not compared with the published release: 3 recorded hashes; to compare all: prov
         "no state file beside it needs the provider: tofu init -lockfile=readonly fails because of the entry",
         "provlock lock --prune",
     );
-    environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
+    environment
+        .provlock([&LOCK[..], &["--check"]].concat())
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   required neither by the configuration nor by its state; --prune removes it
@@ -241,22 +269,37 @@ help: init installs the providers that it needs; check that the lock file has th
 Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings in .terraform.lock.hcl and terraform.tfstate
 "#]]);
-    for text in [r#"{"version": 4, "resources": "hunter2"}"#, r#"{"version": "hunter2"}"#, "{}"] {
+    for text in [
+        r#"{"version": 4, "resources": "hunter2"}"#,
+        r#"{"version": "hunter2"}"#,
+        "{}",
+    ] {
         environment.write("terraform.tfstate", text);
         let output = environment.provlock(VERIFY);
-        output.assert_code(0).assert_stdout_has("warning[state-not-read]").assert_lacks(SECRET);
+        output
+            .assert_code(0)
+            .assert_stdout_has("warning[state-not-read]")
+            .assert_lacks(SECRET);
     }
     let file = std::fs::File::create(environment.project().join("terraform.tfstate")).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
-    environment.provlock(VERIFY).assert_stdout_has("was not read: it is larger than 64 MiB");
+    environment
+        .provlock(VERIFY)
+        .assert_stdout_has("was not read: it is larger than 64 MiB");
 }
 
 #[test]
 fn a_state_that_is_encrypted_or_old_is_not_known() {
     let (_registry, environment) = project();
     for (text, reason) in [
-        (r#"{"serial": 1, "encrypted_data": "aGVsbG8="}"#, "terraform.tfstate is encrypted"),
-        (r#"{"version": 3, "modules": []}"#, "terraform.tfstate has version 3 of the format"),
+        (
+            r#"{"serial": 1, "encrypted_data": "aGVsbG8="}"#,
+            "terraform.tfstate is encrypted",
+        ),
+        (
+            r#"{"version": 3, "modules": []}"#,
+            "terraform.tfstate has version 3 of the format",
+        ),
         (
             r#"{"version": 4, "resources": [{"provider": "provider.two"}]}"#,
             "terraform.tfstate refers to providers in an older form",
@@ -264,14 +307,20 @@ fn a_state_that_is_encrypted_or_old_is_not_known() {
     ] {
         environment.write("terraform.tfstate", text);
         let needed = "unless the state needs it, which is unknown: ";
-        environment.provlock(VERIFY).assert_code(0).assert_stdout_has(&format!("{needed}{reason}"));
+        environment
+            .provlock(VERIFY)
+            .assert_code(0)
+            .assert_stdout_has(&format!("{needed}{reason}"));
     }
 }
 
 #[test]
 fn opentofu_takes_the_providers_of_a_state_from_its_own_registry() {
     let (_registry, environment) = project();
-    environment.write("terraform.tfstate", state(&["registry.terraform.io/acme/two"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.terraform.io/acme/two"]),
+    );
     assert_eq!(found(&environment, &[]), [""; 0]);
     environment.write("more.tf", "terraform {\n  backend \"local\" {}\n}\n");
     let terraform = environment.provlock([&VERIFY[..], &["--dialect", "terraform"]].concat());
@@ -289,14 +338,23 @@ fn a_state_in_a_change_hides_no_finding() {
     environment.write("terraform.tfstate", state(&[]));
     let entry = |name: &str| {
         let address = format!("registry.opentofu.org/acme/{name}");
-        provlock_test::files::entry(&address, "1.0.0", "", &[super::verify::H1, super::verify::ZH])
+        provlock_test::files::entry(
+            &address,
+            "1.0.0",
+            "",
+            &[super::verify::H1, super::verify::ZH],
+        )
     };
     environment.write_lock_file(super::lock::lock_file(&[entry("one")]));
     repository.environment.commit_all(".");
     environment.write_lock_file(super::lock::lock_file(&[entry("one"), entry("two")]));
-    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/two"]),
+    );
     repository.git(["add", "--all"]);
-    let verify = |flags: &[&str]| environment.provlock([&VERIFY[..], &["--base", "HEAD"], flags].concat());
+    let verify =
+        |flags: &[&str]| environment.provlock([&VERIFY[..], &["--base", "HEAD"], flags].concat());
     verify(&[]).assert_lacks(SECRET).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -344,9 +402,17 @@ fn a_state_outside_of_the_repository_is_not_read() {
     let repository = Repository::new();
     let environment = &repository.environment;
     environment.write("main.tf", requires("acme/one", ""));
-    let one = provlock_test::files::entry("registry.opentofu.org/acme/one", "1.0.0", "", &[super::verify::H1]);
+    let one = provlock_test::files::entry(
+        "registry.opentofu.org/acme/one",
+        "1.0.0",
+        "",
+        &[super::verify::H1],
+    );
     environment.write_lock_file(super::lock::lock_file(&[one]));
-    environment.write("../elsewhere/terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "../elsewhere/terraform.tfstate",
+        state(&["registry.opentofu.org/acme/two"]),
+    );
     environment.write(
         "backend.tf",
         "terraform {\n  backend \"local\" {\n    path = \"../elsewhere/terraform.tfstate\"\n  }\n}\n",
@@ -355,14 +421,15 @@ fn a_state_outside_of_the_repository_is_not_read() {
     let output = environment.provlock([&["verify"][..], &flags].concat());
     output.assert_code(0).assert_lacks("acme/two");
     let output = environment.provlock([&["verify", "--allow-outside"][..], &flags].concat());
-    output.assert_code(1).assert_stdout_has("acme/two is required, but not locked");
+    output
+        .assert_code(1)
+        .assert_stdout_has("acme/two is required, but not locked");
 }
 
 #[test]
 fn a_state_whose_path_is_an_expression_is_not_read() {
     let environment = TestEnvironment::new();
-    let backend =
-        "terraform {\n  backend \"local\" {\n    path = var.p\n  }\n}\nvariable \"p\" {\n  default = \"x.state\"\n}\n";
+    let backend = "terraform {\n  backend \"local\" {\n    path = var.p\n  }\n}\nvariable \"p\" {\n  default = \"x.state\"\n}\n";
     environment.write("main.tf", backend);
     environment.write_lock_file("");
     let output = environment.provlock(["verify"]);

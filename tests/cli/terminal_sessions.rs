@@ -1,5 +1,5 @@
-//! Sessions of four people in terminals of 40, 80 and 120 columns, recorded in `testdata/terminal-sessions`. A line
-//! that the terminal had to break ends with an arrow.
+//! Sessions of four people in terminals of 40, 80 and 120 columns, recorded in
+//! `testdata/terminal-sessions`. A line that the terminal had to break ends with an arrow.
 
 use std::fs;
 use std::path::Path;
@@ -108,9 +108,19 @@ fn a_platform_engineer_looks_after_300_root_modules() {
         let regions = ["eu-central-1", "us-east-1", "ap-southeast-2"];
         for (index, region) in regions.iter().cycle().take(300).enumerate() {
             let stage = ["production", "staging", "development"][index / 100];
-            let null = if index % 10 == 0 { ">= 3.2.0, < 3.2.4" } else { "~> 3.2" };
+            let null = if index % 10 == 0 {
+                ">= 3.2.0, < 3.2.4"
+            } else {
+                "~> 3.2"
+            };
             let text = root_module(&[("hashicorp/null", null), ("hashicorp/random", "~> 3.6.0")]);
-            environment.write(format!("live/{region}/{stage}/team-{:02}-{index:03}/main.tf", index % 9), text);
+            environment.write(
+                format!(
+                    "live/{region}/{stage}/team-{:02}-{index:03}/main.tf",
+                    index % 9
+                ),
+                text,
+            );
         }
         Repository::around(environment)
     });
@@ -119,12 +129,22 @@ fn a_platform_engineer_looks_after_300_root_modules() {
 #[test]
 fn a_security_engineer_judges_what_others_change() {
     let registry = Registry::start();
-    for name in ["acme/alpha", "acme/a-provider-with-a-long-name", "acmee/alpha"] {
-        registry.publish(name, "1.0.0").platforms(["darwin_arm64", "linux_amd64"]).done();
+    for name in [
+        "acme/alpha",
+        "acme/a-provider-with-a-long-name",
+        "acmee/alpha",
+    ] {
+        registry
+            .publish(name, "1.0.0")
+            .platforms(["darwin_arm64", "linux_amd64"])
+            .done();
     }
     session("security_engineer", SECURITY_ENGINEER, || {
         let environment = TestEnvironment::with_registry(&registry);
-        let text = root_module(&[("acme/alpha", "~> 1.0"), ("acme/a-provider-with-a-long-name", ">= 0.9.0")]);
+        let text = root_module(&[
+            ("acme/alpha", "~> 1.0"),
+            ("acme/a-provider-with-a-long-name", ">= 0.9.0"),
+        ]);
         environment.write("main.tf", text);
         Repository::around(environment)
     });
@@ -132,7 +152,9 @@ fn a_security_engineer_judges_what_others_change() {
 
 #[test]
 fn a_rust_developer_types_what_cargo_understands() {
-    session("rust_developer", RUST_DEVELOPER, || Repository::around(demo()));
+    session("rust_developer", RUST_DEVELOPER, || {
+        Repository::around(demo())
+    });
 }
 
 #[test]
@@ -177,15 +199,26 @@ login a/b
     repository.commit("");
     let mut failed = Vec::new();
     for command in commands.trim().lines() {
-        let output = repository.environment.provlock(command.split(' ').chain(["-q"]));
+        let output = repository
+            .environment
+            .provlock(command.split(' ').chain(["-q"]));
         let is_failed = output.code == Some(2);
         failed.extend(is_failed.then_some(command));
-        assert_eq!(output.stderr.starts_with("error"), is_failed, "{command}\n{output}");
+        assert_eq!(
+            output.stderr.starts_with("error"),
+            is_failed,
+            "{command}\n{output}"
+        );
         assert!(is_failed || output.stderr.is_empty(), "{command}\n{output}");
-        assert!(!format!("{output}").contains("warning[") && !format!("{output}").contains("note["), "{output}");
+        assert!(
+            !format!("{output}").contains("warning[") && !format!("{output}").contains("note["),
+            "{output}"
+        );
     }
     let (_, last) = commands.trim().split_once("lock hashicorp/aws").unwrap();
-    let expected = ["get", "init --force", "lock hashicorp/aws"].into_iter().chain(last.trim().lines());
+    let expected = ["get", "init --force", "lock hashicorp/aws"]
+        .into_iter()
+        .chain(last.trim().lines());
     assert_eq!(failed, expected.collect::<Vec<_>>());
 }
 
@@ -202,7 +235,10 @@ fn colours_only_add() {
         let command = |command: &str| {
             let typed = command.replace("provlock ", &format!("provlock --color {color} "));
             let (output, code) = typed_in(&repository, 80, "dumb", &typed);
-            format!("$ {command}\n{}{code}\n", output.replace("\r\n", "\n").replace(&root, "[ROOT]"))
+            format!(
+                "$ {command}\n{}{code}\n",
+                output.replace("\r\n", "\n").replace(&root, "[ROOT]")
+            )
         };
         commands.lines().map(command).collect::<String>()
     };
@@ -215,7 +251,9 @@ fn colours_only_add() {
 fn root_module(providers: &[(&str, &str)]) -> String {
     let one = |(source, version): &(&str, &str)| {
         let name = source.rsplit('/').next().unwrap();
-        format!("    {name} = {{\n      source  = \"{source}\"\n      version = \"{version}\"\n    }}\n")
+        format!(
+            "    {name} = {{\n      source  = \"{source}\"\n      version = \"{version}\"\n    }}\n"
+        )
     };
     let providers: String = providers.iter().map(one).collect();
     format!("terraform {{\n  backend \"s3\" {{}}\n  required_providers {{\n{providers}  }}\n}}\n")
@@ -242,17 +280,34 @@ fn session(name: &str, commands: &str, project: impl Fn() -> Repository + Sync) 
 }
 
 fn same(name: &str, screens: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/terminal-sessions/{name}.txt"));
-    Assert::new().action_env("SNAPSHOTS").eq(screens, Data::read_from(&file, None).raw());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("testdata/terminal-sessions/{name}.txt"));
+    Assert::new()
+        .action_env("SNAPSHOTS")
+        .eq(screens, Data::read_from(&file, None).raw());
 }
 
 /// Output of a command in a terminal, with its exit code in a line if it is not zero.
 fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) -> (String, String) {
     let command = format!("stty cols {width} rows 50; {command}");
-    let arguments = ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"];
-    let script = repository.environment.program("script", arguments).env("TERM", term).env("SHELL", "/bin/sh");
+    let arguments = [
+        "--quiet",
+        "--return",
+        "--flush",
+        "--command",
+        &command,
+        "/dev/null",
+    ];
+    let script = repository
+        .environment
+        .program("script", arguments)
+        .env("TERM", term)
+        .env("SHELL", "/bin/sh");
     let output = script.run();
-    let code = output.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[exit code {code}]\n"));
+    let code = output
+        .code
+        .filter(|code| *code != 0)
+        .map_or(String::new(), |code| format!("[exit code {code}]\n"));
     (output.stdout, code)
 }
 
@@ -266,7 +321,13 @@ fn without_sizes(text: &str) -> String {
     let line = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();
         let next = words.iter().copied().skip(1).chain([""]);
-        words.iter().copied().zip(next).map(word).collect::<Vec<_>>().join(" ")
+        words
+            .iter()
+            .copied()
+            .zip(next)
+            .map(word)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -278,6 +339,10 @@ fn demo() -> TestEnvironment {
     for name in ["main.tf", "provlock.toml"] {
         environment.write(name, fs::read(testdata.join("demo").join(name)).unwrap());
     }
-    std::os::unix::fs::symlink(testdata.join("mirror"), environment.project().join("mirror")).unwrap();
+    std::os::unix::fs::symlink(
+        testdata.join("mirror"),
+        environment.project().join("mirror"),
+    )
+    .unwrap();
     environment
 }

@@ -16,7 +16,12 @@ fn upgrade_all<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn publish(registry: &Registry, provider: &str, versions: [&str; 2]) -> [Published; 2] {
-    versions.map(|version| registry.publish(provider, version).platforms(["linux_amd64"]).done())
+    versions.map(|version| {
+        registry
+            .publish(provider, version)
+            .platforms(["linux_amd64"])
+            .done()
+    })
 }
 
 /// The lock file with one provider, locked for Linux.
@@ -33,20 +38,30 @@ fn two_roots() -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment) = Registry::with_project();
     let null = publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
     for root in ["a", "b"] {
-        environment.write(format!("{root}/main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.0")));
-        environment.write(format!("{root}/.terraform.lock.hcl"), locked(&null[0], "~> 3.0"));
+        environment.write(
+            format!("{root}/main.tf"),
+            format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.0")),
+        );
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            locked(&null[0], "~> 3.0"),
+        );
     }
     (registry, environment, null)
 }
 
-/// The root modules `a` and `b`, which call a module that requires acme/gamma, with their own constraints on it.
+/// The root modules `a` and `b`, which call a module that requires acme/gamma, with their own
+/// constraints on it.
 fn shared_module(constraint: &str, own: [&str; 2]) -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment) = Registry::with_project();
     let gamma = publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);
     for (root, own) in ["a", "b"].into_iter().zip(own) {
         let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";
         environment.write(format!("{root}/main.tf"), format!("{own}{call}"));
-        environment.write(format!("{root}/.terraform.lock.hcl"), locked(&gamma[0], constraint));
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            locked(&gamma[0], constraint),
+        );
     }
     environment.write("modules/m/main.tf", requires("acme/gamma", constraint));
     (registry, environment, gamma)
@@ -67,9 +82,13 @@ Upgraded 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
     for root in ["a", "b"] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[1], "~> 3.0"));
     }
-    for (asked, times) in
-        [(url::DISCOVERY, 1), (url::VERSIONS, 1), (url::DOWNLOAD, 1), (url::SHASUMS, 1), (url::PACKAGE, 1)]
-    {
+    for (asked, times) in [
+        (url::DISCOVERY, 1),
+        (url::VERSIONS, 1),
+        (url::DOWNLOAD, 1),
+        (url::SHASUMS, 1),
+        (url::PACKAGE, 1),
+    ] {
         assert_eq!(registry.requests_to(asked), times, "{asked}");
     }
     let before = environment.snapshot();
@@ -78,7 +97,9 @@ exit code: 0
 ----- stderr -----
 Upgraded 2 root modules: 0 changed, 2 up to date
 "#]]);
-    environment.provlock(upgrade_all(&["--check"])).matches(str![[r#"
+    environment
+        .provlock(upgrade_all(&["--check"]))
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 2 root modules: 0 can move, 2 up to date
@@ -90,9 +111,12 @@ exit code: 0
 fn an_entry_to_remove_is_no_move() {
     let (_registry, environment, _) = two_roots();
     environment.provlock(UPGRADE_ALL).assert_code(0);
-    let stale = lock_file_of(&environment, "a") + "\n" + &entry("hashicorp/tls", "4.0.5", "", &["h1:x"]);
+    let stale =
+        lock_file_of(&environment, "a") + "\n" + &entry("hashicorp/tls", "4.0.5", "", &["h1:x"]);
     environment.write("a/.terraform.lock.hcl", stale);
-    environment.provlock(upgrade_all(&["--check", "--prune"])).matches(str![[r#"
+    environment
+        .provlock(upgrade_all(&["--check", "--prune"]))
+        .matches(str![[r#"
 exit code: 1
 ----- stderr -----
 2 root modules: 0 can move, 1 up to date, 1 with other changes
@@ -104,7 +128,10 @@ fn a_failing_root_does_not_stop_the_others() {
     let (_registry, environment, null) = two_roots();
     environment.write("broken/main.tf", PROVIDER);
     environment.write("broken/other.tf", "locals {\n");
-    environment.write("never/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
+    environment.write(
+        "never/main.tf",
+        format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")),
+    );
 
     let output = environment.provlock(upgrade_all(&["--json"]));
 
@@ -136,10 +163,19 @@ Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] download
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
-    assert!(!environment.project().join("never/.terraform.lock.hcl").exists());
+    assert!(
+        !environment
+            .project()
+            .join("never/.terraform.lock.hcl")
+            .exists()
+    );
     let document = validated(&output.stdout);
-    let paths: Vec<_> =
-        document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
+    let paths: Vec<_> = document["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| root["path"].as_str().unwrap())
+        .collect();
     assert_eq!(paths, ["a", "b", "broken", "never"]);
     assert_eq!(document["roots"][1]["versions"][0]["allowed"], "3.2.4");
     assert_eq!(document["errors"].as_array().unwrap().len(), 2);
@@ -148,9 +184,16 @@ Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] download
 #[test]
 fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     let (registry, environment, null) = two_roots();
-    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    registry
+        .publish("hashicorp/random", "3.7.2")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("b/more.tf", "resource \"random_id\" \"x\" {}\n");
-    registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
+    registry.fault(
+        "*/random/*.zip",
+        provlock_test::Times::Always,
+        provlock_test::Fault::Status(404),
+    );
     let output = environment.provlock(UPGRADE_ALL);
     output.matches(str![[r#"
 exit code: 2
@@ -198,13 +241,31 @@ provider         locked   allowed   newest
 hashicorp/null   3.2.4              3.2.4
 ";
     assert_eq!(each.stdout, expected);
-    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::PACKAGE)), (2, 0));
-    environment.provlock(["upgrade", "--check", "-r"]).assert_same(&check);
-    environment.provlock(["upgrade", "--check", "-r", "b"]).assert_code(0);
+    assert_eq!(
+        (
+            registry.requests_to(url::VERSIONS),
+            registry.requests_to(url::PACKAGE)
+        ),
+        (2, 0)
+    );
+    environment
+        .provlock(["upgrade", "--check", "-r"])
+        .assert_same(&check);
+    environment
+        .provlock(["upgrade", "--check", "-r", "b"])
+        .assert_code(0);
     let json = environment.provlock(["upgrade", "--check", "-r", "--json"]);
     json.assert_code(1);
-    let changed = validated(&json.stdout)["roots"].as_array().unwrap().iter().map(|r| r["changed"].clone()).collect();
-    assert_eq!(serde_json::Value::Array(changed), serde_json::json!([true, false]));
+    let changed = validated(&json.stdout)["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["changed"].clone())
+        .collect();
+    assert_eq!(
+        serde_json::Value::Array(changed),
+        serde_json::json!([true, false])
+    );
     before.assert_same(&environment.snapshot());
 }
 
@@ -215,7 +276,15 @@ fn paths_and_providers_narrow_what_moves() {
     environment.write("c/main.tf", requires("acme/gamma", ""));
     environment.write("c/.terraform.lock.hcl", locked(&gamma[0], ""));
 
-    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "-r", "b", "hashicorp/null@3.2.4", "c"]);
+    let named = environment.provlock([
+        "upgrade",
+        "-p",
+        "linux_amd64",
+        "-r",
+        "b",
+        "hashicorp/null@3.2.4",
+        "c",
+    ]);
 
     named.matches(str![[r#"
 exit code: 0
@@ -226,7 +295,9 @@ Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[0], ""));
-    environment.provlock(["upgrade", "-p", "linux_amd64", "acme/gamma", "-r"]).assert_code(0);
+    environment
+        .provlock(["upgrade", "-p", "linux_amd64", "acme/gamma", "-r"])
+        .assert_code(0);
     assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[1], ""));
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
     let unknown = environment.provlock(["upgrade", "hashicorp/nil@1.0.0", "-r"]);
@@ -251,13 +322,24 @@ fn a_shared_module_is_rewritten_once_for_all_roots() {
 
     let dry_run = environment.provlock(["upgrade", "--dry-run", "--constraints", "-r"]);
     dry_run.assert_code(0);
-    assert_eq!(dry_run.stdout.matches("+++ b/modules/").count(), 1, "{}", dry_run.stdout);
+    assert_eq!(
+        dry_run.stdout.matches("+++ b/modules/").count(),
+        1,
+        "{}",
+        dry_run.stdout
+    );
     let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
 
     output.assert_code(0);
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
+    assert_eq!(
+        environment.read("modules/m/main.tf"),
+        requires("acme/gamma", "~> 2.0")
+    );
     for (index, root) in ["a", "b"].into_iter().enumerate() {
-        assert_eq!(lock_file_of(&environment, root), locked(&gamma[1], "~> 2.0"));
+        assert_eq!(
+            lock_file_of(&environment, root),
+            locked(&gamma[1], "~> 2.0")
+        );
         let edits = &validated(&output.stdout)["roots"][index]["constraint_edits"];
         assert_eq!(edits[0]["new"], "~> 2.0");
     }
@@ -272,7 +354,10 @@ fn held_back() -> String {
 fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
     let (registry, environment, _) = shared_module("~> 1.0", ["", &held_back()]);
     let null = publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
-    environment.write("c/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.1.0")));
+    environment.write(
+        "c/main.tf",
+        format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.1.0")),
+    );
     let before = lock_file_of(&environment, "a");
 
     let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
@@ -297,10 +382,28 @@ Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] download
 2 errors
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
-    assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));
-    assert_eq!(lock_file_of(&environment, "c"), locked(&null[1], "~> 3.2.4"));
+    assert_eq!(
+        validated(&output.stdout)["errors"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        environment.read("modules/m/main.tf"),
+        requires("acme/gamma", "~> 1.0")
+    );
+    assert_eq!(
+        (
+            lock_file_of(&environment, "a"),
+            lock_file_of(&environment, "b")
+        ),
+        (before.clone(), before)
+    );
+    assert_eq!(
+        lock_file_of(&environment, "c"),
+        locked(&null[1], "~> 3.2.4")
+    );
 }
 
 #[test]
@@ -310,10 +413,23 @@ fn a_shared_constraint_is_not_rewritten_when_a_root_needs_no_rewrite() {
 
     let output = environment.provlock(upgrade_all(&["--constraints"]));
 
-    output.assert_code(2).assert_stderr_has("= a needs \"< 3.0.0\" here\n  = b needs \"< 2.0.0\" here");
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 2.0.0"));
-    assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));
-    environment.provlock(upgrade_all(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+    output
+        .assert_code(2)
+        .assert_stderr_has("= a needs \"< 3.0.0\" here\n  = b needs \"< 2.0.0\" here");
+    assert_eq!(
+        environment.read("modules/m/main.tf"),
+        requires("acme/gamma", "< 2.0.0")
+    );
+    assert_eq!(
+        (
+            lock_file_of(&environment, "a"),
+            lock_file_of(&environment, "b")
+        ),
+        (before.clone(), before)
+    );
+    environment
+        .provlock(upgrade_all(&["--constraints", "acme/gamma@1.0.0"]))
+        .assert_code(0);
 }
 
 #[cfg(unix)]
@@ -326,8 +442,13 @@ fn a_constraint_that_is_shared_through_a_symlink_is_one_constraint() {
 
     let output = environment.provlock(upgrade_all(&["--constraints"]));
 
-    output.assert_code(2).assert_stderr_has("= a needs \"~> 2.0\" here\n  = b needs \"~> 1.0\" here");
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
+    output
+        .assert_code(2)
+        .assert_stderr_has("= a needs \"~> 2.0\" here\n  = b needs \"~> 1.0\" here");
+    assert_eq!(
+        environment.read("modules/m/main.tf"),
+        requires("acme/gamma", "~> 1.0")
+    );
 }
 
 #[cfg(unix)]
@@ -353,7 +474,10 @@ help: create its directory; a symbolic link must lead into one
 Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
 1 error
 "#]]);
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
+    assert_eq!(
+        environment.read("modules/m/main.tf"),
+        requires("acme/gamma", "~> 2.0")
+    );
     assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
 }
 
@@ -376,7 +500,9 @@ help: correct its name, or require it in a configuration first
         &["lock", "--check", "live/a/main.tf"],
     ] {
         let output = environment.provlock(arguments);
-        output.assert_code(2).assert_stderr_has("registry.opentofu.org/hashicorp/null");
+        output
+            .assert_code(2)
+            .assert_stderr_has("registry.opentofu.org/hashicorp/null");
     }
 }
 
@@ -393,7 +519,10 @@ fn help_names_the_right_root_module() {
         &["upgrade", "acme/gamma@2.0.0", "-C", "live/a"],
         &["upgrade", "acme/gamma@2.0.0", "-C", "live/a", "-r"],
     ] {
-        environment.provlock(arguments).assert_code(2).assert_stderr_has(help);
+        environment
+            .provlock(arguments)
+            .assert_code(2)
+            .assert_stderr_has(help);
     }
 }
 
@@ -405,7 +534,10 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     environment.write("a/provlock.toml", "[policy]\nmin-age = \"7d\"\n");
     environment.write("c/main.tf", environment.read("a/main.tf"));
     environment.write("c/.terraform.lock.hcl", locked(&null[0], "~> 3.0"));
-    environment.write("c/provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+    environment.write(
+        "c/provlock.toml",
+        "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n",
+    );
 
     let table = environment.provlock(["upgrade", "--min-age", "7d", "--check", "-r"]);
     table.matches(str![[r#"
@@ -425,7 +557,14 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
 2 warnings
 Not compared with the published release: 2 recorded hashes; to compare all: provlock verify -r --online
 "#]]);
-    assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
+    assert_eq!(
+        table
+            .stderr
+            .matches("hashicorp/null 3.2.4 is not chosen: published ")
+            .count(),
+        1,
+        "{table}"
+    );
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
 
     // Without the flag `b` demands no age.
@@ -440,9 +579,21 @@ Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade -r --check
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
-        assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");
+        assert_eq!(
+            lock_file_of(&environment, root),
+            locked(&null[version], "~> 3.0"),
+            "{root}"
+        );
     }
-    let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r", "-p", "linux_amd64"]);
+    let named = environment.provlock([
+        "upgrade",
+        "hashicorp/null@3.2.4",
+        "--min-age",
+        "2d",
+        "-r",
+        "-p",
+        "linux_amd64",
+    ]);
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----

@@ -9,7 +9,13 @@ fn version_names_the_target() {
     assert_eq!(environment.provlock(["-V"]).stdout, format!("{version}\n"));
 
     let long = environment.provlock(["--version"]).stdout;
-    let build = long.strip_prefix(&format!("{version} (")).and_then(|rest| rest.strip_suffix(")\n")).unwrap();
+    let build = long
+        .strip_prefix(&format!("{version} ("))
+        .and_then(|rest| rest.strip_suffix(")\n"))
+        .unwrap();
     let target = build.split(' ').next_back().unwrap();
-    assert!(target.starts_with(std::env::consts::ARCH) && target.contains('-'), "{long}");
+    assert!(
+        target.starts_with(std::env::consts::ARCH) && target.contains('-'),
+        "{long}"
+    );
 }

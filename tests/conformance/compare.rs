@@ -16,7 +16,8 @@ pub(crate) enum Expected {
     Bytes,
     /// The lock file as it was.
     Unchanged,
-    /// The entries of the recorded lock file, edited into the user's. Terraform and OpenTofu write theirs anew.
+    /// The entries of the recorded lock file, edited into the user's. Terraform and OpenTofu write
+    /// theirs anew.
     Semantic,
     /// A refusal: exit code 2, a message, and the lock file as it was.
     Error,
@@ -45,7 +46,9 @@ pub(crate) struct LockFile {
 impl Case {
     /// All cases, in the order of their names.
     pub(crate) fn all(data: &Data) -> Vec<Self> {
-        let files = data.below("cases").filter_map(|(path, file)| Some((path.strip_suffix("/case.json")?, file)));
+        let files = data
+            .below("cases")
+            .filter_map(|(path, file)| Some((path.strip_suffix("/case.json")?, file)));
         let cases = files.map(|(path, file)| {
             let (dialect, name) = path.split_once('/').unwrap();
             Self::read(dialect, name, &serde_json::from_slice(&file.bytes).unwrap())
@@ -55,14 +58,23 @@ impl Case {
 
     fn read(dialect: &str, name: &str, document: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let list = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+        let list = |value: &Value| {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect::<Vec<_>>()
+        };
         let variables = document["env"].as_object().into_iter().flatten();
         let message_has = document["stderr_has"].as_array().into_iter().flatten();
         Self {
             dialect: dialect.to_owned(),
             name: name.to_owned(),
             arguments: list(&document["args"]),
-            variables: variables.map(|(name, value)| (name.clone(), text(value))).collect(),
+            variables: variables
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect(),
             expected: match document["expect"].as_str().unwrap() {
                 "bytes" => Expected::Bytes,
                 "unchanged" => Expected::Unchanged,
@@ -70,7 +82,15 @@ impl Case {
                 "error" => Expected::Error,
                 other => panic!("{name}: unknown result {other}"),
             },
-            message_has: message_has.map(|it| if it.is_array() { list(it) } else { vec![text(it)] }).collect(),
+            message_has: message_has
+                .map(|it| {
+                    if it.is_array() {
+                        list(it)
+                    } else {
+                        vec![text(it)]
+                    }
+                })
+                .collect(),
             message_lacks: list(&document["stderr_lacks"]),
             nowhere: list(&document["nowhere"]),
         }
@@ -91,10 +111,22 @@ impl Case {
     }
 
     /// Fails with the reason unless exit code, lock file and message are as recorded.
-    pub(crate) fn compare(&self, data: &Data, lock_file: &LockFile, output: &Output) -> Result<(), String> {
-        let code = if self.expected == Expected::Error { 2 } else { 0 };
+    pub(crate) fn compare(
+        &self,
+        data: &Data,
+        lock_file: &LockFile,
+        output: &Output,
+    ) -> Result<(), String> {
+        let code = if self.expected == Expected::Error {
+            2
+        } else {
+            0
+        };
         if output.code != Some(code) {
-            return Err(format!("exit code {:?} instead of {code}\n{output}", output.code));
+            return Err(format!(
+                "exit code {:?} instead of {code}\n{output}",
+                output.code
+            ));
         }
         // A program that does nothing leaves every lock file unchanged.
         if output.stderr.is_empty() {
@@ -104,7 +136,11 @@ impl Case {
         match self.expected {
             Expected::Bytes => same(data.bytes(&self.output()), after),
             Expected::Unchanged => same(before, after),
-            Expected::Semantic => same_content(data.bytes(&self.output()).unwrap(), before.unwrap_or_default(), after),
+            Expected::Semantic => same_content(
+                data.bytes(&self.output()).unwrap(),
+                before.unwrap_or_default(),
+                after,
+            ),
             Expected::Error => same(before, after).and_then(|()| self.compare_message(output)),
         }
     }
@@ -138,39 +174,61 @@ fn find(directory: &Path, pattern: &globset::GlobMatcher) -> Option<String> {
         if pattern.is_match(entry.file_name()) {
             return Some(entry.path().display().to_string());
         }
-        entry.file_type().unwrap().is_dir().then(|| find(&entry.path(), pattern)).flatten()
+        entry
+            .file_type()
+            .unwrap()
+            .is_dir()
+            .then(|| find(&entry.path(), pattern))
+            .flatten()
     })
 }
 
 /// Lower case without white space and the frames around messages, which may be wrapped anywhere.
 fn squeezed(text: &str) -> String {
     let is_frame = |character: char| ('\u{2500}'..='\u{257f}').contains(&character);
-    text.to_lowercase().chars().filter(|character| !character.is_whitespace() && !is_frame(*character)).collect()
+    text.to_lowercase()
+        .chars()
+        .filter(|character| !character.is_whitespace() && !is_frame(*character))
+        .collect()
 }
 
 fn same(expected: Option<&[u8]>, found: Option<&[u8]>) -> Result<(), String> {
     if expected == found {
         return Ok(());
     }
-    let shown = |bytes: Option<&[u8]>| bytes.map_or("none".to_owned(), |it| String::from_utf8_lossy(it).into_owned());
-    Err(format!("the lock file differs\n--- expected\n{}\n--- found\n{}", shown(expected), shown(found)))
+    let shown = |bytes: Option<&[u8]>| {
+        bytes.map_or("none".to_owned(), |it| {
+            String::from_utf8_lossy(it).into_owned()
+        })
+    };
+    Err(format!(
+        "the lock file differs\n--- expected\n{}\n--- found\n{}",
+        shown(expected),
+        shown(found)
+    ))
 }
 
 /// Fails unless the entries are the recorded ones and the form is the user's.
 fn same_content(expected: &[u8], before: &[u8], after: Option<&[u8]>) -> Result<(), String> {
-    let [expected, before, after] =
-        [expected, before, after.unwrap_or_default()].map(|bytes| std::str::from_utf8(bytes).unwrap());
+    let [expected, before, after] = [expected, before, after.unwrap_or_default()]
+        .map(|bytes| std::str::from_utf8(bytes).unwrap());
     let (wanted, found) = (entries(expected), entries(after));
     if wanted != found {
-        return Err(format!("the lock file has other content\n--- expected\n{wanted:#?}\n--- found\n{found:#?}"));
+        return Err(format!(
+            "the lock file has other content\n--- expected\n{wanted:#?}\n--- found\n{found:#?}"
+        ));
     }
     let mut left = comments(after);
     for comment in comments(before) {
-        let at =
-            left.iter().position(|other| *other == comment).ok_or_else(|| format!("the comment is lost: {comment}"))?;
+        let at = left
+            .iter()
+            .position(|other| *other == comment)
+            .ok_or_else(|| format!("the comment is lost: {comment}"))?;
         left.swap_remove(at);
     }
-    let ends_with_crlf = |text: &str| text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count();
+    let ends_with_crlf = |text: &str| {
+        text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count()
+    };
     if ends_with_crlf(before) && !ends_with_crlf(after) {
         return Err("the line ends are no longer CRLF".to_owned());
     }
@@ -191,13 +249,31 @@ struct Entry {
 /// The entries by address, read without provlock's own reader.
 fn entries(text: &str) -> BTreeMap<String, Entry> {
     let body: hcl_edit::structure::Body = text.trim_start_matches('\u{feff}').parse().unwrap();
-    let blocks = body.into_blocks().filter(|block| block.ident.as_str() == "provider");
+    let blocks = body
+        .into_blocks()
+        .filter(|block| block.ident.as_str() == "provider");
     let entries = blocks.map(|block| {
-        let value = |name: &str| block.body.get_attribute(name).map(|attribute| &attribute.value);
-        let one = |name: &str| value(name).and_then(text_of).filter(|text| !text.is_empty());
-        let hashes = value("hashes").and_then(|value| value.as_array()).into_iter().flat_map(|array| array.iter());
+        let value = |name: &str| {
+            block
+                .body
+                .get_attribute(name)
+                .map(|attribute| &attribute.value)
+        };
+        let one = |name: &str| {
+            value(name)
+                .and_then(text_of)
+                .filter(|text| !text.is_empty())
+        };
+        let hashes = value("hashes")
+            .and_then(|value| value.as_array())
+            .into_iter()
+            .flat_map(|array| array.iter());
         let hashes = hashes.filter_map(text_of).collect();
-        let entry = Entry { version: one("version"), constraints: one("constraints"), hashes };
+        let entry = Entry {
+            version: one("version"),
+            constraints: one("constraints"),
+            hashes,
+        };
         (block.labels[0].as_str().to_owned(), entry)
     });
     entries.collect()

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 pub(crate) struct Data {
     /// By path in the archive.
     pub(crate) files: BTreeMap<String, File>,
-    /// Providers by namespace and type: keys, versions, platforms, and the faults of their registry.
+    /// Providers by namespace and type: keys, versions, platforms, and the faults of their
+    /// registry.
     pub(crate) providers: Value,
     /// Answers of module registries, archives, and git repositories.
     pub(crate) modules: Value,
@@ -28,7 +29,10 @@ pub(crate) struct File {
 impl Data {
     pub(crate) fn read() -> Self {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/conformance.tar.xz");
-        let mut archive = tar::Archive::new(XzReader::new(BufReader::new(Archive::open(path).unwrap()), true));
+        let mut archive = tar::Archive::new(XzReader::new(
+            BufReader::new(Archive::open(path).unwrap()),
+            true,
+        ));
         let mut files = BTreeMap::new();
         for entry in archive.entries().unwrap() {
             let mut entry = entry.unwrap();
@@ -37,21 +41,40 @@ impl Data {
                 let is_executable = entry.header().mode().unwrap() & 0o100 != 0;
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes).unwrap();
-                files.insert(path, File { bytes, is_executable });
+                files.insert(
+                    path,
+                    File {
+                        bytes,
+                        is_executable,
+                    },
+                );
             }
         }
         let document = |path: &str| serde_json::from_slice(&files[path].bytes).unwrap();
-        let (providers, modules): (Value, Value) =
-            (document("registry/catalog.json"), document("modules/modules.json"));
+        let (providers, modules): (Value, Value) = (
+            document("registry/catalog.json"),
+            document("modules/modules.json"),
+        );
         let git = unpack_repositories(&files);
-        Self { files, providers, modules, git }
+        Self {
+            files,
+            providers,
+            modules,
+            git,
+        }
     }
 
     /// The files below a directory, by their paths in it.
-    pub(crate) fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a File)> {
+    pub(crate) fn below<'a>(
+        &'a self,
+        directory: &str,
+    ) -> impl Iterator<Item = (&'a str, &'a File)> {
         let prefix = format!("{directory}/");
         let (start, length) = (prefix.clone(), prefix.len());
-        let files = self.files.range(start..).take_while(move |(path, _)| path.starts_with(&prefix));
+        let files = self
+            .files
+            .range(start..)
+            .take_while(move |(path, _)| path.starts_with(&prefix));
         files.map(move |(path, file)| (&path[length..], file))
     }
 
@@ -71,7 +94,8 @@ fn unpack_repositories(files: &BTreeMap<String, File>) -> TempDir {
         if let Some(path) = path.strip_prefix("modules/git/") {
             let path = directory.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            // git takes a directory for a repository only if it has `refs`, which the archive lacks where it is empty.
+            // git takes a directory for a repository only if it has `refs`, which the archive lacks
+            // where it is empty.
             if path.ends_with("HEAD") {
                 fs::create_dir_all(path.with_file_name("refs")).unwrap();
             }

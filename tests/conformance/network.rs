@@ -1,4 +1,5 @@
-//! The hosts of the recorded cases: provider registries and a network mirror. `modules` has the rest.
+//! The hosts of the recorded cases: provider registries and a network mirror. `modules` has the
+//! rest.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read as _};
@@ -32,7 +33,10 @@ pub(crate) struct Network {
 
 /// Whether there is such a host. Its name comes with the port unless it is 443.
 pub(crate) fn is_known(host: &str) -> bool {
-    let host = host.strip_suffix(":8443").unwrap_or(host).trim_end_matches('.');
+    let host = host
+        .strip_suffix(":8443")
+        .unwrap_or(host)
+        .trim_end_matches('.');
     HOSTS.contains(&host) || crate::modules::HOSTS.contains(&host)
 }
 
@@ -50,7 +54,10 @@ fn binary(body: &[u8], kind: &str) -> Response {
 
 impl Network {
     pub(crate) fn new(data: Arc<Data>) -> Self {
-        Self { data, counters: Mutex::default() }
+        Self {
+            data,
+            counters: Mutex::default(),
+        }
     }
 
     pub(crate) fn answer(&self, request: &Request) -> Response {
@@ -58,15 +65,20 @@ impl Network {
         if let Some(response) = self.modules(request, host, path) {
             return response;
         }
-        let decoded: Vec<String> =
-            path.split('/').skip(1).map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();
+        let decoded: Vec<String> = path
+            .split('/')
+            .skip(1)
+            .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
+            .collect();
         let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
         match parts.as_slice() {
             [".well-known", "terraform.json"] => discovery(host),
             ["v1", "providers", namespace, kind, rest @ ..] if !rest.is_empty() => {
                 self.api(request, namespace, kind, rest)
             }
-            ["redirect", rest @ ..] => text(302, "").header("Location", format!("/files/{}", rest.join("/"))),
+            ["redirect", rest @ ..] => {
+                text(302, "").header("Location", format!("/files/{}", rest.join("/")))
+            }
             ["files", rest @ ..] => self.package(rest),
             [mirror, _, namespace, kind, document] if mirror.starts_with("mirror") => {
                 let variant = mirror.trim_start_matches("mirror").trim_start_matches('-');
@@ -93,14 +105,19 @@ impl Network {
         let name = format!("{namespace}/{kind}");
         let find = |name: &str| {
             let mut providers = self.data.providers.as_object().unwrap().iter();
-            providers.find_map(|(other, provider)| other.eq_ignore_ascii_case(name).then_some(provider))
+            providers
+                .find_map(|(other, provider)| other.eq_ignore_ascii_case(name).then_some(provider))
         };
         if namespace == "-" {
             // The name of a provider from before there were namespaces.
-            let moved = json!({"id": format!("hashicorp/{kind}"), "moved_to": null, "versions": []});
-            return find(&format!("hashicorp/{kind}")).map_or_else(missing, |_| Response::json(200, &moved));
+            let moved =
+                json!({"id": format!("hashicorp/{kind}"), "moved_to": null, "versions": []});
+            return find(&format!("hashicorp/{kind}"))
+                .map_or_else(missing, |_| Response::json(200, &moved));
         }
-        let Some(provider) = find(&name) else { return missing() };
+        let Some(provider) = find(&name) else {
+            return missing();
+        };
         let faults = &provider["opts"];
         if let Some(token) = faults["token"].as_str()
             && request.authorization() != Some(&format!("Bearer {token}"))
@@ -117,7 +134,13 @@ impl Network {
         match rest {
             ["versions"] => versions(&name, provider),
             [version, "download", os, architecture] => {
-                let release = Release { namespace, kind, version, os, architecture };
+                let release = Release {
+                    namespace,
+                    kind,
+                    version,
+                    os,
+                    architecture,
+                };
                 release
                     .document(provider, request.header("host").unwrap())
                     .map_or_else(missing, |it| Response::json(200, &it))
@@ -129,14 +152,20 @@ impl Network {
     fn package(&self, parts: &[&str]) -> Response {
         let faults = &self.data.providers[parts[..2.min(parts.len())].join("/")]["opts"];
         let path = parts.join("/");
-        let is_zip = Path::new(&path).extension().is_some_and(|extension| extension == "zip");
+        let is_zip = Path::new(&path)
+            .extension()
+            .is_some_and(|extension| extension == "zip");
         let is_removed = !faults[if is_zip { "zip404" } else { "sums404" }].is_null();
         let (Some(body), false) = (self.data.bytes(&format!("registry/{path}")), is_removed) else {
             return text(404, "not found");
         };
         if !is_zip {
             let fails = self.fails(&path, &faults["sumsflaky"]);
-            return if fails { text(503, "try again") } else { binary(body, "application/octet-stream") };
+            return if fails {
+                text(503, "try again")
+            } else {
+                binary(body, "application/octet-stream")
+            };
         }
         if self.fails(&path, &faults["zipflaky"]) {
             return try_again(&faults["zipcode"]);
@@ -145,7 +174,11 @@ impl Network {
             return Response::reset();
         }
         let response = binary(body, "application/zip");
-        if self.fails(&path, &faults["truncflaky"]) { response.truncated() } else { response }
+        if self.fails(&path, &faults["truncflaky"]) {
+            response.truncated()
+        } else {
+            response
+        }
     }
 
     fn mirror(&self, request: &Request, variant: &str, name: &str, document: &str) -> Response {
@@ -157,11 +190,20 @@ impl Network {
             return text(401, "no");
         }
         if document == "index.json" {
-            let listed = versions.as_object().unwrap().keys().map(|version| (version.clone(), json!({})));
-            return Response::json(200, &json!({"versions": listed.collect::<serde_json::Map<_, _>>()}));
+            let listed = versions
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(|version| (version.clone(), json!({})));
+            return Response::json(
+                200,
+                &json!({"versions": listed.collect::<serde_json::Map<_, _>>()}),
+            );
         }
         let version = document.strip_suffix(".json").unwrap_or_default();
-        let Some(platforms) = versions[version]["platforms"].as_object() else { return missing() };
+        let Some(platforms) = versions[version]["platforms"].as_object() else {
+            return missing();
+        };
         let archives = platforms.iter().map(|(platform, package)| {
             let tail = format!("{name}/{version}/{}", package["filename"].as_str().unwrap());
             let zh = format!("zh:{}", package["shasum"].as_str().unwrap());
@@ -178,7 +220,10 @@ impl Network {
             }
             (platform.clone(), archive)
         });
-        Response::json(200, &json!({"archives": archives.collect::<serde_json::Map<_, _>>()}))
+        Response::json(
+            200,
+            &json!({"archives": archives.collect::<serde_json::Map<_, _>>()}),
+        )
     }
 }
 
@@ -186,14 +231,23 @@ fn discovery(host: &str) -> Response {
     match host {
         "down.acme.test" => text(503, "down"),
         "noprov.acme.test" => Response::json(200, &json!({"modules.v1": "/v1/modules/"})),
-        _ => Response::json(200, &json!({"modules.v1": "/v1/modules/", "providers.v1": "/v1/providers/"})),
+        _ => Response::json(
+            200,
+            &json!({"modules.v1": "/v1/modules/", "providers.v1": "/v1/providers/"}),
+        ),
     }
 }
 
 fn try_again(status: &Value) -> Response {
-    let status = status.as_u64().map_or(503, |status| u16::try_from(status).unwrap());
+    let status = status
+        .as_u64()
+        .map_or(503, |status| u16::try_from(status).unwrap());
     let response = text(status, "try again");
-    if status == 429 { response.header("Retry-After", "1") } else { response }
+    if status == 429 {
+        response.header("Retry-After", "1")
+    } else {
+        response
+    }
 }
 
 fn versions(name: &str, provider: &Value) -> Response {
@@ -203,7 +257,9 @@ fn versions(name: &str, provider: &Value) -> Response {
     }
     let list = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
-        items.map(|item| item.as_str().unwrap().to_owned()).collect()
+        items
+            .map(|item| item.as_str().unwrap().to_owned())
+            .collect()
     };
     let described = |version: &str, protocols: &Value, platforms: &[String]| {
         let platforms = platforms.iter().map(|platform| {
@@ -214,7 +270,12 @@ fn versions(name: &str, provider: &Value) -> Response {
     };
     let mut found = Vec::new();
     for (version, release) in provider["versions"].as_object().unwrap() {
-        let mut platforms: Vec<String> = release["platforms"].as_object().unwrap().keys().cloned().collect();
+        let mut platforms: Vec<String> = release["platforms"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
         platforms.extend(list(&faults["liar"]));
         if list(&faults["noplatforms"]).contains(version) {
             platforms.clear();
@@ -222,9 +283,16 @@ fn versions(name: &str, provider: &Value) -> Response {
         found.push(described(version, &release["protocols"], &platforms));
     }
     for version in list(&faults["extraversions"]) {
-        found.push(described(&version, &json!(["5.0"]), &["linux_amd64".to_owned()]));
+        found.push(described(
+            &version,
+            &json!(["5.0"]),
+            &["linux_amd64".to_owned()],
+        ));
     }
-    Response::json(200, &json!({"id": name, "versions": found, "warnings": faults["warnings"]}))
+    Response::json(
+        200,
+        &json!({"id": name, "versions": found, "warnings": faults["warnings"]}),
+    )
 }
 
 struct Release<'a> {
@@ -238,23 +306,46 @@ struct Release<'a> {
 impl Release<'_> {
     /// The answer about the package for the platform, by a registry at this host and port.
     fn document(&self, provider: &Value, authority: &str) -> Option<Value> {
-        let Self { namespace, kind, version, os, architecture } = self;
+        let Self {
+            namespace,
+            kind,
+            version,
+            os,
+            architecture,
+        } = self;
         let (release, faults) = (&provider["versions"][version], &provider["opts"]);
         let package = release["platforms"].get(format!("{os}_{architecture}"))?;
         let registry = format!("https://{authority}");
-        let port = authority.split_once(':').map_or_else(String::new, |(_, port)| format!(":{port}"));
+        let port = authority
+            .split_once(':')
+            .map_or_else(String::new, |(_, port)| format!(":{port}"));
         // The packages of one provider are on another host.
         let is_alpha = (*namespace, *kind) == ("acme", "alpha");
-        let packages = if is_alpha { format!("https://releases.acme.test{port}") } else { registry.clone() };
-        let tail = format!("{namespace}/{kind}/{version}/{}", package["filename"].as_str().unwrap());
-        let sums = format!("/files/{namespace}/{kind}/{version}/terraform-provider-{kind}_{version}_SHA256SUMS");
+        let packages = if is_alpha {
+            format!("https://releases.acme.test{port}")
+        } else {
+            registry.clone()
+        };
+        let tail = format!(
+            "{namespace}/{kind}/{version}/{}",
+            package["filename"].as_str().unwrap()
+        );
+        let sums = format!(
+            "/files/{namespace}/{kind}/{version}/terraform-provider-{kind}_{version}_SHA256SUMS"
+        );
         let is_set = |fault: &str| !faults[fault].is_null();
         let [download_url, shasums_url] = if is_set("relurl") {
             [format!("../../../../../../../../files/{tail}"), sums]
         } else if is_set("redirect") {
-            [format!("{registry}/redirect/{tail}"), format!("{registry}{sums}")]
+            [
+                format!("{registry}/redirect/{tail}"),
+                format!("{registry}{sums}"),
+            ]
         } else {
-            [format!("{packages}/files/{tail}"), format!("{registry}{sums}")]
+            [
+                format!("{packages}/files/{tail}"),
+                format!("{registry}{sums}"),
+            ]
         };
         let shasum = package["shasum"].as_str().unwrap();
         let mut document = json!({

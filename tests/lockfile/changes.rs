@@ -34,12 +34,24 @@ pub fn apply<T: Sample>(mut locks: LocksOf<T>, change: &Change<T>) -> LocksOf<T>
                 locks.remove(&address);
             }
         }
-        ReplaceAll(entry) => locks.values_mut().for_each(|locked| *locked = entry.clone().into()),
-        Vary(place, seed) => edit::<T>(&mut locks, *place, |entry| entry.vary(&mut Rng::new(*seed))),
-        AddHash(place, hash) => edit::<T>(&mut locks, *place, |entry| _ = entry.hashes_mut().insert(hash.clone())),
-        ReplaceHashes(place, hashes) => edit::<T>(&mut locks, *place, |entry| entry.hashes_mut().clone_from(hashes)),
+        ReplaceAll(entry) => locks
+            .values_mut()
+            .for_each(|locked| *locked = entry.clone().into()),
+        Vary(place, seed) => {
+            edit::<T>(&mut locks, *place, |entry| entry.vary(&mut Rng::new(*seed)))
+        }
+        AddHash(place, hash) => edit::<T>(&mut locks, *place, |entry| {
+            _ = entry.hashes_mut().insert(hash.clone())
+        }),
+        ReplaceHashes(place, hashes) => edit::<T>(&mut locks, *place, |entry| {
+            entry.hashes_mut().clone_from(hashes)
+        }),
         RemoveHash(place, index) => edit::<T>(&mut locks, *place, |entry| {
-            let chosen = entry.hashes().iter().nth(index % entry.hashes().len().max(1)).cloned();
+            let chosen = entry
+                .hashes()
+                .iter()
+                .nth(index % entry.hashes().len().max(1))
+                .cloned();
             chosen.map(|hash| entry.hashes_mut().remove(&hash));
         }),
     }
@@ -52,7 +64,10 @@ fn address_at<T: Sample>(locks: &LocksOf<T>, place: usize) -> Option<T::Address>
 
 fn edit<T: Sample>(locks: &mut LocksOf<T>, place: usize, change: impl FnOnce(&mut T)) {
     let address = address_at::<T>(locks, place);
-    address.and_then(|address| locks.get_mut(&address)).map(Arc::make_mut).map(change);
+    address
+        .and_then(|address| locks.get_mut(&address))
+        .map(Arc::make_mut)
+        .map(change);
 }
 
 pub fn random<T: Sample>(rng: &mut Rng, count: usize) -> Vec<Change<T>> {

@@ -25,8 +25,15 @@ pub trait Sample: EntryKind {
 
 impl Sample for LockedProvider {
     fn address(rng: &mut Rng) -> ProviderAddress {
-        let hosts =
-            ["registry.opentofu.org", "registry.terraform.io", "a.b:8080", "a.b", "a.b-c", "bücher.test", "z.example"];
+        let hosts = [
+            "registry.opentofu.org",
+            "registry.terraform.io",
+            "a.b:8080",
+            "a.b",
+            "a.b-c",
+            "bücher.test",
+            "z.example",
+        ];
         provider_address(&format!(
             "{}/{}/{}",
             rng.pick(&hosts),
@@ -36,12 +43,25 @@ impl Sample for LockedProvider {
     }
 
     fn places() -> [ProviderAddress; 3] {
-        ["a.example/first/first", "registry.opentofu.org/middle/middle", "zz.example/last/last"].map(provider_address)
+        [
+            "a.example/first/first",
+            "registry.opentofu.org/middle/middle",
+            "zz.example/last/last",
+        ]
+        .map(provider_address)
     }
 
     fn entry(rng: &mut Rng) -> Self {
-        let constraints = if rng.once_in(2) { ConstraintList::default() } else { constraints(rng) };
-        Self { version: version(rng), constraints, hashes: some_hashes(rng) }
+        let constraints = if rng.once_in(2) {
+            ConstraintList::default()
+        } else {
+            constraints(rng)
+        };
+        Self {
+            version: version(rng),
+            constraints,
+            hashes: some_hashes(rng),
+        }
     }
 
     fn vary(&mut self, rng: &mut Rng) {
@@ -59,7 +79,17 @@ impl Sample for LockedProvider {
 
 impl Sample for LockedModule {
     fn address(rng: &mut Rng) -> String {
-        let names = ["network", "network.endpoints", "a", "a.b", "a-b", "a_b.c", ".", "test.tests.a.x", "bücher"];
+        let names = [
+            "network",
+            "network.endpoints",
+            "a",
+            "a.b",
+            "a-b",
+            "a_b.c",
+            ".",
+            "test.tests.a.x",
+            "bücher",
+        ];
         (*rng.pick(&names)).to_owned()
     }
 
@@ -72,7 +102,11 @@ impl Sample for LockedModule {
         Self {
             source: source(rng),
             version: is_registry.then(|| version(rng)),
-            constraints: if is_registry { module_constraints(rng) } else { ConstraintList::default() },
+            constraints: if is_registry {
+                module_constraints(rng)
+            } else {
+                ConstraintList::default()
+            },
             package: source(rng),
             hashes: some_hashes(rng),
         }
@@ -87,7 +121,12 @@ impl Sample for LockedModule {
             4 => self.constraints = ConstraintList::default(),
             5 => self.constraints = module_constraints(rng),
             // To a module from somewhere else.
-            _ => *self = Self { hashes: self.hashes.clone(), ..Self::entry(rng) },
+            _ => {
+                *self = Self {
+                    hashes: self.hashes.clone(),
+                    ..Self::entry(rng)
+                }
+            }
         }
     }
 
@@ -102,7 +141,9 @@ pub fn dialect(rng: &mut Rng) -> Dialect {
 
 pub fn locks<T: Sample>(rng: &mut Rng) -> LocksOf<T> {
     let count = rng.below(6);
-    (0..count).map(|_| (T::address(rng), T::entry(rng).into())).collect()
+    (0..count)
+        .map(|_| (T::address(rng), T::entry(rng).into()))
+        .collect()
 }
 
 fn provider_address(text: &str) -> ProviderAddress {
@@ -123,7 +164,11 @@ fn source(rng: &mut Rng) -> String {
 }
 
 fn some_hashes(rng: &mut Rng) -> BTreeSet<Hash> {
-    if rng.once_in(5) { BTreeSet::new() } else { hashes(rng) }
+    if rng.once_in(5) {
+        BTreeSet::new()
+    } else {
+        hashes(rng)
+    }
 }
 
 fn module_constraints(rng: &mut Rng) -> ConstraintList {
@@ -134,13 +179,28 @@ fn module_constraints(rng: &mut Rng) -> ConstraintList {
 
 pub fn version(rng: &mut Rng) -> Version {
     let suffix = *rng.pick(&["", "", "", "-beta.1", "+build", "-rc.1+a.b"]);
-    format!("{}.{}.{}{suffix}", rng.below(9), rng.below(120), rng.below(9)).parse().unwrap()
+    format!(
+        "{}.{}.{}{suffix}",
+        rng.below(9),
+        rng.below(120),
+        rng.below(9)
+    )
+    .parse()
+    .unwrap()
 }
 
 pub fn constraints(rng: &mut Rng) -> ConstraintList {
     let operators = ["", ">= ", "~> ", "< ", "!= "];
     let terms: Vec<_> = (0..=rng.below(4))
-        .map(|_| format!("{}{}.{}.{}", rng.pick(&operators), rng.below(3), rng.below(3), rng.below(3)))
+        .map(|_| {
+            format!(
+                "{}{}.{}.{}",
+                rng.pick(&operators),
+                rng.below(3),
+                rng.below(3),
+                rng.below(3)
+            )
+        })
         .collect();
     terms.join(", ").parse().unwrap()
 }
@@ -150,12 +210,26 @@ pub fn hashes(rng: &mut Rng) -> BTreeSet<Hash> {
 }
 
 pub fn hash(rng: &mut Rng) -> Hash {
-    let odd = ["h1:", "h1:\n", "h1:${x}", "zh:", "test:x y", "h2:\u{200b}é\\\"", "1:%{", "zh:#no", "h1:a // b /*"];
+    let odd = [
+        "h1:",
+        "h1:\n",
+        "h1:${x}",
+        "zh:",
+        "test:x y",
+        "h2:\u{200b}é\\\"",
+        "1:%{",
+        "zh:#no",
+        "h1:a // b /*",
+    ];
     if rng.once_in(12) {
         return rng.pick(&odd).parse().unwrap();
     }
     let digest = [0; 32].map(|_: u8| rng.next().to_le_bytes()[0]);
-    if rng.once_in(2) { Hash::h1(&digest) } else { Hash::zh(&digest) }
+    if rng.once_in(2) {
+        Hash::h1(&digest)
+    } else {
+        Hash::zh(&digest)
+    }
 }
 
 /// A lock file with everything that a user may do to its form.
@@ -164,12 +238,20 @@ pub fn handwritten<T: Sample>(rng: &mut Rng) -> String {
     if rng.once_in(4) {
         rng.shuffle(&mut locks);
     }
-    let mut hand = Hand { rng, text: String::new(), comments: 0 };
+    let mut hand = Hand {
+        rng,
+        text: String::new(),
+        comments: 0,
+    };
     hand.header::<T>();
     for (address, entry) in &locks {
         hand.gap();
         if hand.rng.once_in(8) {
-            let _ = writeln!(hand.text, "{} \"m\" {{\n  version = {{ a = [1] }} # odd \"one\n}}", T::IGNORED_BLOCK);
+            let _ = writeln!(
+                hand.text,
+                "{} \"m\" {{\n  version = {{ a = [1] }} # odd \"one\n}}",
+                T::IGNORED_BLOCK
+            );
             hand.gap();
         }
         hand.block(address, &**entry);
@@ -186,7 +268,11 @@ pub fn handwritten<T: Sample>(rng: &mut Rng) -> String {
         1 => text = text.replacen('\n', "\r\n", rng.below(12)),
         _ => {}
     }
-    if rng.once_in(8) { format!("\u{feff}{text}") } else { text }
+    if rng.once_in(8) {
+        format!("\u{feff}{text}")
+    } else {
+        text
+    }
 }
 
 struct Hand<'a> {
@@ -235,7 +321,11 @@ impl Hand<'_> {
         match self.rng.below(8) {
             0 => {
                 let comment = self.comment(false);
-                let comment = if comment.contains('\n') { self.comment(true) } else { comment };
+                let comment = if comment.contains('\n') {
+                    self.comment(true)
+                } else {
+                    comment
+                };
                 let _ = writeln!(self.text, " {comment}");
             }
             1 => self.text.push_str("  \n"),
@@ -245,14 +335,19 @@ impl Hand<'_> {
 
     fn own_lines(&mut self, indent: &str) {
         while self.rng.once_in(8) {
-            let line = if self.rng.once_in(3) { String::new() } else { format!("{indent}{}", self.comment(false)) };
+            let line = if self.rng.once_in(3) {
+                String::new()
+            } else {
+                format!("{indent}{}", self.comment(false))
+            };
             let _ = writeln!(self.text, "{line}");
         }
     }
 
     fn block<T: Sample>(&mut self, address: &T::Address, entry: &T) {
         let label = self.literal(&address.to_string());
-        let spaces = [self.rng.pick(&["", " "]), self.rng.pick(&["", " ", " "])].map(|space| *space);
+        let spaces =
+            [self.rng.pick(&["", " "]), self.rng.pick(&["", " ", " "])].map(|space| *space);
         let _ = write!(self.text, "{}{}{label}{}{{", T::BLOCK, spaces[0], spaces[1]);
         let values = entry.attributes();
         let mut attributes: Vec<_> = T::ATTRIBUTES
@@ -260,8 +355,15 @@ impl Hand<'_> {
             .zip(&values)
             .filter_map(|(rule, value)| Some((rule.name, value.as_deref()?)))
             .collect();
-        if let ([(name, value)], true) = (&attributes[..], entry.hashes().is_empty() && self.rng.once_in(2)) {
-            let comment = if self.rng.once_in(3) { self.comment(true) + " " } else { String::new() };
+        if let ([(name, value)], true) = (
+            &attributes[..],
+            entry.hashes().is_empty() && self.rng.once_in(2),
+        ) {
+            let comment = if self.rng.once_in(3) {
+                self.comment(true) + " "
+            } else {
+                String::new()
+            };
             let after = *self.rng.pick(&["", " ", " /* end */ "]);
             let _ = write!(self.text, " {comment}{name} = {}{after}}}", quoted(value));
             return self.end_line();
@@ -355,14 +457,21 @@ impl Hand<'_> {
 /// A string literal as the library writes it.
 fn quoted(value: &str) -> String {
     let canonical = canonical_text(&one_hash(&format!("x:{value}")), Dialect::Tofu);
-    let line = canonical.lines().find(|line| line.contains("\"x:")).unwrap();
+    let line = canonical
+        .lines()
+        .find(|line| line.contains("\"x:"))
+        .unwrap();
     format!("\"{}", &line.trim()["\"x:".len()..line.trim().len() - 1])
 }
 
 fn one_hash(text: &str) -> Locks {
     let address = provider_address("a.b/c/d");
     let hashes = BTreeSet::from([text.parse().unwrap()]);
-    let provider = LockedProvider { version: Version::new(1, 0, 0), constraints: ConstraintList::default(), hashes };
+    let provider = LockedProvider {
+        version: Version::new(1, 0, 0),
+        constraints: ConstraintList::default(),
+        hashes,
+    };
     Locks::from([(address, provider.into())])
 }
 
@@ -379,8 +488,9 @@ pub fn mangled<T: Sample>(rng: &mut Rng) -> Vec<u8> {
                 bytes.splice(start..start, piece);
             }
             _ => {
-                let piece =
-                    *rng.pick(&["\"", "{", "}", "[", "]", ",", "\n", "#", "/*", "${", "\\", "\u{e9}", "=", "\0"]);
+                let piece = *rng.pick(&[
+                    "\"", "{", "}", "[", "]", ",", "\n", "#", "/*", "${", "\\", "\u{e9}", "=", "\0",
+                ]);
                 bytes.splice(start..end, piece.bytes());
             }
         }

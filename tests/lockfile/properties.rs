@@ -1,5 +1,6 @@
-//! Properties of every edit of a lock file: without a change the file stays the same to the byte, and so does an
-//! unchanged entry; a canonical file stays canonical, and an edit repeated changes nothing.
+//! Properties of every edit of a lock file: without a change the file stays the same to the byte,
+//! and so does an unchanged entry; a canonical file stays canonical, and an edit repeated changes
+//! nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,10 +38,17 @@ pub fn check_file<T: Sample>(path: &Path, bytes: &[u8], series: u64) -> Verdict 
         .map(|change| changes::apply(lock_file.locks().clone(), change))
         .collect();
     for _ in 0..series {
-        wanted.push(changes::random(&mut rng, 4).iter().fold(lock_file.locks().clone(), changes::apply));
+        wanted.push(
+            changes::random(&mut rng, 4)
+                .iter()
+                .fold(lock_file.locks().clone(), changes::apply),
+        );
     }
-    let checked =
-        check_unchanged(&lock_file).and_then(|()| wanted.iter().try_for_each(|new| check_change(&lock_file, new)));
+    let checked = check_unchanged(&lock_file).and_then(|()| {
+        wanted
+            .iter()
+            .try_for_each(|new| check_change(&lock_file, new))
+    });
     checked.map_or_else(Verdict::Broken, |()| Verdict::Kept)
 }
 
@@ -48,7 +56,10 @@ pub fn check_file<T: Sample>(path: &Path, bytes: &[u8], series: u64) -> Verdict 
 pub fn read<T: Sample>(path: &Path, bytes: &[u8]) -> Result<LockFileOf<T>, Vec<String>> {
     let parsed = parse_as(path, bytes, detect_dialect(bytes).unwrap_or_default());
     let problems = parsed.diagnostics.iter().map(|diagnostic| {
-        let place = diagnostic.labels.first().map_or((0, 0), |label| label.location.line_column());
+        let place = diagnostic
+            .labels
+            .first()
+            .map_or((0, 0), |label| label.location.line_column());
         format!("{}:{}: {}: {diagnostic}", place.0, place.1, diagnostic.code)
     });
     parsed.lock_file.ok_or_else(|| problems.collect())
@@ -56,28 +67,48 @@ pub fn read<T: Sample>(path: &Path, bytes: &[u8]) -> Result<LockFileOf<T>, Vec<S
 
 /// Without a change the file is the same to the byte.
 pub fn check_unchanged<T: Sample>(lock_file: &LockFileOf<T>) -> Result<(), String> {
-    let same = lock_file.edit(lock_file.locks()).map_err(|error| error.to_string())?;
-    require(same == lock_file.bytes(), "an edit without a change changes the file", &same)
+    let same = lock_file
+        .edit(lock_file.locks())
+        .map_err(|error| error.to_string())?;
+    require(
+        same == lock_file.bytes(),
+        "an edit without a change changes the file",
+        &same,
+    )
 }
 
-/// For one change: a canonical file stays canonical, a second edit changes nothing, and comments and line breaks stay.
+/// For one change: a canonical file stays canonical, a second edit changes nothing, and comments
+/// and line breaks stay.
 pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> Result<(), String> {
     let old = &lock_file.bytes()[..];
     let edited = lock_file.edit(new).map_err(|error| error.to_string())?;
-    let again = read::<T>(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
-    require(again.locks() == new, "the edited file says something else", &edited)?;
+    let again = read::<T>(Path::new("edited"), &edited)
+        .map_err(|problems| format!("edited: {problems:?}"))?;
+    require(
+        again.locks() == new,
+        "the edited file says something else",
+        &edited,
+    )?;
     // hcl-rs does not evaluate strings with escaped templates, which no hash or version contains.
     let text = &again.file().text;
     if !text.contains("$${") && !text.contains("%%{") {
-        let entries =
-            lock_entries(text, T::BLOCK).map_err(|error| format!("hcl-rs does not read it: {error}: {text}"))?;
+        let entries = lock_entries(text, T::BLOCK)
+            .map_err(|error| format!("hcl-rs does not read it: {error}: {text}"))?;
         require(entries == plain(new), "hcl-rs reads other entries", &edited)?;
     }
     if let Some(dialect) = canonical_dialect(lock_file) {
         let canonical = canonical_text::<T>(new, dialect);
-        require(edited == canonical.as_bytes(), "a canonical file is no longer canonical", &edited)?;
+        require(
+            edited == canonical.as_bytes(),
+            "a canonical file is no longer canonical",
+            &edited,
+        )?;
     }
-    require(again.edit(new).as_ref() == Ok(&edited), "a second edit changes the file", &edited)?;
+    require(
+        again.edit(new).as_ref() == Ok(&edited),
+        "a second edit changes the file",
+        &edited,
+    )?;
     if lock_file.file().text.trim().is_empty() {
         return Ok(());
     }
@@ -85,7 +116,11 @@ pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> R
     require(starts, "the byte order mark does not stay", &edited)?;
     let ends = old.ends_with(b"\n") == edited.ends_with(b"\n");
     let is_empty = again.file().text.is_empty();
-    require(ends || is_empty, "the end of the file does not stay", &edited)?;
+    require(
+        ends || is_empty,
+        "the end of the file does not stay",
+        &edited,
+    )?;
     let (plain, with_return) = line_breaks(old);
     if plain == 0 && with_return > 0 {
         require(line_breaks(&edited).0 == 0, "CRLF does not stay", &edited)?;
@@ -95,12 +130,23 @@ pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> R
 }
 
 /// The block of an entry that does not change stays byte for byte.
-fn check_other_entries<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited: &str) -> Result<(), String> {
+fn check_other_entries<T: Sample>(
+    lock_file: &LockFileOf<T>,
+    new: &LocksOf<T>,
+    edited: &str,
+) -> Result<(), String> {
     let (before, after) = (blocks::<T>(&lock_file.file().text), blocks::<T>(edited));
-    let unchanged = lock_file.locks().iter().filter(|(address, entry)| new.get(*address) == Some(*entry));
+    let unchanged = lock_file
+        .locks()
+        .iter()
+        .filter(|(address, entry)| new.get(*address) == Some(*entry));
     for (address, _) in unchanged {
         let label = address.to_string();
-        require(before.get(&label) == after.get(&label), &format!("the entry of {label} changed"), edited.as_bytes())?;
+        require(
+            before.get(&label) == after.get(&label),
+            &format!("the entry of {label} changed"),
+            edited.as_bytes(),
+        )?;
     }
     Ok(())
 }
@@ -108,16 +154,30 @@ fn check_other_entries<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, e
 /// The blocks of entries by their labels.
 fn blocks<T: Sample>(text: &str) -> BTreeMap<String, &str> {
     let body = hcl_edit::parser::parse_body(text).unwrap();
-    let blocks = body.iter().filter_map(hcl_edit::structure::Structure::as_block);
+    let blocks = body
+        .iter()
+        .filter_map(hcl_edit::structure::Structure::as_block);
     let blocks = blocks.filter(|block| block.ident.as_str() == T::BLOCK);
-    blocks.map(|block| (block.labels[0].as_str().to_owned(), &text[hcl_edit::Span::span(block).unwrap()])).collect()
+    blocks
+        .map(|block| {
+            (
+                block.labels[0].as_str().to_owned(),
+                &text[hcl_edit::Span::span(block).unwrap()],
+            )
+        })
+        .collect()
 }
 
 /// The entries as [`lock_entries`] reads them.
 fn plain<T: Sample>(locks: &LocksOf<T>) -> BTreeMap<String, LockEntry> {
     let entry = |locked: &T| {
-        let values = T::ATTRIBUTES.iter().map(|attribute| attribute.name).zip(locked.attributes());
-        let mut values: BTreeMap<_, _> = values.map(|(name, value)| (name, value.map(Cow::into_owned))).collect();
+        let values = T::ATTRIBUTES
+            .iter()
+            .map(|attribute| attribute.name)
+            .zip(locked.attributes());
+        let mut values: BTreeMap<_, _> = values
+            .map(|(name, value)| (name, value.map(Cow::into_owned)))
+            .collect();
         let mut value = |name: &str| values.remove(name).flatten();
         LockEntry {
             source: value("source"),
@@ -127,12 +187,23 @@ fn plain<T: Sample>(locks: &LocksOf<T>) -> BTreeMap<String, LockEntry> {
             hashes: locked.hashes().iter().map(ToString::to_string).collect(),
         }
     };
-    locks.iter().map(|(address, locked)| (address.to_string(), entry(locked))).collect()
+    locks
+        .iter()
+        .map(|(address, locked)| (address.to_string(), entry(locked)))
+        .collect()
 }
 
 /// Comments stay, except for the comments of removed entries.
-fn check_comments<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited: &[u8]) -> Result<(), String> {
-    if lock_file.locks().keys().any(|address| !new.contains_key(address)) {
+fn check_comments<T: Sample>(
+    lock_file: &LockFileOf<T>,
+    new: &LocksOf<T>,
+    edited: &[u8],
+) -> Result<(), String> {
+    if lock_file
+        .locks()
+        .keys()
+        .any(|address| !new.contains_key(address))
+    {
         return Ok(());
     }
     let after = comments(std::str::from_utf8(edited).unwrap());
@@ -145,23 +216,34 @@ fn check_comments<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited
 }
 
 fn require(holds: bool, property: &str, edited: &[u8]) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(format!("{property}:\n{}", String::from_utf8_lossy(edited))) }
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("{property}:\n{}", String::from_utf8_lossy(edited)))
+    }
 }
 
 /// The dialect in which the file is canonical, if it is.
 fn canonical_dialect<T: Sample>(lock_file: &LockFileOf<T>) -> Option<Dialect> {
-    let is_canonical =
-        |dialect: &Dialect| canonical_text::<T>(lock_file.locks(), *dialect).as_bytes() == lock_file.bytes();
-    [Dialect::Tofu, Dialect::Terraform].into_iter().find(is_canonical)
+    let is_canonical = |dialect: &Dialect| {
+        canonical_text::<T>(lock_file.locks(), *dialect).as_bytes() == lock_file.bytes()
+    };
+    [Dialect::Tofu, Dialect::Terraform]
+        .into_iter()
+        .find(is_canonical)
 }
 
 /// Number of line breaks that are `\n`, and that are `\r\n`.
 fn line_breaks(bytes: &[u8]) -> (usize, usize) {
     let with_return = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
-    (bytes.split(|byte| *byte == b'\n').count() - 1 - with_return, with_return)
+    (
+        bytes.split(|byte| *byte == b'\n').count() - 1 - with_return,
+        with_return,
+    )
 }
 
-/// The comments of a file, without white space at their ends. Written apart from the library's own scanner.
+/// The comments of a file, without white space at their ends. Written apart from the library's own
+/// scanner.
 fn comments(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;

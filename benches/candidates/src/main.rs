@@ -1,12 +1,13 @@
-//! The crates that could inflate packages and take their SHA-256, one against the other, on the same bytes:
+//! The crates that could inflate packages and take their SHA-256, one against the other, on the
+//! same bytes:
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/candidates/Cargo.toml -- [FILE]
 //! ```
 //!
-//! FILE is this program repeated to 64 MiB unless it is named. Prints the best and the median of alternating runs, in
-//! MB/s of processor time on one core, all of the inflated bytes. `OPENSSL_ia32cap=:~0x20000000` shows aws-lc without
-//! SHA instructions; ring and sha2 ignore it.
+//! FILE is this program repeated to 64 MiB unless it is named. Prints the best and the median of
+//! alternating runs, in MB/s of processor time on one core, all of the inflated bytes.
+//! `OPENSSL_ia32cap=:~0x20000000` shows aws-lc without SHA instructions; ring and sha2 ignore it.
 
 use std::hint::black_box;
 use std::io::Write as _;

@@ -11,8 +11,9 @@ use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 /// A configuration's constraints on each provider.
 type Constraints = BTreeMap<ProviderAddress, ConstraintList>;
 
-/// Reads a root module of one file. Places lie within it; a comment at its end changes nothing; where constraints can
-/// be rewritten to allow a version, the file then allows just this version, and other providers' constraints stay.
+/// Reads a root module of one file. Places lie within it; a comment at its end changes nothing;
+/// where constraints can be rewritten to allow a version, the file then allows just this version,
+/// and other providers' constraints stay.
 pub fn configuration(data: &[u8]) -> bool {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let root = directory.path().join("root");
@@ -25,24 +26,36 @@ pub fn configuration(data: &[u8]) -> bool {
     };
     let mut is_accepted = false;
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let Ok(found) = read_as(data, dialect) else { continue };
+        let Ok(found) = read_as(data, dialect) else {
+            continue;
+        };
         is_accepted = true;
         check_places(&found);
         let end: &[u8] = if is_json { b"\n " } else { b"\n# a comment\n" };
-        let longer = read_as(&[data, end].concat(), dialect).expect("a comment at the end is no error");
+        let longer =
+            read_as(&[data, end].concat(), dialect).expect("a comment at the end is no error");
         assert_eq!(constraints(&longer), constraints(&found));
         for (address, requirement) in &found.providers {
-            let Ok(rewrite) = rewrite::allow(requirement, &Version::new(98, 7, 6)) else { continue };
+            let Ok(rewrite) = rewrite::allow(requirement, &Version::new(98, 7, 6)) else {
+                continue;
+            };
             if rewrite.edits.is_empty() {
                 continue;
             }
             let files = rewrite::files(&rewrite.edits);
-            let [changed] = &files[..] else { panic!("{files:?}") };
+            let [changed] = &files[..] else {
+                panic!("{files:?}")
+            };
             assert_eq!(changed.old.as_deref(), Some(data));
             let again = read_as(&changed.new, dialect).expect("the rewritten file");
             let mut expected = constraints(&found);
             expected.insert(address.clone(), rewrite.requirement.constraints);
-            assert_eq!(constraints(&again), expected, "{}", String::from_utf8_lossy(&changed.new));
+            assert_eq!(
+                constraints(&again),
+                expected,
+                "{}",
+                String::from_utf8_lossy(&changed.new)
+            );
         }
     }
     is_accepted
@@ -61,12 +74,26 @@ fn requirements(root: &Path, dialect: Dialect) -> Result<Requirements> {
 }
 
 fn constraints(found: &Requirements) -> Constraints {
-    found.providers.iter().map(|(address, found)| (address.clone(), found.constraints.clone())).collect()
+    found
+        .providers
+        .iter()
+        .map(|(address, found)| (address.clone(), found.constraints.clone()))
+        .collect()
 }
 
 fn check_places(found: &Requirements) {
-    let declarations = found.providers.values().flat_map(|requirement| &requirement.declarations);
-    for place in declarations.flat_map(|declaration| [&declaration.location].into_iter().chain(&declaration.version)) {
-        assert!(place.file.text.get(place.span.clone()).is_some(), "{place:?}");
+    let declarations = found
+        .providers
+        .values()
+        .flat_map(|requirement| &requirement.declarations);
+    for place in declarations.flat_map(|declaration| {
+        [&declaration.location]
+            .into_iter()
+            .chain(&declaration.version)
+    }) {
+        assert!(
+            place.file.text.get(place.span.clone()).is_some(),
+            "{place:?}"
+        );
     }
 }

@@ -8,9 +8,9 @@ use provlock::provider::Dialect;
 use crate::lockfile::generated::Sample;
 use crate::lockfile::properties::{Verdict, check_file, read};
 
-/// Parses a lock file of either kind and edits it. Without a change it stays the same to the byte; an edited file has
-/// the requested content, and keeps comments, line breaks and canonical form; an edit repeated changes nothing. Its
-/// canonical text means the same.
+/// Parses a lock file of either kind and edits it. Without a change it stays the same to the byte;
+/// an edited file has the requested content, and keeps comments, line breaks and canonical form; an
+/// edit repeated changes nothing. Its canonical text means the same.
 pub fn lock_file(data: &[u8]) -> bool {
     let [of_providers, of_modules] = [check::<LockedProvider>(data), check::<LockedModule>(data)];
     of_providers || of_modules
@@ -23,11 +23,18 @@ fn check<T: Sample>(data: &[u8]) -> bool {
         Verdict::Broken(why) => panic!("{why}"),
         Verdict::Kept => {}
     }
-    let locks = read::<T>(path, data).expect("it was read before").locks().clone();
+    let locks = read::<T>(path, data)
+        .expect("it was read before")
+        .locks()
+        .clone();
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let canonical = canonical_text::<T>(&locks, dialect);
         let again = read::<T>(path, canonical.as_bytes());
-        assert_eq!(again.as_ref().map(LockFileOf::locks), Ok(&locks), "{canonical}");
+        assert_eq!(
+            again.as_ref().map(LockFileOf::locks),
+            Ok(&locks),
+            "{canonical}"
+        );
     }
     true
 }

@@ -10,7 +10,17 @@ const WORDS: &str = "\" ' { } [ ] ( ) = : , # // /* */ ${ %{ $${ \\ \\u0000 .. .
                      18446744073709551616 1e999 null true \0 \u{feff} \u{85} \u{a0} \u{202e} \u{e9}";
 
 /// White space that means something, and lines that do.
-const LINES: [&str; 9] = [" ", "\t", "\n", "\r\n", "<<EOT\n", "\nEOT\n", "<<<<<<< a\n", "=======\n", ">>>>>>> b\n"];
+const LINES: [&str; 9] = [
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "<<EOT\n",
+    "\nEOT\n",
+    "<<<<<<< a\n",
+    "=======\n",
+    ">>>>>>> b\n",
+];
 
 /// Numbers at which a width or a sign ends.
 const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff];

@@ -19,7 +19,9 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new(files: &[(&str, &[u8])]) -> Self {
-        let project = Self { directory: tempfile::tempdir().expect("a temporary directory") };
+        let project = Self {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+        };
         let secret = format!("resource \"{SECRET}_a\" \"b\" {{}}\n");
         project.write("../secret/main.tf", secret.as_bytes());
         for (name, content) in files {
@@ -44,8 +46,8 @@ impl Project {
         fs::write(path, content).expect("a file");
     }
 
-    /// Returns the requirements of the root module in a directory; `None` if it cannot be read. Nothing outside of the
-    /// cache changes, and only files that the project calls are read.
+    /// Returns the requirements of the root module in a directory; `None` if it cannot be read.
+    /// Nothing outside of the cache changes, and only files that the project calls are read.
     pub(crate) fn required(&self, root: &str, modules: ModuleFetching) -> Option<Vec<String>> {
         let mut required = None;
         let session = self.session(modules).observed_by(|event| {
@@ -62,7 +64,12 @@ impl Project {
         drop(session);
         assert!(self.files() == before, "a file was changed");
         let names = required.iter().flatten();
-        assert!(names.clone().all(|name| !name.ends_with(&format!("/{SECRET}"))), "{required:?}");
+        assert!(
+            names
+                .clone()
+                .all(|name| !name.ends_with(&format!("/{SECRET}"))),
+            "{required:?}"
+        );
         required
     }
 
@@ -76,7 +83,10 @@ impl Project {
 
     /// No host can be asked, and git is not found.
     fn session<'a>(&self, modules: ModuleFetching) -> Session<'a> {
-        let mut environment = Environment { current_directory: self.path(""), ..Environment::default() };
+        let mut environment = Environment {
+            current_directory: self.path(""),
+            ..Environment::default()
+        };
         for name in ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"] {
             environment.set(name, "http://127.0.0.1:9".into());
         }

@@ -4,8 +4,8 @@ use provlock::packages::{AvailableVersions, read_reported_hashes, read_versions}
 use provlock::provider::{Hash, Platform};
 use serde_json::json;
 
-/// Reads an answer as a list of versions and as the metadata of a package. Accepted parts of a list are well-formed,
-/// and are read the same when they are written again; so is every reported hash.
+/// Reads an answer as a list of versions and as the metadata of a package. Accepted parts of a list
+/// are well-formed, and are read the same when they are written again; so is every reported hash.
 pub fn registry(data: &[u8]) -> bool {
     let versions = read_versions(data).map(|versions| names(&versions));
     if let Ok(versions) = &versions {
@@ -26,7 +26,14 @@ pub fn registry(data: &[u8]) -> bool {
 fn names(list: &AvailableVersions) -> Vec<(String, Vec<String>)> {
     let versions = list.versions.iter();
     let versions = versions.map(|(version, available)| {
-        (version.to_string(), available.platforms.iter().map(|platform| platform.to_string()).collect())
+        (
+            version.to_string(),
+            available
+                .platforms
+                .iter()
+                .map(|platform| platform.to_string())
+                .collect(),
+        )
     });
     versions.collect()
 }
@@ -34,9 +41,15 @@ fn names(list: &AvailableVersions) -> Vec<(String, Vec<String>)> {
 /// The list as a registry would send it.
 fn written(versions: &[(String, Vec<String>)]) -> Vec<u8> {
     let versions = versions.iter().map(|(version, platforms)| {
-        let platforms = platforms.iter().filter_map(|platform| platform.split_once('_'));
-        let platforms: Vec<_> = platforms.map(|(os, arch)| json!({ "os": os, "arch": arch })).collect();
+        let platforms = platforms
+            .iter()
+            .filter_map(|platform| platform.split_once('_'));
+        let platforms: Vec<_> = platforms
+            .map(|(os, arch)| json!({ "os": os, "arch": arch }))
+            .collect();
         json!({ "version": version, "platforms": platforms })
     });
-    json!({ "versions": versions.collect::<Vec<_>>() }).to_string().into_bytes()
+    json!({ "versions": versions.collect::<Vec<_>>() })
+        .to_string()
+        .into_bytes()
 }

@@ -8,7 +8,9 @@ use provlock::settings::{FILE_NAME, Settings};
 
 /// Reads settings. Errors lie within the file, and a comment at its end changes nothing.
 pub fn settings(data: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return false;
+    };
     let file = SourceFile::new(FILE_NAME, text);
     match parse(&file) {
         Err(errors) => {
@@ -19,8 +21,14 @@ pub fn settings(data: &[u8]) -> bool {
             false
         }
         Ok(settings) => {
-            let longer = parse(&SourceFile::new(FILE_NAME, format!("{text}\n# a comment\n")));
-            assert_same(&longer.expect("a comment at the end is no error"), &settings);
+            let longer = parse(&SourceFile::new(
+                FILE_NAME,
+                format!("{text}\n# a comment\n"),
+            ));
+            assert_same(
+                &longer.expect("a comment at the end is no error"),
+                &settings,
+            );
             true
         }
     }
@@ -41,9 +49,18 @@ fn assert_same(one: &Settings, other: &Settings) {
     for (one, other) in one.policy.rules.iter().zip(&other.policy.rules) {
         assert_eq!(one.allowed_hosts, other.allowed_hosts);
         assert_eq!(one.allowed_namespaces, other.allowed_namespaces);
-        assert_eq!((one.require_signed, one.min_age), (other.require_signed, other.min_age));
-        assert_eq!((one.pin_modules, &one.min_age_exempt), (other.pin_modules, &other.min_age_exempt));
-        assert_eq!((&one.allow, &one.deny, &one.require), (&other.allow, &other.deny, &other.require));
+        assert_eq!(
+            (one.require_signed, one.min_age),
+            (other.require_signed, other.min_age)
+        );
+        assert_eq!(
+            (one.pin_modules, &one.min_age_exempt),
+            (other.pin_modules, &other.min_age_exempt)
+        );
+        assert_eq!(
+            (&one.allow, &one.deny, &one.require),
+            (&other.allow, &other.deny, &other.require)
+        );
         assert_eq!(one.trust, other.trust);
     }
 }

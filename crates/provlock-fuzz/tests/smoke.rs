@@ -14,14 +14,30 @@ const RUNS: u64 = 500;
 fn smoke(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).unwrap();
     let (names, seeds): (Vec<_>, Vec<_>) = seeds(target).into_iter().unzip();
-    let accepted = names.iter().zip(&seeds).filter(|(name, seed)| accepts(target, name, seed)).count();
-    assert!(accepted > 0, "none of {} seeds is accepted, so there is nothing to start from", seeds.len());
-    let runs = std::env::var("PROVLOCK_FUZZ_RUNS").map_or(RUNS, |text| text.parse().expect("a number"));
+    let accepted = names
+        .iter()
+        .zip(&seeds)
+        .filter(|(name, seed)| accepts(target, name, seed))
+        .count();
+    assert!(
+        accepted > 0,
+        "none of {} seeds is accepted, so there is nothing to start from",
+        seeds.len()
+    );
+    let runs =
+        std::env::var("PROVLOCK_FUZZ_RUNS").map_or(RUNS, |text| text.parse().expect("a number"));
     let runs = runs / target.cost;
     for number in 0..runs {
-        accepts(target, &format!("changed seed {number}"), &mutated(&seeds, number));
+        accepts(
+            target,
+            &format!("changed seed {number}"),
+            &mutated(&seeds, number),
+        );
     }
-    survived("a random input", seeds.len() + usize::try_from(runs).unwrap());
+    survived(
+        "a random input",
+        seeds.len() + usize::try_from(runs).unwrap(),
+    );
 }
 
 /// Runs the target, and keeps the input if it breaks a law.
@@ -36,11 +52,22 @@ fn accepts(target: &Target, what: &str, input: &[u8]) -> bool {
 
 /// The files in the target's directories of seeds, with their names, in the order of these.
 fn seeds(target: &Target) -> Vec<(String, Vec<u8>)> {
-    let directories = target.seeds.iter().map(|directory| repository().join(directory));
-    let entries = directories.flat_map(|directory| fs::read_dir(directory).unwrap()).map(Result::unwrap);
+    let directories = target
+        .seeds
+        .iter()
+        .map(|directory| repository().join(directory));
+    let entries = directories
+        .flat_map(|directory| fs::read_dir(directory).unwrap())
+        .map(Result::unwrap);
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
-    let mut seeds: Vec<_> =
-        files.map(|file| (file.path().display().to_string(), fs::read(file.path()).unwrap())).collect();
+    let mut seeds: Vec<_> = files
+        .map(|file| {
+            (
+                file.path().display().to_string(),
+                fs::read(file.path()).unwrap(),
+            )
+        })
+        .collect();
     seeds.sort();
     seeds
 }

@@ -17,24 +17,42 @@ pub type File = (String, Vec<u8>);
 pub enum Packing {
     /// Deflated, with a data descriptor after every entry, as Go's writer does it.
     Deflated,
-    /// Not compressed and without data descriptors, so that the bytes do not depend on a compressor's version.
+    /// Not compressed and without data descriptors, so that the bytes do not depend on a
+    /// compressor's version.
     Stored,
 }
 
 /// The files of a package for one platform: the provider's program of `size` bytes, and a licence.
-pub fn provider_files(name: &str, version: &str, platform: &str, seed: &str, size: usize) -> Vec<File> {
-    let suffix = if platform.starts_with("windows_") { ".exe" } else { "" };
+pub fn provider_files(
+    name: &str,
+    version: &str,
+    platform: &str,
+    seed: &str,
+    size: usize,
+) -> Vec<File> {
+    let suffix = if platform.starts_with("windows_") {
+        ".exe"
+    } else {
+        ""
+    };
     vec![
-        ("LICENSE.txt".to_owned(), b"Made for tests; holds no provider.\n".to_vec()),
-        (format!("terraform-provider-{name}_v{version}{suffix}"), filler(&format!("{seed} {platform}"), size)),
+        (
+            "LICENSE.txt".to_owned(),
+            b"Made for tests; holds no provider.\n".to_vec(),
+        ),
+        (
+            format!("terraform-provider-{name}_v{version}{suffix}"),
+            filler(&format!("{seed} {platform}"), size),
+        ),
     ]
 }
 
-/// `size` bytes that depend on the seed only. About half of them can be compressed away, as in real programs.
+/// `size` bytes that depend on the seed only. About half of them can be compressed away, as in real
+/// programs.
 pub fn filler(seed: &str, size: usize) -> Vec<u8> {
-    let mut state = seed
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let mut state = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     let mut bytes = Vec::with_capacity(size + 64);
     while bytes.len() < size {
         for _ in 0..4 {
@@ -65,8 +83,14 @@ pub fn pack(files: &[File], packing: Packing) -> Vec<u8> {
     }
 }
 
-fn write_files<W: Write + Seek>(writer: &mut ZipWriter<W>, files: &[File], method: CompressionMethod) {
-    let options = SimpleFileOptions::default().compression_method(method).unix_permissions(0o755);
+fn write_files<W: Write + Seek>(
+    writer: &mut ZipWriter<W>,
+    files: &[File],
+    method: CompressionMethod,
+) {
+    let options = SimpleFileOptions::default()
+        .compression_method(method)
+        .unix_permissions(0o755);
     for (name, content) in files {
         if name.ends_with('/') {
             writer.add_directory(name, options).unwrap();
@@ -77,14 +101,28 @@ fn write_files<W: Write + Seek>(writer: &mut ZipWriter<W>, files: &[File], metho
     }
 }
 
-/// The packages of the demo's mirror: the path in `testdata/mirror/registry.opentofu.org/hashicorp`, and the files.
+/// The packages of the demo's mirror: the path in
+/// `testdata/mirror/registry.opentofu.org/hashicorp`, and the files.
 pub fn demo_packages() -> Vec<(String, Vec<File>)> {
-    let releases = [("null", "3.2.3"), ("null", "3.2.4"), ("random", "3.6.3"), ("random", "3.7.2")];
-    let platforms = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+    let releases = [
+        ("null", "3.2.3"),
+        ("null", "3.2.4"),
+        ("random", "3.6.3"),
+        ("random", "3.7.2"),
+    ];
+    let platforms = [
+        "linux_amd64",
+        "linux_arm64",
+        "darwin_arm64",
+        "windows_amd64",
+    ];
     let packages = releases.into_iter().flat_map(|(name, version)| {
         platforms.into_iter().map(move |platform| {
             let path = format!("{name}/terraform-provider-{name}_{version}_{platform}.zip");
-            (path, provider_files(name, version, platform, &format!("{name} {version}"), 100))
+            (
+                path,
+                provider_files(name, version, platform, &format!("{name} {version}"), 100),
+            )
         })
     });
     packages.collect()
@@ -117,8 +155,11 @@ pub fn zh(archive: &[u8]) -> String {
 
 /// SHA-256 in lower-case hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
-        text
-    })
+    digest(&SHA256, bytes)
+        .as_ref()
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").unwrap();
+            text
+        })
 }

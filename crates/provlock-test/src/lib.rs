@@ -1,12 +1,16 @@
-//! Surroundings in which tests and benchmarks run provlock: a registry on loopback and a hermetic environment.
+//! Surroundings in which tests and benchmarks run provlock: a registry on loopback and a hermetic
+//! environment.
 //!
-//! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
-//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] requests to an OCI
-//!   registry, [`faults`] spoils the answers, [`state`] is the data that all of them read and write.
-//! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`]
-//!   has requests and responses, [`http2`] and [`tls`] carry them, [`shared`] answers and counts.
-//! - [`environment`]: a temporary home and project, and the `provlock` program run in it. Its parts: [`output`] is what
-//!   a run printed, [`snapshot`] the state of a project, [`scratch`] makes the directories.
+//! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`]
+//!   makes releases, [`archive`] their packages, [`keys`] their signatures, [`routes`] answers
+//!   requests, [`oci`] requests to an OCI registry, [`faults`] spoils the answers, [`state`] is the
+//!   data that all of them read and write.
+//! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its
+//!   parts: [`message`] has requests and responses, [`http2`] and [`tls`] carry them, [`shared`]
+//!   answers and counts.
+//! - [`environment`]: a temporary home and project, and the `provlock` program run in it. Its
+//!   parts: [`output`] is what a run printed, [`snapshot`] the state of a project, [`scratch`]
+//!   makes the directories.
 //! - [`files`]: the text of configurations and lock files.
 //! - [`git`]: git repositories.
 //! - [`generated`]: the files of the repository that are made from code.

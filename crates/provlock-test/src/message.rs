@@ -78,7 +78,10 @@ impl Request {
 
     /// The first header of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// The `Authorization` header.
@@ -94,13 +97,22 @@ impl Request {
 
     /// `HOST/PATH` with the query, as patterns match it. Of a `CONNECT` request the host alone.
     pub fn url(&self) -> String {
-        if self.method == "CONNECT" { self.target.clone() } else { format!("{}{}", self.host, self.target) }
+        if self.method == "CONNECT" {
+            self.target.clone()
+        } else {
+            format!("{}{}", self.host, self.target)
+        }
     }
 }
 
 impl Response {
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: Arc::new(body.into()), delivery: Delivery::Whole }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Arc::new(body.into()),
+            delivery: Delivery::Whole,
+        }
     }
 
     pub fn ok(body: impl Into<Vec<u8>>) -> Self {
@@ -122,12 +134,18 @@ impl Response {
 
     /// The connection is reset instead of an answer.
     pub fn reset() -> Self {
-        Self { delivery: Delivery::Reset, ..Self::ok("") }
+        Self {
+            delivery: Delivery::Reset,
+            ..Self::ok("")
+        }
     }
 
     /// Nothing comes until the client gives up.
     pub fn silence() -> Self {
-        Self { delivery: Delivery::Silent, ..Self::ok("") }
+        Self {
+            delivery: Delivery::Silent,
+            ..Self::ok("")
+        }
     }
 
     /// Adds a header.
@@ -143,16 +161,29 @@ impl Response {
 
     /// Announces the whole body and sends so many percent of it.
     pub fn cut_at(self, percent: u8) -> Self {
-        Self { delivery: Delivery::CutAt(percent), ..self }
+        Self {
+            delivery: Delivery::CutAt(percent),
+            ..self
+        }
     }
 
-    /// The content that `etag` stands for: from the byte that the request asks for, if it is of the same content
-    /// (RFC 9110, sections 13.1.5 and 14.2).
+    /// The content that `etag` stands for: from the byte that the request asks for, if it is of the
+    /// same content (RFC 9110, sections 13.1.5 and 14.2).
     pub fn resumable(self, request: &Request, etag: &str) -> Self {
         let response = self.header("ETag", etag);
         let is_current = request.header("if-range").is_none_or(|known| known == etag);
-        let range = if is_current { request.header("range") } else { None };
-        let start = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok());
+        let range = if is_current {
+            request.header("range")
+        } else {
+            None
+        };
+        let start = range.and_then(|range| {
+            range
+                .strip_prefix("bytes=")?
+                .strip_suffix('-')?
+                .parse::<usize>()
+                .ok()
+        });
         let Some(start) = start else { return response };
         let length = response.body.len();
         if start >= length {
@@ -160,16 +191,28 @@ impl Response {
         }
         let rest = Arc::new(response.body[start..].to_vec());
         let range = format!("bytes {start}-{}/{length}", length - 1);
-        Self { status: 206, body: rest, ..response }.header("Content-Range", range)
+        Self {
+            status: 206,
+            body: rest,
+            ..response
+        }
+        .header("Content-Range", range)
     }
 
     /// Does not announce the length of the body, which ends with the connection.
     pub fn without_length(self) -> Self {
-        Self { delivery: Delivery::WithoutLength, ..self }
+        Self {
+            delivery: Delivery::WithoutLength,
+            ..self
+        }
     }
 
     pub(crate) fn logged_status(&self) -> u16 {
-        if matches!(self.delivery, Delivery::Reset | Delivery::Silent) { 0 } else { self.status }
+        if matches!(self.delivery, Delivery::Reset | Delivery::Silent) {
+            0
+        } else {
+            self.status
+        }
     }
 }
 

@@ -122,7 +122,8 @@ impl<'a> Publish<'a> {
         self
     }
 
-    /// Adds a platform. Without any there are `linux_amd64`, `linux_arm64`, `darwin_arm64` and `windows_amd64`.
+    /// Adds a platform. Without any there are `linux_amd64`, `linux_arm64`, `darwin_arm64` and
+    /// `windows_amd64`.
     pub fn platform(mut self, platform: &str) -> Self {
         self.platforms.push(platform.to_owned());
         self
@@ -191,19 +192,36 @@ impl<'a> Publish<'a> {
     /// Publishes the release.
     pub fn done(mut self) -> Published {
         if self.platforms.is_empty() {
-            self.platforms =
-                ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"].map(str::to_owned).to_vec();
+            self.platforms = [
+                "linux_amd64",
+                "linux_arm64",
+                "darwin_arm64",
+                "windows_amd64",
+            ]
+            .map(str::to_owned)
+            .to_vec();
         }
-        let mut packages: BTreeMap<_, _> =
-            self.platforms.iter().map(|platform| (platform.clone(), self.package(platform))).collect();
+        let mut packages: BTreeMap<_, _> = self
+            .platforms
+            .iter()
+            .map(|platform| (platform.clone(), self.package(platform)))
+            .collect();
         let shasums = self.shasums(&packages);
-        let metadata: Vec<_> = packages.keys().map(|platform| self.metadata(platform, &packages)).collect();
+        let metadata: Vec<_> = packages
+            .keys()
+            .map(|platform| self.metadata(platform, &packages))
+            .collect();
         for (package, metadata) in packages.values_mut().zip(metadata) {
             package.metadata = metadata;
         }
         self.store(&packages, &shasums);
         let (address, version) = (self.address.path(), self.version);
-        Published { address, version, packages, shasums }
+        Published {
+            address,
+            version,
+            packages,
+            shasums,
+        }
     }
 
     fn has(&self, flaw: &Flaw) -> bool {
@@ -211,12 +229,21 @@ impl<'a> Publish<'a> {
     }
 
     fn filename(&self, rest: &str) -> String {
-        format!("terraform-provider-{}_{}_{rest}", self.address.name, self.version)
+        format!(
+            "terraform-provider-{}_{}_{rest}",
+            self.address.name, self.version
+        )
     }
 
     fn package(&self, platform: &str) -> Package {
         let seed = format!("{} {}", self.address.path(), self.version);
-        let mut files = archive::provider_files(&self.address.name, &self.version, platform, &seed, self.size);
+        let mut files = archive::provider_files(
+            &self.address.name,
+            &self.version,
+            platform,
+            &seed,
+            self.size,
+        );
         if self.has(&Flaw::NoProgram) {
             files.retain(|(name, _)| !name.starts_with("terraform-provider-"));
         }
@@ -239,7 +266,13 @@ impl<'a> Publish<'a> {
                 writeln!(text, "{}  {}", &package.zh["zh:".len()..], package.filename).unwrap();
             }
         }
-        writeln!(text, "{}  {}", archive::sha256(b"{}"), self.filename("manifest.json")).unwrap();
+        writeln!(
+            text,
+            "{}  {}",
+            archive::sha256(b"{}"),
+            self.filename("manifest.json")
+        )
+        .unwrap();
         if self.has(&Flaw::MalformedSumsLine) {
             text.push_str("no sum at all\n");
         }
@@ -284,7 +317,10 @@ impl<'a> Publish<'a> {
         if self.has(&Flaw::RelativeUrls) {
             return path;
         }
-        format!("https://{}{path}", self.files_host.as_ref().unwrap_or(&self.address.host))
+        format!(
+            "https://{}{path}",
+            self.files_host.as_ref().unwrap_or(&self.address.host)
+        )
     }
 
     fn listed_keys(&self) -> Vec<Value> {
@@ -299,8 +335,16 @@ impl<'a> Publish<'a> {
             (false, true) => keys.push(&keys::OTHER),
             (false, false) => keys.push(self.key),
         }
-        let garbage = self.has(&Flaw::GarbageKey).then(|| listed("0000000000000000", "no key"));
-        garbage.into_iter().chain(keys.into_iter().map(|key| listed(&key.key_id(), key.public))).collect()
+        let garbage = self
+            .has(&Flaw::GarbageKey)
+            .then(|| listed("0000000000000000", "no key"));
+        garbage
+            .into_iter()
+            .chain(
+                keys.into_iter()
+                    .map(|key| listed(&key.key_id(), key.public)),
+            )
+            .collect()
     }
 
     fn signature(&self, shasums: &str) -> Option<Vec<u8>> {
@@ -308,12 +352,18 @@ impl<'a> Publish<'a> {
         if self.has(&Flaw::BadSignature) {
             data.push(b'\n');
         }
-        let form = match (self.has(&Flaw::ArmoredSignature), self.has(&Flaw::ExpiredSignature)) {
+        let form = match (
+            self.has(&Flaw::ArmoredSignature),
+            self.has(&Flaw::ExpiredSignature),
+        ) {
             (true, _) => Form::Armored,
             (false, true) => Form::Expired,
             (false, false) => Form::Binary,
         };
-        match (self.has(&Flaw::MissingSignature), self.has(&Flaw::GarbageSignature)) {
+        match (
+            self.has(&Flaw::MissingSignature),
+            self.has(&Flaw::GarbageSignature),
+        ) {
             (true, _) => None,
             (false, true) => Some(b"no signature".to_vec()),
             (false, false) => Some(self.key.sign(&data, form)),
@@ -327,10 +377,14 @@ impl<'a> Publish<'a> {
         let mut state = self.state.lock().unwrap();
         state.files.retain(|file, _| !file.starts_with(&path("")));
         if let Some(signature) = signature {
-            state.files.insert(format!("{sums}.sig"), Arc::new(signature));
+            state
+                .files
+                .insert(format!("{sums}.sig"), Arc::new(signature));
         }
         if !self.has(&Flaw::MissingSums) {
-            state.files.insert(sums, Arc::new(shasums.as_bytes().to_vec()));
+            state
+                .files
+                .insert(sums, Arc::new(shasums.as_bytes().to_vec()));
         }
         for package in packages.values() {
             if self.has(&Flaw::MissingPackages) {
@@ -359,7 +413,11 @@ impl<'a> Publish<'a> {
             packages: packages.clone(),
             claimed: claimed.collect(),
         };
-        let releases = &mut state.providers.entry(self.address.clone()).or_default().releases;
+        let releases = &mut state
+            .providers
+            .entry(self.address.clone())
+            .or_default()
+            .releases;
         releases.retain(|other| other.version != release.version);
         releases.push(release);
     }
@@ -367,21 +425,33 @@ impl<'a> Publish<'a> {
 
 fn packages_map(map: PackagesMap, requested: &str, packages: &BTreeMap<String, Package>) -> Value {
     let entry = |(platform, package): (&String, &Package)| {
-        let (mut h1, mut zh, mut size) = (package.h1.clone(), package.zh.clone(), package.archive.len());
+        let (mut h1, mut zh, mut size) = (
+            package.h1.clone(),
+            package.zh.clone(),
+            package.archive.len(),
+        );
         match map {
             PackagesMap::WrongZh => zh = archive::zh(b"another"),
             PackagesMap::WrongH1 => h1 = archive::h1(&[]),
             PackagesMap::WrongSize => size += 1,
             PackagesMap::Right | PackagesMap::Empty | PackagesMap::WithoutPlatform => {}
         }
-        (platform.clone(), json!({ "hashes": [zh, h1], "package_size": size }))
+        (
+            platform.clone(),
+            json!({ "hashes": [zh, h1], "package_size": size }),
+        )
     };
     let included = |platform: &str| match map {
         PackagesMap::Empty => false,
         PackagesMap::WithoutPlatform => platform != requested,
         _ => true,
     };
-    packages.iter().filter(|(platform, _)| included(platform)).map(entry).collect::<serde_json::Map<_, _>>().into()
+    packages
+        .iter()
+        .filter(|(platform, _)| included(platform))
+        .map(entry)
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 impl Published {
@@ -397,7 +467,10 @@ impl Published {
 
     /// The `zh:` hashes of every line of SHA256SUMS, sorted.
     pub fn all_zh(&self) -> Vec<String> {
-        let sums = self.shasums.lines().filter(|line| line.as_bytes().get(64) == Some(&b' '));
+        let sums = self
+            .shasums
+            .lines()
+            .filter(|line| line.as_bytes().get(64) == Some(&b' '));
         let mut hashes: Vec<String> = sums.map(|line| format!("zh:{}", &line[..64])).collect();
         hashes.sort();
         hashes
@@ -405,7 +478,10 @@ impl Published {
 
     /// The hashes that a lock file records for these platforms: their `h1:` and all `zh:`, sorted.
     pub fn hashes(&self, platforms: &[&str]) -> Vec<String> {
-        let mut hashes: Vec<String> = platforms.iter().map(|platform| self.h1(platform).to_owned()).collect();
+        let mut hashes: Vec<String> = platforms
+            .iter()
+            .map(|platform| self.h1(platform).to_owned())
+            .collect();
         hashes.extend(self.all_zh());
         hashes.sort();
         hashes.dedup();

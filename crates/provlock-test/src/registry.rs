@@ -1,4 +1,5 @@
-//! A provider registry, release host, network mirror and OCI registry on loopback, reached as an HTTP CONNECT proxy.
+//! A provider registry, release host, network mirror and OCI registry on loopback, reached as an
+//! HTTP CONNECT proxy.
 //!
 //! ```ignore
 //! let (registry, environment) = Registry::with_project();
@@ -28,8 +29,8 @@ use crate::tls::Authority;
 
 pub use crate::state::{Discovery, Mirror, MirrorHashes};
 
-/// Hosts that answer without anything being published on them. Every host that is named later is added; all others are
-/// unreachable: the proxy answers 502.
+/// Hosts that answer without anything being published on them. Every host that is named later is
+/// added; all others are unreachable: the proxy answers 502.
 const HOSTS: [&str; 5] = [
     "registry.opentofu.org",
     "registry.terraform.io",
@@ -52,7 +53,8 @@ impl Registry {
         Self::start_with("http/1.1")
     }
 
-    /// Starts a registry that speaks HTTP/2. Faults that are not in the answer itself do not work there.
+    /// Starts a registry that speaks HTTP/2. Faults that are not in the answer itself do not work
+    /// there.
     pub fn start_http2() -> Self {
         Self::start_with("h2")
     }
@@ -63,14 +65,22 @@ impl Registry {
         let certificate = directory.path().join("ca.pem");
         std::fs::write(&certificate, authority.pem()).unwrap();
         let hosts = HOSTS.map(|host| (host.to_owned(), Host::default()));
-        let state = Arc::new(Mutex::new(State { hosts: hosts.into(), ..State::default() }));
+        let state = Arc::new(Mutex::new(State {
+            hosts: hosts.into(),
+            ..State::default()
+        }));
         let (known, answering) = (Arc::clone(&state), Arc::clone(&state));
         let server = Server::start(
             Some(authority.server(alpn)),
             move |host| known.lock().unwrap().hosts.contains_key(host),
             move |request| answer(&answering, request),
         );
-        Self { server, state, certificate, _directory: directory }
+        Self {
+            server,
+            state,
+            certificate,
+            _directory: directory,
+        }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -92,8 +102,8 @@ impl Registry {
         self.server.address()
     }
 
-    /// Begins a release of `[HOST/]NAMESPACE/TYPE`, on the default host of OpenTofu unless told otherwise. A release
-    /// that is published again under the same version replaces the first.
+    /// Begins a release of `[HOST/]NAMESPACE/TYPE`, on the default host of OpenTofu unless told
+    /// otherwise. A release that is published again under the same version replaces the first.
     pub fn publish(&self, provider: &str, version: &str) -> Publish<'_> {
         Publish::new(&self.state, provider, version)
     }
@@ -101,7 +111,11 @@ impl Registry {
     /// Removes a version: no longer listed, no metadata. Its files stay.
     pub fn withdraw(&self, provider: &str, version: &str) {
         let mut state = self.state();
-        let releases = &mut state.providers.get_mut(&Address::parse(provider)).unwrap().releases;
+        let releases = &mut state
+            .providers
+            .get_mut(&Address::parse(provider))
+            .unwrap()
+            .releases;
         releases.retain(|release| release.version != version);
     }
 
@@ -122,31 +136,47 @@ impl Registry {
         self.state().host(host).discovery = Some(discovery);
     }
 
-    /// From now on the host's versions and download metadata, and the documents of mirrors on it, need this token: 401
-    /// without one, 403 with another.
+    /// From now on the host's versions and download metadata, and the documents of mirrors on it,
+    /// need this token: 401 without one, 403 with another.
     pub fn require_token(&self, host: &str, token: &str) {
         self.state().host(host).token = Some(token.to_owned());
     }
 
-    /// Serves a network mirror of everything that is published, on any host, at an `https` URL that ends in a slash.
+    /// Serves a network mirror of everything that is published, on any host, at an `https` URL that
+    /// ends in a slash.
     pub fn mirror(&self, url: &str, options: Mirror) {
-        let (host, path) = url.strip_prefix("https://").unwrap().split_once('/').unwrap();
+        let (host, path) = url
+            .strip_prefix("https://")
+            .unwrap()
+            .split_once('/')
+            .unwrap();
         let prefix = format!("/{path}");
         assert!(prefix.ends_with('/'), "{url} must end in a slash");
         let mut state = self.state();
         state.host(host);
-        state.mirrors.retain(|mirror| mirror.host != host || mirror.prefix != prefix);
-        state.mirrors.push(MountedMirror { host: host.to_owned(), prefix, options });
+        state
+            .mirrors
+            .retain(|mirror| mirror.host != host || mirror.prefix != prefix);
+        state.mirrors.push(MountedMirror {
+            host: host.to_owned(),
+            prefix,
+            options,
+        });
     }
 
     /// Serves a document under this path of every host.
     pub fn serve(&self, path: &str, content: impl Into<Vec<u8>>) {
-        self.state().files.insert(path.to_owned(), Arc::new(content.into()));
+        self.state()
+            .files
+            .insert(path.to_owned(), Arc::new(content.into()));
     }
 
-    /// From now on, answers to requests that match the pattern (see [`faults::url`]) have this `Last-Modified` header.
+    /// From now on, answers to requests that match the pattern (see [`faults::url`]) have this
+    /// `Last-Modified` header.
     pub fn last_modified(&self, pattern: &str, date: &str) {
-        self.state().last_modified.push((faults::matcher(pattern), date.to_owned()));
+        self.state()
+            .last_modified
+            .push((faults::matcher(pattern), date.to_owned()));
     }
 
     /// Orders a fault for the requests that match the pattern (see [`faults::url`]).
@@ -171,16 +201,23 @@ impl Registry {
 
     /// The manifest of a tag, if there is one. A repository is named with its host.
     pub fn manifest(&self, repository: &str, tag: &str) -> Option<String> {
-        self.state().oci.manifests.get(&(repository.to_owned(), tag.to_owned())).cloned()
+        self.state()
+            .oci
+            .manifests
+            .get(&(repository.to_owned(), tag.to_owned()))
+            .cloned()
     }
 
     /// Puts a manifest under a tag, whatever it is.
     pub fn put_manifest(&self, repository: &str, tag: &str, manifest: &str) {
-        self.state().oci.manifests.insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
+        self.state()
+            .oci
+            .manifests
+            .insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
     }
 
-    /// From now on all repositories want a token, which the token server gives for this login, and only for what was
-    /// asked for.
+    /// From now on all repositories want a token, which the token server gives for this login, and
+    /// only for what was asked for.
     pub fn require_oci_login(&self, user: &str, password: &str) {
         self.state().oci.login = Some(format!("{user}:{password}"));
     }
@@ -193,7 +230,10 @@ impl Registry {
     /// The requests that match the pattern (see [`faults::url`]).
     pub fn requests_matching(&self, pattern: &str) -> Vec<Request> {
         let matcher = faults::matcher(pattern);
-        self.requests().into_iter().filter(|request| matcher.is_match(request.url())).collect()
+        self.requests()
+            .into_iter()
+            .filter(|request| matcher.is_match(request.url()))
+            .collect()
     }
 
     /// Number of requests that match the pattern.
@@ -218,9 +258,18 @@ fn answer(state: &Mutex<State>, request: &Request) -> Response {
         let mut state = state.lock().unwrap();
         let effects = faults::effects(&mut state.rules, &request.url());
         let is_oci = state.oci.hosts.contains(&request.host);
-        let mut response = if is_oci { oci::answer(&mut state.oci, request) } else { routes::answer(&state, request) };
-        let dates = state.last_modified.iter().filter(|(pattern, _)| pattern.is_match(request.url()));
-        response.headers.extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
+        let mut response = if is_oci {
+            oci::answer(&mut state.oci, request)
+        } else {
+            routes::answer(&state, request)
+        };
+        let dates = state
+            .last_modified
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(request.url()));
+        response
+            .headers
+            .extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
         (effects, response)
     };
     thread::sleep(effects.delay);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that wrap, carriage returns,
-/// moves of the cursor, and clearing. Colours and other sequences change nothing.
+/// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that
+/// wrap, carriage returns, moves of the cursor, and clearing. Colours and other sequences change
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
     width: usize,
@@ -17,10 +18,14 @@ pub struct Screen {
 impl Screen {
     /// An empty screen.
     pub fn new(width: usize) -> Self {
-        Self { width, ..Self::default() }
+        Self {
+            width,
+            ..Self::default()
+        }
     }
 
-    /// Every state of the screen: the text whenever the program began to overwrite it, and the text at the end.
+    /// Every state of the screen: the text whenever the program began to overwrite it, and the text
+    /// at the end.
     pub fn shown(mut self, output: &str) -> Vec<String> {
         let mut shown = Vec::new();
         let mut rest = output;
@@ -37,7 +42,9 @@ impl Screen {
                     false
                 }
                 '\u{1b}' => {
-                    let length = rest.find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
+                    let length = rest
+                        .find(|c: char| c.is_ascii_alphabetic())
+                        .map_or(rest.len(), |end| end + 1);
                     let (sequence, after) = rest.split_at(length);
                     rest = after;
                     if is_changed && sequence.ends_with(['A', 'K']) {
@@ -61,7 +68,9 @@ impl Screen {
 
     /// A sequence without its escape character.
     fn obey(&mut self, sequence: &str) {
-        let parameters = sequence.trim_start_matches('[').trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let parameters = sequence
+            .trim_start_matches('[')
+            .trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let number = parameters.parse().unwrap_or(1);
         match sequence.chars().next_back() {
             Some('A') => self.row = self.row.saturating_sub(number),
@@ -116,7 +125,10 @@ mod tests {
     fn lines_are_drawn_over() {
         let shown = Screen::new(4)
             .shown("one\r\nab  cd  \u{1b}[1A\r\u{1b}[36mAB\u{1b}[0m\r\u{1b}[2K\u{1b}[1B\r\u{1b}[2K\u{1b}[1Aend\r\n");
-        assert_eq!(Screen::new(4).shown("longer ab cd\r\ne"), ["long↩\ner a↩\nb cd\ne"]);
+        assert_eq!(
+            Screen::new(4).shown("longer ab cd\r\ne"),
+            ["long↩\ner a↩\nb cd\ne"]
+        );
         assert_eq!(shown, ["one\nab\ncd", "one\nAB\ncd", "one\nend"]);
     }
 }

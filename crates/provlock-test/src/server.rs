@@ -1,4 +1,5 @@
-//! A web server on loopback that does what a test tells it, faults included: plain HTTP, or HTTPS as version 1.1 or 2.
+//! A web server on loopback that does what a test tells it, faults included: plain HTTP, or HTTPS
+//! as version 1.1 or 2.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -35,7 +36,10 @@ impl Server {
     }
 
     /// Starts a server with TLS, which is any host, and a CONNECT proxy to itself on the same port.
-    pub fn https(authority: &Authority, answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
+    pub fn https(
+        authority: &Authority,
+        answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    ) -> Self {
         Self::start(Some(authority.server("http/1.1")), |_| true, answer)
     }
 
@@ -60,7 +64,11 @@ impl Server {
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
         });
-        Self { address, shared, acceptor: Some(acceptor) }
+        Self {
+            address,
+            shared,
+            acceptor: Some(acceptor),
+        }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -74,8 +82,16 @@ impl Server {
 
     /// A URL on this server, under this host name.
     pub fn url(&self, name: &str, target: &str) -> Url {
-        let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
-        Url::parse(&format!("{scheme}://{name}:{}{target}", self.address.port())).unwrap()
+        let scheme = if self.shared.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        Url::parse(&format!(
+            "{scheme}://{name}:{}{target}",
+            self.address.port()
+        ))
+        .unwrap()
     }
 
     /// All requests so far, in the order in which they were answered.
@@ -85,7 +101,10 @@ impl Server {
 
     /// The requests for this path, with whatever query.
     pub fn requests_for(&self, path: &str) -> Vec<Request> {
-        self.requests().into_iter().filter(|request| request.path() == path).collect()
+        self.requests()
+            .into_iter()
+            .filter(|request| request.path() == path)
+            .collect()
     }
 
     /// Requests, connections, concurrency, bytes.
@@ -150,8 +169,9 @@ fn connection(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the request line and headers of a proxy request, and answers it. The client must wait for the answer before
-/// it sends more, and nothing after the blank line may be taken from the socket: hence one byte at a time.
+/// Reads the request line and headers of a proxy request, and answers it. The client must wait for
+/// the answer before it sends more, and nothing after the blank line may be taken from the socket:
+/// hence one byte at a time.
 fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -161,8 +181,12 @@ fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
         }
         head.push(byte[0]);
     }
-    let Some((mut request, _)) = parse_head(&head)? else { return Ok(false) };
-    if request.method == "CONNECT" && (shared.reaches)(without_default_port(&request.target.to_lowercase())) {
+    let Some((mut request, _)) = parse_head(&head)? else {
+        return Ok(false);
+    };
+    if request.method == "CONNECT"
+        && (shared.reaches)(without_default_port(&request.target.to_lowercase()))
+    {
         stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
         return Ok(true);
     }
@@ -170,12 +194,19 @@ fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
     shared.log.lock().unwrap().push(request);
     let body = "no such host\n";
     let length = body.len();
-    write!(stream, "HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
+    write!(
+        stream,
+        "HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )?;
     Ok(false)
 }
 
 /// Answers the requests of a connection one after the other. Returns whether the client ended it.
-fn exchange(stream: &mut (impl Read + Write), socket: &TcpStream, shared: &Shared) -> io::Result<bool> {
+fn exchange(
+    stream: &mut (impl Read + Write),
+    socket: &TcpStream,
+    shared: &Shared,
+) -> io::Result<bool> {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(stream, &mut buffer)? {
         let _active = shared.enter();
@@ -192,7 +223,10 @@ fn exchange(stream: &mut (impl Read + Write), socket: &TcpStream, shared: &Share
 fn read_request(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
     loop {
         if let Some((mut request, head)) = parse_head(buffer)? {
-            let length = request.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+            let length = request
+                .header("content-length")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0);
             while buffer.len() < head + length {
                 if !read_more(stream, buffer)? {
                     return Ok(None);
@@ -222,13 +256,29 @@ fn read_more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
 fn parse_head(bytes: &[u8]) -> io::Result<Option<(Request, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut parsed = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(length) = parsed.parse(bytes).map_err(io::Error::other)? else { return Ok(None) };
+    let httparse::Status::Complete(length) = parsed.parse(bytes).map_err(io::Error::other)? else {
+        return Ok(None);
+    };
     let headers = parsed.headers.iter();
-    let headers = headers.map(|header| (header.name.to_owned(), String::from_utf8_lossy(header.value).into_owned()));
-    let (method, target) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
+    let headers = headers.map(|header| {
+        (
+            header.name.to_owned(),
+            String::from_utf8_lossy(header.value).into_owned(),
+        )
+    });
+    let (method, target) = (
+        parsed.method.unwrap_or_default(),
+        parsed.path.unwrap_or_default(),
+    );
     let request = Request::new(method, target, headers.collect());
     let host = request.header("host").unwrap_or_default().to_lowercase();
-    Ok(Some((Request { host: without_default_port(&host).to_owned(), ..request }, length)))
+    Ok(Some((
+        Request {
+            host: without_default_port(&host).to_owned(),
+            ..request
+        },
+        length,
+    )))
 }
 
 /// Sends the response. Returns whether the connection can be used again.
@@ -249,9 +299,19 @@ fn write_response(
         while read_more(stream, &mut Vec::new())? {}
         return Ok(false);
     }
-    let reason = http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
-    let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason.unwrap_or("Status"));
-    let announced = if delivery == Delivery::WrongLength { body.len() / 2 } else { body.len() };
+    let reason = http::StatusCode::from_u16(response.status)
+        .ok()
+        .and_then(|status| status.canonical_reason());
+    let mut head = format!(
+        "HTTP/1.1 {} {}\r\n",
+        response.status,
+        reason.unwrap_or("Status")
+    );
+    let announced = if delivery == Delivery::WrongLength {
+        body.len() / 2
+    } else {
+        body.len()
+    };
     if delivery != Delivery::WithoutLength {
         head.extend(["Content-Length: ", &announced.to_string(), "\r\n"]);
     }
@@ -262,19 +322,27 @@ fn write_response(
     stream.write_all(head.as_bytes())?;
     let (sent, piece, pause) = match delivery {
         _ if is_head => (&body[..0], PIECE, Duration::ZERO),
-        Delivery::CutAt(percent) => (&body[..body.len() * usize::from(percent) / 100], PIECE, Duration::ZERO),
+        Delivery::CutAt(percent) => (
+            &body[..body.len() * usize::from(percent) / 100],
+            PIECE,
+            Duration::ZERO,
+        ),
         Delivery::Slow { piece, pause } => (body, piece, pause),
         _ => (body, PIECE, Duration::ZERO),
     };
     for piece in sent.chunks(piece) {
         thread::sleep(pause);
-        // Counted first: a client that has all bytes may ask for the count before this thread runs again.
+        // Counted first: a client that has all bytes may ask for the count before this thread runs
+        // again.
         shared.count_sent(piece.len());
         stream.write_all(piece)?;
         stream.flush()?;
     }
     stream.flush()?;
-    if matches!(delivery, Delivery::CutAt(_) | Delivery::WrongLength | Delivery::WithoutLength) {
+    if matches!(
+        delivery,
+        Delivery::CutAt(_) | Delivery::WrongLength | Delivery::WithoutLength
+    ) {
         socket.shutdown(Shutdown::Both)?;
         return Ok(false);
     }

@@ -1,4 +1,5 @@
-//! State that the connections of a server share: how requests are answered, their log, and sums over them.
+//! State that the connections of a server share: how requests are answered, their log, and sums
+//! over them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,8 @@ use rustls::ServerConfig;
 
 use crate::message::{Request, Response};
 
-/// Sums over all requests since the start or the last [`Server::reset_statistics`](crate::Server::reset_statistics).
+/// Sums over all requests since the start or the last
+/// [`Server::reset_statistics`](crate::Server::reset_statistics).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Statistics {
     pub requests: usize,

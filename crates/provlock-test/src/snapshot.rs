@@ -40,9 +40,20 @@ impl Snapshot {
         let differences: Vec<String> = paths
             .into_iter()
             .filter(|path| self.0.get(*path) != other.0.get(*path))
-            .map(|path| format!("{}: {:?} became {:?}", path.display(), self.0.get(path), other.0.get(path)))
+            .map(|path| {
+                format!(
+                    "{}: {:?} became {:?}",
+                    path.display(),
+                    self.0.get(path),
+                    other.0.get(path)
+                )
+            })
             .collect();
-        assert!(differences.is_empty(), "the project has changed:\n{}", differences.join("\n"));
+        assert!(
+            differences.is_empty(),
+            "the project has changed:\n{}",
+            differences.join("\n")
+        );
     }
 }
 
@@ -51,7 +62,12 @@ impl fmt::Debug for Content {
         match self {
             Self::Directory => f.write_str("directory"),
             Self::Link(target) => write!(f, "link to {}", target.display()),
-            Self::File(bytes) => write!(f, "{} bytes {:?}", bytes.len(), String::from_utf8_lossy(bytes)),
+            Self::File(bytes) => write!(
+                f,
+                "{} bytes {:?}",
+                bytes.len(),
+                String::from_utf8_lossy(bytes)
+            ),
         }
     }
 }
@@ -68,7 +84,11 @@ fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>
         } else {
             Content::File(fs::read(&path).unwrap())
         };
-        let entry = Entry { content, modified: metadata.modified().unwrap(), inode: inode(&metadata) };
+        let entry = Entry {
+            content,
+            modified: metadata.modified().unwrap(),
+            inode: inode(&metadata),
+        };
         entries.insert(path.strip_prefix(base).unwrap().to_owned(), entry);
     }
 }

@@ -108,7 +108,11 @@ pub struct Package {
 
 impl Address {
     pub(crate) fn new(host: &str, namespace: &str, name: &str) -> Self {
-        Self { host: host.to_lowercase(), namespace: namespace.to_lowercase(), name: name.to_lowercase() }
+        Self {
+            host: host.to_lowercase(),
+            namespace: namespace.to_lowercase(),
+            name: name.to_lowercase(),
+        }
     }
 
     /// `[HOST/]NAMESPACE/TYPE`.
@@ -128,6 +132,8 @@ impl Address {
 
 impl State {
     pub(crate) fn host(&mut self, host: &str) -> &mut Host {
-        self.hosts.entry(without_default_port(host).to_lowercase()).or_default()
+        self.hosts
+            .entry(without_default_port(host).to_lowercase())
+            .or_default()
     }
 }

@@ -11,12 +11,13 @@ use reqwest::{Certificate, Proxy};
 use serde_json::{Value, json};
 
 use super::{
-    Discovery, Fault, Flaw, Mirror, MirrorHashes, PackagesMap, Registry, TestEnvironment, Times, UNTRUSTED_HOST,
-    archive, keys, url,
+    Discovery, Fault, Flaw, Mirror, MirrorHashes, PackagesMap, Registry, TestEnvironment, Times,
+    UNTRUSTED_HOST, archive, keys, url,
 };
 
 const VERSIONS: &str = "https://registry.opentofu.org/v1/providers/hashicorp/null/versions";
-const DOWNLOAD: &str = "https://registry.opentofu.org/v1/providers/hashicorp/null/3.2.4/download/linux/amd64";
+const DOWNLOAD: &str =
+    "https://registry.opentofu.org/v1/providers/hashicorp/null/3.2.4/download/linux/amd64";
 
 fn client(registry: &Registry) -> Client {
     let authority = std::fs::read(registry.certificate_file()).unwrap();
@@ -30,7 +31,10 @@ fn client(registry: &Registry) -> Client {
 }
 
 fn get(client: &Client, url: &str) -> Response {
-    client.get(url).send().unwrap_or_else(|error| panic!("{url}: {error:?}"))
+    client
+        .get(url)
+        .send()
+        .unwrap_or_else(|error| panic!("{url}: {error:?}"))
 }
 
 fn document(client: &Client, url: &str) -> Value {
@@ -51,7 +55,9 @@ fn status(client: &Client, url: &str) -> u16 {
 
 /// Whether the listed key has made the signature over the sums.
 fn is_signed(metadata: &Value, sums: &[u8], signature: &[u8]) -> bool {
-    let armor = metadata["signing_keys"]["gpg_public_keys"][0]["ascii_armor"].as_str().unwrap();
+    let armor = metadata["signing_keys"]["gpg_public_keys"][0]["ascii_armor"]
+        .as_str()
+        .unwrap();
     let key = SignedPublicKey::from_string(armor).unwrap().0;
     let signature = DetachedSignature::from_bytes(signature).unwrap();
     match key.public_subkeys.first() {
@@ -71,13 +77,26 @@ fn release(client: &Client) -> (Value, Vec<u8>, Vec<u8>) {
 #[test]
 fn a_release_can_be_followed_from_discovery_to_its_package() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").package_file("docs/", []).package_file("docs/a", "a").done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .package_file("docs/", [])
+        .package_file("docs/a", "a")
+        .done();
     let client = client(&registry);
-    let discovery = document(&client, "https://registry.opentofu.org/.well-known/terraform.json");
+    let discovery = document(
+        &client,
+        "https://registry.opentofu.org/.well-known/terraform.json",
+    );
     assert_eq!(discovery["providers.v1"], "/v1/providers/");
     let versions = document(&client, VERSIONS);
     assert_eq!(versions["versions"][0]["version"], "3.2.4");
-    assert_eq!(versions["versions"][0]["platforms"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        versions["versions"][0]["platforms"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
 
     let (metadata, sums, signature) = release(&client);
     assert!(is_signed(&metadata, &sums, &signature));
@@ -98,33 +117,66 @@ fn a_release_can_be_followed_from_discovery_to_its_package() {
 #[test]
 fn the_h1_is_the_one_of_the_specification() {
     // `sha256sum` over the two files gives these lines, `sha256sum` of them in base64 the hash.
-    let files = [("b/c".to_owned(), b"two".to_vec()), ("a".to_owned(), b"one".to_vec()), ("b/".to_owned(), vec![])];
-    assert_eq!(archive::h1(&files), "h1:KXgGMUKo/6VCqEzeXvAmGo7Nmd490RhuXS0CDJIvmXg=");
+    let files = [
+        ("b/c".to_owned(), b"two".to_vec()),
+        ("a".to_owned(), b"one".to_vec()),
+        ("b/".to_owned(), vec![]),
+    ];
+    assert_eq!(
+        archive::h1(&files),
+        "h1:KXgGMUKo/6VCqEzeXvAmGo7Nmd490RhuXS0CDJIvmXg="
+    );
     assert_ne!(archive::h1(&files), archive::h1_with_directories(&files));
 }
 
 #[test]
 fn every_key_signs() {
-    for key in [&keys::RSA, &keys::ED25519, &keys::OTHER, &keys::SUBKEY, &keys::EXPIRED] {
+    for key in [
+        &keys::RSA,
+        &keys::ED25519,
+        &keys::OTHER,
+        &keys::SUBKEY,
+        &keys::EXPIRED,
+    ] {
         let registry = Registry::start();
-        registry.publish("hashicorp/null", "3.2.4").signed_by(key).done();
+        registry
+            .publish("hashicorp/null", "3.2.4")
+            .signed_by(key)
+            .done();
         let (metadata, sums, signature) = release(&client(&registry));
         assert!(is_signed(&metadata, &sums, &signature), "{key:?}");
         assert_eq!((key.key_id().len(), key.fingerprint().len()), (16, 40));
         assert!(key.fingerprint().ends_with(&key.key_id()));
-        assert_eq!(key.signing_key_id() == key.key_id(), key.key_id() != keys::SUBKEY.key_id());
+        assert_eq!(
+            key.signing_key_id() == key.key_id(),
+            key.key_id() != keys::SUBKEY.key_id()
+        );
     }
 }
 
 #[test]
 fn gpg_accepts_the_signatures() {
     let environment = TestEnvironment::new();
-    let gpg = |arguments: &[&str]| environment.program("gpg", arguments).env("GNUPGHOME", environment.home()).run();
-    if std::process::Command::new("gpg").arg("--version").output().is_err() {
+    let gpg = |arguments: &[&str]| {
+        environment
+            .program("gpg", arguments)
+            .env("GNUPGHOME", environment.home())
+            .run()
+    };
+    if std::process::Command::new("gpg")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         eprintln!("gpg is not installed: nothing to compare with");
         return;
     }
-    for (key, expected) in [(&keys::RSA, 0), (&keys::ED25519, 0), (&keys::SUBKEY, 0), (&keys::EXPIRED, 0)] {
+    for (key, expected) in [
+        (&keys::RSA, 0),
+        (&keys::ED25519, 0),
+        (&keys::SUBKEY, 0),
+        (&keys::EXPIRED, 0),
+    ] {
         environment.write("key", key.public);
         gpg(&["--batch", "--import", "key"]).assert_code(0);
         for form in [keys::Form::Binary, keys::Form::Armored] {
@@ -141,12 +193,24 @@ fn gpg_accepts_the_signatures() {
 fn publishing_again_replaces_the_release() {
     let registry = Registry::start();
     let first = registry.publish("hashicorp/null", "3.2.4").done();
-    let second = registry.publish("hashicorp/null", "3.2.4").package_file("NEWS", "changed").done();
+    let second = registry
+        .publish("hashicorp/null", "3.2.4")
+        .package_file("NEWS", "changed")
+        .done();
     assert_ne!(first.h1("linux_amd64"), second.h1("linux_amd64"));
     let client = client(&registry);
-    assert_eq!(document(&client, VERSIONS)["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        document(&client, VERSIONS)["versions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     let (metadata, sums, _) = release(&client);
-    assert_eq!(archive::zh(&bytes(&client, &metadata["download_url"])), second.zh("linux_amd64"));
+    assert_eq!(
+        archive::zh(&bytes(&client, &metadata["download_url"])),
+        second.zh("linux_amd64")
+    );
     assert_eq!(sums, second.shasums.as_bytes());
     registry.withdraw("hashicorp/null", "3.2.4");
     assert_eq!(document(&client, VERSIONS)["versions"], json!([]));
@@ -157,15 +221,24 @@ fn publishing_again_replaces_the_release() {
 fn flaws_show_in_what_is_served() {
     let with = |flaw: Flaw| {
         let registry = Registry::start();
-        let published = registry.publish("hashicorp/null", "3.2.4").flaw(flaw).done();
+        let published = registry
+            .publish("hashicorp/null", "3.2.4")
+            .flaw(flaw)
+            .done();
         (client(&registry), published, registry)
     };
     let (client, null, _registry) = with(Flaw::ShasumDiffers);
-    assert_ne!(document(&client, DOWNLOAD)["shasum"], null.zh("linux_amd64")[3..]);
+    assert_ne!(
+        document(&client, DOWNLOAD)["shasum"],
+        null.zh("linux_amd64")[3..]
+    );
     let (client, null, _registry) = with(Flaw::PackageDiffers);
     let (metadata, sums, signature) = release(&client);
     assert!(is_signed(&metadata, &sums, &signature));
-    assert_ne!(archive::zh(&bytes(&client, &metadata["download_url"])), null.zh("linux_amd64"));
+    assert_ne!(
+        archive::zh(&bytes(&client, &metadata["download_url"])),
+        null.zh("linux_amd64")
+    );
     for flaw in [Flaw::BadSignature, Flaw::WrongKey] {
         let (client, _, _registry) = with(flaw);
         let (metadata, sums, signature) = release(&client);
@@ -177,19 +250,39 @@ fn flaws_show_in_what_is_served() {
         (Flaw::MissingPackages, "download_url"),
     ] {
         let (client, _, _registry) = with(flaw);
-        assert_eq!(status(&client, document(&client, DOWNLOAD)[member].as_str().unwrap()), 404);
+        assert_eq!(
+            status(
+                &client,
+                document(&client, DOWNLOAD)[member].as_str().unwrap()
+            ),
+            404
+        );
     }
     let (client, _, _registry) = with(Flaw::NoKeys);
-    assert_eq!(document(&client, DOWNLOAD)["signing_keys"]["gpg_public_keys"], json!([]));
+    assert_eq!(
+        document(&client, DOWNLOAD)["signing_keys"]["gpg_public_keys"],
+        json!([])
+    );
     let (client, _, _registry) = with(Flaw::Unlisted);
     assert_eq!(document(&client, VERSIONS)["versions"], json!([]));
     assert_eq!(status(&client, DOWNLOAD), 200);
     let (client, _, _registry) = with(Flaw::ClaimsPlatform("plan9_386"));
-    assert_eq!(document(&client, VERSIONS)["versions"][0]["platforms"][4], json!({ "os": "plan9", "arch": "386" }));
+    assert_eq!(
+        document(&client, VERSIONS)["versions"][0]["platforms"][4],
+        json!({ "os": "plan9", "arch": "386" })
+    );
     let (client, _, _registry) = with(Flaw::RelativeUrls);
-    assert!(document(&client, DOWNLOAD)["download_url"].as_str().unwrap().starts_with("/files/"));
+    assert!(
+        document(&client, DOWNLOAD)["download_url"]
+            .as_str()
+            .unwrap()
+            .starts_with("/files/")
+    );
     let (client, null, _registry) = with(Flaw::SumsWithoutPackages);
-    assert_eq!((null.shasums.lines().count(), release(&client).1), (1, null.shasums.into_bytes()));
+    assert_eq!(
+        (null.shasums.lines().count(), release(&client).1),
+        (1, null.shasums.into_bytes())
+    );
     let (_, null, _registry) = with(Flaw::MalformedSumsLine);
     assert_eq!((null.shasums.lines().count(), null.all_zh().len()), (6, 5));
     let (client, _, _registry) = with(Flaw::ArmoredSignature);
@@ -201,24 +294,45 @@ fn the_packages_map_and_other_members_are_as_asked() {
     let registry = Registry::start();
     let client = client(&registry);
     let map = |map| {
-        let null = registry.publish("hashicorp/null", "3.2.4").packages(map).done();
+        let null = registry
+            .publish("hashicorp/null", "3.2.4")
+            .packages(map)
+            .done();
         (document(&client, DOWNLOAD)["packages"].clone(), null)
     };
     let (right, null) = map(PackagesMap::Right);
     let package = &null.packages["linux_amd64"];
-    let expected = json!({ "hashes": [package.zh, package.h1], "package_size": package.archive.len() });
+    let expected =
+        json!({ "hashes": [package.zh, package.h1], "package_size": package.archive.len() });
     assert_eq!(right["linux_amd64"], expected);
     assert_eq!(right.as_object().unwrap().len(), 4);
-    for wrong in [PackagesMap::WrongZh, PackagesMap::WrongH1, PackagesMap::WrongSize] {
+    for wrong in [
+        PackagesMap::WrongZh,
+        PackagesMap::WrongH1,
+        PackagesMap::WrongSize,
+    ] {
         assert_ne!(map(wrong).0["linux_amd64"], expected, "{wrong:?}");
     }
     assert_eq!(map(PackagesMap::Empty).0, json!({}));
-    assert_eq!(map(PackagesMap::WithoutPlatform).0.as_object().unwrap().len(), 3);
+    assert_eq!(
+        map(PackagesMap::WithoutPlatform)
+            .0
+            .as_object()
+            .unwrap()
+            .len(),
+        3
+    );
 
-    registry.publish("hashicorp/null", "3.2.4").patch_metadata(json!({ "arch": "riscv64" })).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .patch_metadata(json!({ "arch": "riscv64" }))
+        .done();
     registry.warn("hashicorp/null", &["use another"]);
     assert_eq!(document(&client, DOWNLOAD)["arch"], "riscv64");
-    assert_eq!(document(&client, VERSIONS)["warnings"], json!(["use another"]));
+    assert_eq!(
+        document(&client, VERSIONS)["warnings"],
+        json!(["use another"])
+    );
 }
 
 #[test]
@@ -228,10 +342,20 @@ fn faults_strike_as_often_as_ordered() {
     let client = client(&registry);
     registry.fault(url::VERSIONS, Times::First(2), Fault::Status(503));
     registry.fault("*/nothing/*", Times::Always, Fault::Status(500));
-    assert_eq!([(); 4].map(|()| status(&client, VERSIONS)), [503, 503, 200, 200]);
-    registry.fault(url::DOWNLOAD, Times::Always, Fault::TooManyRequests { retry_after: 7 });
+    assert_eq!(
+        [(); 4].map(|()| status(&client, VERSIONS)),
+        [503, 503, 200, 200]
+    );
+    registry.fault(
+        url::DOWNLOAD,
+        Times::Always,
+        Fault::TooManyRequests { retry_after: 7 },
+    );
     let refused = get(&client, DOWNLOAD);
-    assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (429, &"7".parse().unwrap()));
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"]),
+        (429, &"7".parse().unwrap())
+    );
     registry.clear_faults();
     registry.fault(url::ANY, Times::First(1), Fault::Body(b"<html>".to_vec()));
     assert!(get(&client, VERSIONS).json::<Value>().is_err());
@@ -242,9 +366,15 @@ fn faults_strike_as_often_as_ordered() {
 #[test]
 fn connections_break_as_ordered() {
     let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").size(100_000).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .size(100_000)
+        .done();
     let client = client(&registry);
-    let package = document(&client, DOWNLOAD)["download_url"].as_str().unwrap().to_owned();
+    let package = document(&client, DOWNLOAD)["download_url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     registry.fault(url::PACKAGE, Times::First(1), Fault::Reset);
     let error = format!("{:?}", client.get(&package).send().unwrap_err());
     assert!(error.contains("ConnectionReset"), "{error}");
@@ -255,8 +385,18 @@ fn connections_break_as_ordered() {
     let cut = get(&client, &package);
     let length = cut.content_length().unwrap();
     assert!(cut.bytes().is_err());
-    registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(1) });
-    registry.fault(url::PACKAGE, Times::Always, Fault::Delay(Duration::from_millis(1)));
+    registry.fault(
+        url::PACKAGE,
+        Times::Always,
+        Fault::SlowBody {
+            pause: Duration::from_millis(1),
+        },
+    );
+    registry.fault(
+        url::PACKAGE,
+        Times::Always,
+        Fault::Delay(Duration::from_millis(1)),
+    );
     assert_eq!(get(&client, &package).bytes().unwrap().len() as u64, length);
 }
 
@@ -266,18 +406,44 @@ fn a_redirect_leads_to_another_host_that_answers() {
     registry.publish("hashicorp/null", "3.2.4").done();
     let client = client(&registry);
     registry.require_token("registry.opentofu.org", "secret");
-    registry.fault(url::VERSIONS, Times::Always, Fault::RedirectTo("other.example.com"));
+    registry.fault(
+        url::VERSIONS,
+        Times::Always,
+        Fault::RedirectTo("other.example.com"),
+    );
     let response = get(&client, VERSIONS);
     assert_eq!(response.url().host_str(), Some("other.example.com"));
-    assert_eq!(response.json::<Value>().unwrap()["versions"][0]["version"], "3.2.4");
+    assert_eq!(
+        response.json::<Value>().unwrap()["versions"][0]["version"],
+        "3.2.4"
+    );
     assert_eq!(registry.requests_to("registry.opentofu.org/*"), 1);
     assert_eq!(registry.requests_to("other.example.com/*/null/versions"), 1);
 
-    registry.fault(url::DISCOVERY, Times::Always, Fault::RedirectTo("other.example.com"));
-    let discovery = get(&client, "https://registry.opentofu.org/.well-known/terraform.json");
+    registry.fault(
+        url::DISCOVERY,
+        Times::Always,
+        Fault::RedirectTo("other.example.com"),
+    );
+    let discovery = get(
+        &client,
+        "https://registry.opentofu.org/.well-known/terraform.json",
+    );
     let base = discovery.url().clone();
-    let providers = base.join(discovery.json::<Value>().unwrap()["providers.v1"].as_str().unwrap()).unwrap();
-    assert_eq!(status(&client, providers.join("hashicorp/null/versions").unwrap().as_str()), 200);
+    let providers = base
+        .join(
+            discovery.json::<Value>().unwrap()["providers.v1"]
+                .as_str()
+                .unwrap(),
+        )
+        .unwrap();
+    assert_eq!(
+        status(
+            &client,
+            providers.join("hashicorp/null/versions").unwrap().as_str()
+        ),
+        200
+    );
 }
 
 #[test]
@@ -292,8 +458,14 @@ fn answers_are_spoiled_as_ordered() {
         client.get(VERSIONS).send()
     };
     let pause = Duration::from_millis(1);
-    assert_eq!(with(Fault::Drip { pause }).unwrap().bytes().unwrap().len() as u64, length);
-    assert_eq!(with(Fault::WrongLength).unwrap().bytes().unwrap().len() as u64, length / 2);
+    assert_eq!(
+        with(Fault::Drip { pause }).unwrap().bytes().unwrap().len() as u64,
+        length
+    );
+    assert_eq!(
+        with(Fault::WrongLength).unwrap().bytes().unwrap().len() as u64,
+        length / 2
+    );
     assert!(with(Fault::RedirectLoop).unwrap_err().is_redirect());
     let untrusted = format!("{:?}", with(Fault::RedirectTo(UNTRUSTED_HOST)).unwrap_err());
     assert!(untrusted.contains("UnknownIssuer"), "{untrusted}");
@@ -306,32 +478,64 @@ fn discovery_documents_can_be_changed() {
     let discovery = "https://registry.example.com/.well-known/terraform.json";
     registry.discovery("registry.example.com", Discovery::WithoutProviders);
     assert!(document(&client, discovery).get("providers.v1").is_none());
-    registry.discovery("registry.example.com", Discovery::Document(json!({ "providers.v1": 7 })));
+    registry.discovery(
+        "registry.example.com",
+        Discovery::Document(json!({ "providers.v1": 7 })),
+    );
     assert_eq!(document(&client, discovery)["providers.v1"], 7);
 }
 
 #[test]
 fn members_need_their_token() {
     let registry = Registry::start();
-    registry.publish("registry.example.com/acme/alpha", "1.0.0").files_on("releases.example.com").done();
+    registry
+        .publish("registry.example.com/acme/alpha", "1.0.0")
+        .files_on("releases.example.com")
+        .done();
     registry.require_token("registry.example.com", "secret");
     let client = client(&registry);
     let versions = "https://registry.example.com/v1/providers/acme/alpha/versions";
-    let with = |token| client.get(versions).bearer_auth(token).send().unwrap().status().as_u16();
-    assert_eq!((status(&client, versions), with("wrong"), with("secret")), (401, 403, 200));
-    assert_eq!(status(&client, "https://registry.example.com/.well-known/terraform.json"), 200);
+    let with = |token| {
+        client
+            .get(versions)
+            .bearer_auth(token)
+            .send()
+            .unwrap()
+            .status()
+            .as_u16()
+    };
+    assert_eq!(
+        (status(&client, versions), with("wrong"), with("secret")),
+        (401, 403, 200)
+    );
+    assert_eq!(
+        status(
+            &client,
+            "https://registry.example.com/.well-known/terraform.json"
+        ),
+        200
+    );
     let log = registry.requests();
     assert_eq!(log[2].authorization(), Some("Bearer secret"));
     let first = &log[0];
-    assert_eq!((first.method.as_str(), first.host.as_str(), first.status), ("GET", "registry.example.com", 401));
-    assert_eq!((first.path(), first.header("user-agent")), ("/v1/providers/acme/alpha/versions", Some("support/1")));
+    assert_eq!(
+        (first.method.as_str(), first.host.as_str(), first.status),
+        ("GET", "registry.example.com", 401)
+    );
+    assert_eq!(
+        (first.path(), first.header("user-agent")),
+        ("/v1/providers/acme/alpha/versions", Some("support/1"))
+    );
     assert_eq!(first.authorization(), None);
 }
 
 #[test]
 fn a_mirror_serves_what_is_published() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").package_file("docs/", []).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .package_file("docs/", [])
+        .done();
     let client = client(&registry);
     let base = "https://mirror.example.com/providers/";
     let folder = format!("{base}registry.opentofu.org/hashicorp/null/");
@@ -342,14 +546,20 @@ fn a_mirror_serves_what_is_published() {
         (MirrorHashes::H1, json!([linux.h1])),
         (MirrorHashes::Zh, json!([linux.zh])),
         (MirrorHashes::None, Value::Null),
-        (MirrorHashes::H1WithDirectories, json!([linux.h1_with_directories])),
+        (
+            MirrorHashes::H1WithDirectories,
+            json!([linux.h1_with_directories]),
+        ),
         (MirrorHashes::Fixed(vec!["h9:x"]), json!(["h9:x"])),
     ] {
         registry.mirror(base, Mirror { hashes });
         let archives = document(&client, &format!("{folder}3.2.4.json"));
         assert_eq!(archives["archives"]["linux_amd64"]["hashes"], expected);
     }
-    assert_eq!(document(&client, &format!("{folder}index.json")), json!({ "versions": { "3.2.4": {} } }));
+    assert_eq!(
+        document(&client, &format!("{folder}index.json")),
+        json!({ "versions": { "3.2.4": {} } })
+    );
     registry.require_token("mirror.example.com", "secret");
     assert_eq!(status(&client, &format!("{folder}index.json")), 401);
     let package = bytes(&client, &json!(format!("{folder}{}", linux.filename)));
@@ -359,10 +569,19 @@ fn a_mirror_serves_what_is_published() {
 #[test]
 fn unknown_hosts_are_unreachable_and_recorded() {
     let registry = Registry::start();
-    assert!(client(&registry).get("https://unknown.example.org/").send().is_err());
+    assert!(
+        client(&registry)
+            .get("https://unknown.example.org/")
+            .send()
+            .is_err()
+    );
     let log = registry.requests();
     assert_eq!(
-        (log[0].target.as_str(), log[0].method.as_str(), log[0].status),
+        (
+            log[0].target.as_str(),
+            log[0].method.as_str(),
+            log[0].status
+        ),
         ("unknown.example.org:443", "CONNECT", 502)
     );
 }
@@ -372,12 +591,21 @@ fn the_same_port_speaks_tls_without_a_proxy() {
     let registry = Registry::start();
     let authority = std::fs::read(registry.certificate_file()).unwrap();
     let authority = Certificate::from_pem(&authority).unwrap();
-    let client = Client::builder().no_proxy().tls_certs_only([authority]).build().unwrap();
+    let client = Client::builder()
+        .no_proxy()
+        .tls_certs_only([authority])
+        .build()
+        .unwrap();
     for host in ["localhost", "127.0.0.1"] {
         let origin = format!("{host}:{}", registry.address().port());
-        registry.publish(&format!("{origin}/acme/alpha"), "1.0.0").done();
+        registry
+            .publish(&format!("{origin}/acme/alpha"), "1.0.0")
+            .done();
         let versions = format!("https://{origin}/v1/providers/acme/alpha/versions");
-        assert_eq!(document(&client, &versions)["versions"][0]["version"], "1.0.0");
+        assert_eq!(
+            document(&client, &versions)["versions"][0]["version"],
+            "1.0.0"
+        );
     }
 }
 
@@ -390,10 +618,21 @@ fn connections_are_kept_and_counted() {
         assert!(get(&client, VERSIONS).bytes().is_ok());
     }
     let statistics = registry.statistics();
-    assert_eq!((statistics.requests, statistics.connections, statistics.peak_concurrency), (3, 1, 1));
+    assert_eq!(
+        (
+            statistics.requests,
+            statistics.connections,
+            statistics.peak_concurrency
+        ),
+        (3, 1, 1)
+    );
     assert!(statistics.bytes_sent > 0);
     registry.reset_statistics();
-    registry.fault(url::VERSIONS, Times::Always, Fault::Delay(Duration::from_millis(300)));
+    registry.fault(
+        url::VERSIONS,
+        Times::Always,
+        Fault::Delay(Duration::from_millis(300)),
+    );
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| get(&client, VERSIONS).bytes());
@@ -421,9 +660,20 @@ fn a_snapshot_tells_a_replaced_file_from_one_that_stayed() {
 #[test]
 fn programs_see_the_environment_and_nothing_else() {
     let environment = TestEnvironment::new();
-    let output = environment.program("sh", ["-c", "env; pwd; cat"]).env("K", "V").stdin("input").run();
-    output.assert_code(0).assert_stdout_has("K=V\n").assert_stdout_has("input").assert_lacks("CARGO");
+    let output = environment
+        .program("sh", ["-c", "env; pwd; cat"])
+        .env("K", "V")
+        .stdin("input")
+        .run();
+    output
+        .assert_code(0)
+        .assert_stdout_has("K=V\n")
+        .assert_stdout_has("input")
+        .assert_lacks("CARGO");
     output.assert_stdout_has(&format!("HOME={}\n", environment.home().display()));
     output.assert_stdout_has(&format!("{}\n", environment.project().display()));
-    assert_eq!(environment.program("sh", ["-c", "exit 3"]).run().code, Some(3));
+    assert_eq!(
+        environment.program("sh", ["-c", "exit 3"]).run().code,
+        Some(3)
+    );
 }

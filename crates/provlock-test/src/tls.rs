@@ -1,9 +1,12 @@
-//! Certificates made at run time: an authority, and a certificate of its for each host name that a client asks for.
+//! Certificates made at run time: an authority, and a certificate of its for each host name that a
+//! client asks for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::PrivatePkcs8KeyDer;
@@ -25,9 +28,17 @@ impl Authority {
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        parameters.distinguished_name.push(DnType::CommonName, "provlock test authority");
-        let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap();
-        Self { certificates: Arc::new(Certificates { issuer, made: Mutex::default() }) }
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, "provlock test authority");
+        let issuer =
+            CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap();
+        Self {
+            certificates: Arc::new(Certificates {
+                issuer,
+                made: Mutex::default(),
+            }),
+        }
     }
 
     /// The certificate to trust, as PEM text.
@@ -40,7 +51,8 @@ impl Authority {
         self.certificates.issuer.der().to_vec()
     }
 
-    /// The configuration of a server that offers the application protocol `alpn`, such as `http/1.1` or `h2`.
+    /// The configuration of a server that offers the application protocol `alpn`, such as
+    /// `http/1.1` or `h2`.
     pub(crate) fn server(&self, alpn: &str) -> Arc<ServerConfig> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -70,7 +82,12 @@ impl Certificates {
             _ => parameters.signed_by(&key, &self.issuer).unwrap(),
         };
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
-        CertifiedKey::from_der(vec![certificate.der().clone()], key.into(), &ring::default_provider()).unwrap()
+        CertifiedKey::from_der(
+            vec![certificate.der().clone()],
+            key.into(),
+            &ring::default_provider(),
+        )
+        .unwrap()
     }
 }
 
@@ -79,6 +96,9 @@ impl ResolvesServerCert for Certificates {
         // A client that was given an address instead of a name asks for none.
         let name = hello.server_name().unwrap_or("localhost").to_owned();
         let mut made = self.made.lock().unwrap();
-        Some(Arc::clone(made.entry(name).or_insert_with_key(|name| Arc::new(self.make(name)))))
+        Some(Arc::clone(
+            made.entry(name)
+                .or_insert_with_key(|name| Arc::new(self.make(name))),
+        ))
     }
 }

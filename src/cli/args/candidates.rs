@@ -17,13 +17,18 @@ const PLATFORMS: &str = "linux_amd64 linux_arm64 darwin_arm64 darwin_amd64 windo
 
 /// Platforms, and `all`.
 pub(crate) fn platforms() -> Vec<CompletionCandidate> {
-    let all = CompletionCandidate::new("all").help(Some("Every platform that the registry lists".into()));
-    std::iter::once(all).chain(PLATFORMS.split(' ').map(CompletionCandidate::new)).collect()
+    let all =
+        CompletionCandidate::new("all").help(Some("Every platform that the registry lists".into()));
+    std::iter::once(all)
+        .chain(PLATFORMS.split(' ').map(CompletionCandidate::new))
+        .collect()
 }
 
 /// The target tools.
 pub(crate) fn dialects() -> Vec<CompletionCandidate> {
-    [Dialect::Tofu, Dialect::Terraform].map(|dialect| CompletionCandidate::new(dialect.to_string())).into()
+    [Dialect::Tofu, Dialect::Terraform]
+        .map(|dialect| CompletionCandidate::new(dialect.to_string()))
+        .into()
 }
 
 /// Codes with their meanings.
@@ -38,15 +43,28 @@ pub(crate) fn findings() -> Vec<CompletionCandidate> {
 pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let mut options = SessionOptions::default();
     options.modules = ModuleFetching::Never;
-    let Ok(session) = Session::new(environment(&Secrets::default()), options) else { return Vec::new() };
-    let Ok(root) = session.open(&directory()) else { return Vec::new() };
+    let Ok(session) = Session::new(environment(&Secrets::default()), options) else {
+        return Vec::new();
+    };
+    let Ok(root) = session.open(&directory()) else {
+        return Vec::new();
+    };
     let mut providers = BTreeMap::new();
     if let Ok(requirements) = session.requirements(&root, false) {
-        providers.extend(requirements.providers.into_keys().map(|address| (address, None)));
+        providers.extend(
+            requirements
+                .providers
+                .into_keys()
+                .map(|address| (address, None)),
+        );
     }
     if let Ok((lock_file, _)) = root.lock_file() {
         let locks = lock_file.locks().iter();
-        providers.extend(locks.map(|(address, locked)| (address.clone(), Some(locked.version.to_string().into()))));
+        providers.extend(
+            locks.map(|(address, locked)| {
+                (address.clone(), Some(locked.version.to_string().into()))
+            }),
+        );
     }
     let candidate = |(address, help): (provlock::provider::ProviderAddress, _)| {
         CompletionCandidate::new(address.short(root.dialect)).help(help)
@@ -57,5 +75,8 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
 /// The directory of `-C` on the command line that is being completed.
 fn directory() -> PathBuf {
     let mut words = std::env::args_os();
-    words.find(|word| word == "-C" || word == "--chdir").and_then(|_| words.next()).map_or(".".into(), PathBuf::from)
+    words
+        .find(|word| word == "-C" || word == "--chdir")
+        .and_then(|_| words.next())
+        .map_or(".".into(), PathBuf::from)
 }

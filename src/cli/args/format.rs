@@ -37,7 +37,8 @@ pub(crate) enum OutputFormat {
 pub(crate) enum Escaping {
     /// Secrets and control characters are replaced.
     Text,
-    /// Control characters are replaced; the renderer has redacted the values, and its own words must stay.
+    /// Control characters are replaced; the renderer has redacted the values, and its own words
+    /// must stay.
     Page,
     /// Secrets are replaced; the renderer has escaped everything else in its commands.
     Commands,
@@ -52,15 +53,19 @@ impl OutputFormat {
             Self::Text | Self::Markdown | Self::Unified | Self::Junit => Escaping::Text,
             Self::Html => Escaping::Page,
             Self::Github => Escaping::Commands,
-            Self::Json | Self::Sarif | Self::Gitlab | Self::Cyclonedx | Self::Spdx | Self::GithubSnapshot => {
-                Escaping::Json
-            }
+            Self::Json
+            | Self::Sarif
+            | Self::Gitlab
+            | Self::Cyclonedx
+            | Self::Spdx
+            | Self::GithubSnapshot => Escaping::Json,
         }
     }
 
     /// Reads one of the formats that a command has.
     pub(crate) fn one_of(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
-        let values = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
+        let values =
+            PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
         values.try_map(|name| Self::from_str(&name, false))
     }
 }
@@ -69,7 +74,12 @@ impl OutputFormat {
 #[derive(Args)]
 pub(crate) struct FormatArgs {
     /// Output format [default: text]
-    #[arg(long, value_name = "FORMAT", help_heading = "Output", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        help_heading = "Output",
+        conflicts_with = "json"
+    )]
     #[arg(value_parser = OutputFormat::one_of(&[OutputFormat::Text, OutputFormat::Json]))]
     pub(crate) format: Option<OutputFormat>,
 }

@@ -37,14 +37,20 @@ pub(crate) struct GlobalArgs {
 impl GlobalArgs {
     /// The settings of the file in `--config`. Globs in it are relative to the current directory.
     pub(crate) fn settings(&self, environment: &Environment) -> Result<Option<Settings>> {
-        let Some(path) = &self.config else { return Ok(None) };
+        let Some(path) = &self.config else {
+            return Ok(None);
+        };
         let bytes = settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?;
         settings_of(path, bytes, environment).map(Some)
     }
 }
 
 /// Reads the settings file that a flag names.
-pub(crate) fn settings_of(path: &Path, bytes: Vec<u8>, environment: &Environment) -> Result<Settings> {
+pub(crate) fn settings_of(
+    path: &Path,
+    bytes: Vec<u8>,
+    environment: &Environment,
+) -> Result<Settings> {
     let current = &environment.current_directory;
     Settings::named(path, bytes, &canonical_or_given(current))
 }
@@ -62,7 +68,8 @@ pub(crate) struct OutputArgs {
     /// Errors only
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, and elsewhere if `FORCE_COLOR` is set
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, and elsewhere if
+    /// `FORCE_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
     #[arg(hide_short_help = true)]
     pub(crate) color: ColorChoice,
@@ -80,8 +87,8 @@ impl OutputArgs {
     }
 }
 
-/// When to use colour. `auto` follows `NO_COLOR`, `FORCE_COLOR` and `CLICOLOR_FORCE`, and otherwise uses colour on a
-/// terminal.
+/// When to use colour. `auto` follows `NO_COLOR`, `FORCE_COLOR` and `CLICOLOR_FORCE`, and otherwise
+/// uses colour on a terminal.
 // The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {

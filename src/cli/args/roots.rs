@@ -39,7 +39,11 @@ pub(crate) struct TargetArgs {
 impl RootArgs {
     /// Returns the selected root modules.
     pub(crate) fn selection(&self, with_modules: bool) -> Selection {
-        Selection { paths: self.paths.clone(), recursive: self.recursive, with_modules }
+        Selection {
+            paths: self.paths.clone(),
+            recursive: self.recursive,
+            with_modules,
+        }
     }
 }
 
@@ -51,6 +55,13 @@ impl TargetArgs {
     pub(crate) fn read(&self, with_modules: bool) -> Result<(Selection, Targets)> {
         let mut targets = Targets::read(&self.targets)?;
         let paths = std::mem::take(&mut targets.paths);
-        Ok((Selection { paths, recursive: self.recursive, with_modules }, targets))
+        Ok((
+            Selection {
+                paths,
+                recursive: self.recursive,
+                with_modules,
+            },
+            targets,
+        ))
     }
 }

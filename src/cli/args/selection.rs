@@ -1,5 +1,5 @@
-//! Flags that select providers and platforms: platforms, ages, modules, and other flags that `lock` and `upgrade`
-//! share.
+//! Flags that select providers and platforms: platforms, ages, modules, and other flags that `lock`
+//! and `upgrade` share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,7 +42,11 @@ pub(crate) struct SelectionArgs {
 
 impl SelectionArgs {
     /// Returns the options for the library.
-    pub(crate) fn lock_options(&self, providers: Vec<ProviderSpec>, min_age: Option<Duration>) -> LockOptions {
+    pub(crate) fn lock_options(
+        &self,
+        providers: Vec<ProviderSpec>,
+        min_age: Option<Duration>,
+    ) -> LockOptions {
         let mut options = LockOptions::default();
         options.providers = providers;
         options.platforms = self.platforms.named();
@@ -78,15 +82,18 @@ pub(crate) struct DateArgs {
 
 impl DateArgs {
     pub(crate) fn add_to(&self, options: &mut SessionOptions) {
-        let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
+        let services = DateServices {
+            opentofu: self.opentofu_api.clone(),
+            terraform: self.terraform_api.clone(),
+        };
         options.sources.date_services = Some(services);
     }
 }
 
 #[derive(Args)]
 pub(crate) struct PlatformArgs {
-    /// Platforms such as `linux_amd64`, or `all` [default: provlock.toml's, else the lock file's, else this
-    /// machine's]
+    /// Platforms such as `linux_amd64`, or `all` [default: provlock.toml's, else the lock file's,
+    /// else this machine's]
     #[arg(
         short,
         long = "platform",
@@ -118,10 +125,16 @@ pub(crate) struct ModuleArgs {
 }
 
 impl ModuleArgs {
-    /// Sets the source of modules that are not installed, and the values of variables. If `is_offline`, modules come
-    /// from the cache only.
-    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions, is_offline: bool) {
-        options.variables = InputVariables::new(&environment.variables, self.variables.flags.clone());
+    /// Sets the source of modules that are not installed, and the values of variables. If
+    /// `is_offline`, modules come from the cache only.
+    pub(crate) fn add_to(
+        &self,
+        environment: &Environment,
+        options: &mut SessionOptions,
+        is_offline: bool,
+    ) {
+        options.variables =
+            InputVariables::new(&environment.variables, self.variables.flags.clone());
         options.modules = match is_offline {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,
@@ -179,13 +192,22 @@ impl Args for VariableArgs {
 
 impl FromArgMatches for VariableArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let SeparateArgs { variables, var_file } = SeparateArgs::from_arg_matches(matches)?;
+        let SeparateArgs {
+            variables,
+            var_file,
+        } = SeparateArgs::from_arg_matches(matches)?;
         let places = |id| matches.indices_of(id).into_iter().flatten();
-        let values = variables.into_iter().map(|(name, text)| VariableFlag::Value(name, text));
+        let values = variables
+            .into_iter()
+            .map(|(name, text)| VariableFlag::Value(name, text));
         let files = var_file.into_iter().map(VariableFlag::File);
-        let flags: BTreeMap<usize, VariableFlag> =
-            places("variables").zip(values).chain(places("var_file").zip(files)).collect();
-        Ok(Self { flags: flags.into_values().collect() })
+        let flags: BTreeMap<usize, VariableFlag> = places("variables")
+            .zip(values)
+            .chain(places("var_file").zip(files))
+            .collect();
+        Ok(Self {
+            flags: flags.into_values().collect(),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -31,16 +31,25 @@ pub(crate) struct OnlineArgs {
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead", hide_short_help = true)]
     net_mirror: Option<String>,
-    /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
-    #[arg(long, value_name = "TEMPLATE", group = "instead", hide_short_help = true)]
+    /// Take packages from repositories of an OCI registry, such as
+    /// `ghcr.io/acme/{namespace}/{type}`
+    #[arg(
+        long,
+        value_name = "TEMPLATE",
+        group = "instead",
+        hide_short_help = true
+    )]
     oci_mirror: Option<String>,
-    /// Take packages from the sources in the CLI configuration (`provider_installation` in `.tofurc`)
+    /// Take packages from the sources in the CLI configuration (`provider_installation` in
+    /// `.tofurc`)
     #[arg(long, group = "instead", hide_short_help = true)]
     use_cli_config: bool,
-    /// Number of packages to download and hash at a time [default: 24, or twice the number of cores]
+    /// Number of packages to download and hash at a time [default: 24, or twice the number of
+    /// cores]
     #[arg(short, long, value_name = "N", value_parser = jobs, help_heading = "Network", hide_short_help = true)]
     jobs: Option<NonZeroUsize>,
-    /// Record the hashes that a registry reports without downloading packages, once they match the signed checksums
+    /// Record the hashes that a registry reports without downloading packages, once they match the
+    /// signed checksums
     #[arg(long, conflicts_with = "instead", hide_short_help = true)]
     trust_registry: bool,
     #[command(flatten)]
@@ -70,14 +79,20 @@ pub(crate) struct CacheDirectory {
 
 impl CacheArgs {
     pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
-        options.sources.cache_directory = if self.no_cache { None } else { self.directory.get(environment) };
+        options.sources.cache_directory = if self.no_cache {
+            None
+        } else {
+            self.directory.get(environment)
+        };
     }
 }
 
 impl CacheDirectory {
     /// Returns the directory; `None` if the system has no directory for caches.
     pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
-        self.cache_dir.clone().or_else(|| cache_directory(environment))
+        self.cache_dir
+            .clone()
+            .or_else(|| cache_directory(environment))
     }
 }
 
@@ -92,10 +107,22 @@ impl OnlineArgs {
     pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
         let sources = &mut options.sources;
         sources.choice = match self {
-            Self { fs_mirror: Some(directory), .. } => SourceChoice::FilesystemMirror(directory.clone()),
-            Self { net_mirror: Some(url), .. } => SourceChoice::NetworkMirror(url.clone()),
-            Self { oci_mirror: Some(template), .. } => SourceChoice::OciMirror(template.clone()),
-            Self { use_cli_config: true, .. } => SourceChoice::CliConfiguration,
+            Self {
+                fs_mirror: Some(directory),
+                ..
+            } => SourceChoice::FilesystemMirror(directory.clone()),
+            Self {
+                net_mirror: Some(url),
+                ..
+            } => SourceChoice::NetworkMirror(url.clone()),
+            Self {
+                oci_mirror: Some(template),
+                ..
+            } => SourceChoice::OciMirror(template.clone()),
+            Self {
+                use_cli_config: true,
+                ..
+            } => SourceChoice::CliConfiguration,
             _ => SourceChoice::Registries,
         };
         sources.jobs = self.jobs.map_or(sources.jobs, usize::from);

@@ -45,22 +45,33 @@ impl Targets {
     pub(crate) fn refuse_versions(&self) -> Result<()> {
         if let Some(module) = self.modules.keys().next() {
             let message = format!("lock takes providers and paths, and module.{module} is neither");
-            let help = Help::text("to upgrade it: ").and(Remedy::upgrade(format!("module.{module}")));
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+            let help =
+                Help::text("to upgrade it: ").and(Remedy::upgrade(format!("module.{module}")));
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
         }
-        let error = |provider: &ProviderSpec| {
-            let named = format!("{provider}@{}", provider.version()?);
-            let error = Diagnostic::error(
-                Code::InvalidArgument,
-                format!("lock keeps locked versions, so {named} must not contain a version"),
-            );
-            Some(error.help(Help::text("to upgrade it to that version: ").and(Remedy::upgrade(named))))
-        };
-        self.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(())
+        let error =
+            |provider: &ProviderSpec| {
+                let named = format!("{provider}@{}", provider.version()?);
+                let error = Diagnostic::error(
+                    Code::InvalidArgument,
+                    format!("lock keeps locked versions, so {named} must not contain a version"),
+                );
+                Some(error.help(
+                    Help::text("to upgrade it to that version: ").and(Remedy::upgrade(named)),
+                ))
+            };
+        self.providers
+            .iter()
+            .filter_map(error)
+            .collect::<Diagnostics>()
+            .into_result(())
     }
 }
 
-/// Whether a missing path cannot be anything else: it is written as a path, or it was the path of a removed file.
+/// Whether a missing path cannot be anything else: it is written as a path, or it was the path of a
+/// removed file.
 pub(crate) fn is_surely_path(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let extension = path.extension().and_then(OsStr::to_str);
@@ -70,11 +81,13 @@ pub(crate) fn is_surely_path(path: &Path) -> bool {
         || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
 }
 
-/// The path of a call, in the form `module.network.endpoints` or `module.network.module.endpoints`, and the requested
-/// version.
+/// The path of a call, in the form `module.network.endpoints` or `module.network.module.endpoints`,
+/// and the requested version.
 fn module(argument: &OsStr) -> Option<(String, Option<String>)> {
     let text = argument.to_str()?.strip_prefix("module.")?;
-    let (path, version) = text.split_once('@').map_or((text, None), |(path, version)| (path, Some(version)));
+    let (path, version) = text
+        .split_once('@')
+        .map_or((text, None), |(path, version)| (path, Some(version)));
     let is_path = !path.contains('/') && path.split('.').all(|name| !name.is_empty());
     is_path.then(|| (path.replace(".module.", "."), version.map(str::to_owned)))
 }
@@ -104,27 +117,54 @@ mod tests {
     use super::*;
 
     fn read(argument: &str) -> Result<(Vec<String>, Vec<PathBuf>)> {
-        let Targets { providers, paths, .. } = Targets::read(&[OsString::from(argument)])?;
+        let Targets {
+            providers, paths, ..
+        } = Targets::read(&[OsString::from(argument)])?;
         Ok((providers.iter().map(ToString::to_string).collect(), paths))
     }
 
     #[test]
     fn existing_files_are_paths_and_possible_addresses_are_providers() {
-        for path in ["src", "src/main.rs", "./none", "../none", "/none", "none/", "a/b/gone.tf", "gone.tofu", ".none"] {
-            assert_eq!(read(path).unwrap(), (Vec::new(), vec![PathBuf::from(path)]), "{path}");
+        for path in [
+            "src",
+            "src/main.rs",
+            "./none",
+            "../none",
+            "/none",
+            "none/",
+            "a/b/gone.tf",
+            "gone.tofu",
+            ".none",
+        ] {
+            assert_eq!(
+                read(path).unwrap(),
+                (Vec::new(), vec![PathBuf::from(path)]),
+                "{path}"
+            );
         }
         for provider in ["hashicorp/aws@5.80.0", "registry.example.com/acme/gamma"] {
             let name = provider.trim_end_matches("@5.80.0").to_owned();
-            assert_eq!(read(provider).unwrap(), (vec![name], Vec::new()), "{provider}");
+            assert_eq!(
+                read(provider).unwrap(),
+                (vec![name], Vec::new()),
+                "{provider}"
+            );
         }
         for (text, path, version) in [
             ("module.network", "network", None),
             ("module.network@5.14.0", "network", Some("5.14.0")),
-            ("module.network.module.endpoints@v1", "network.endpoints", Some("v1")),
+            (
+                "module.network.module.endpoints@v1",
+                "network.endpoints",
+                Some("v1"),
+            ),
             ("module.test.tests.a.x", "test.tests.a.x", None),
         ] {
             let Targets { modules, .. } = Targets::read(&[OsString::from(text)]).unwrap();
-            assert_eq!(modules.into_iter().collect::<Vec<_>>(), [(path.to_owned(), version.map(str::to_owned))]);
+            assert_eq!(
+                modules.into_iter().collect::<Vec<_>>(),
+                [(path.to_owned(), version.map(str::to_owned))]
+            );
         }
         for neither in ["acme/gamma@new", "a/b/c/d", "a b"] {
             assert!(read(neither).is_err(), "{neither}");

@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, Command, Parser};
 
-/// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with one dash.
+/// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with
+/// one dash.
 const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-chdir"];
 
 /// Reads the command line.
@@ -21,11 +22,16 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
         let mut command = T::command();
         command.build();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-        if let Some(variable) = argument.as_deref().and_then(|argument| variable_of(&command, argument)) {
-            // Without the variable there is a different error or none, if the variable is the cause.
+        if let Some(variable) = argument
+            .as_deref()
+            .and_then(|argument| variable_of(&command, argument))
+        {
+            // Without the variable there is a different error or none, if the variable is the
+            // cause.
             let others = with_variables(T::command(), &|name| name != variable);
-            let without =
-                read(others).err().and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
+            let without = read(others)
+                .err()
+                .and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
             if without != argument {
                 error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
             }
@@ -39,7 +45,8 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
     })
 }
 
-/// The words with [`TERRAFORM_FLAGS`] as provlock has them: `-platform=linux_amd64` as `--platform=linux_amd64`.
+/// The words with [`TERRAFORM_FLAGS`] as provlock has them: `-platform=linux_amd64` as
+/// `--platform=linux_amd64`.
 fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut only_values_follow = false;
     let with_two_dashes = |word: OsString| {
@@ -55,32 +62,56 @@ fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 /// Whether a word is one of [`TERRAFORM_FLAGS`], with a value or without.
 fn is_flag_of_terraform(word: &OsStr) -> bool {
-    let name = word.as_encoded_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
+    let name = word
+        .as_encoded_bytes()
+        .split(|byte| *byte == b'=')
+        .next()
+        .unwrap_or_default();
     TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name)
 }
 
-/// The long flag that a word with one dash stands for, such as `-json`, which is how Terraform writes flags.
+/// The long flag that a word with one dash stands for, such as `-json`, which is how Terraform
+/// writes flags.
 fn flag_meant(command: &Command, word: &str) -> Option<String> {
     let name = word.strip_prefix('-')?.split('=').next()?;
     let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);
     let is_here = command.get_arguments().any(is_meant);
     let flag = is_here.then(|| format!("--{name}"));
-    flag.or_else(|| command.get_subcommands().find_map(|subcommand| flag_meant(subcommand, word)))
+    flag.or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|subcommand| flag_meant(subcommand, word))
+    })
 }
 
-/// A command whose arguments take the value of a variable only if that is not empty and `counts` returns true.
+/// A command whose arguments take the value of a variable only if that is not empty and `counts`
+/// returns true.
 fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
     let choose = |argument: Arg| {
         let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
         let counts = |name: &OsStr| counts(&name.to_string_lossy()) && !is_empty(name);
-        if argument.get_env().is_none_or(counts) { argument } else { argument.env(None) }
+        if argument.get_env().is_none_or(counts) {
+            argument
+        } else {
+            argument.env(None)
+        }
     };
-    command.mut_args(choose).mut_subcommands(|subcommand| with_variables(subcommand, counts))
+    command
+        .mut_args(choose)
+        .mut_subcommands(|subcommand| with_variables(subcommand, counts))
 }
 
-/// The variable for an argument of a command that was built; the argument is given as errors show it.
+/// The variable for an argument of a command that was built; the argument is given as errors show
+/// it.
 fn variable_of(command: &Command, shown: &str) -> Option<String> {
-    let arguments = command.get_arguments().filter(|argument| argument.to_string() == shown);
-    let mut names = arguments.filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned()));
-    names.next().or_else(|| command.get_subcommands().find_map(|subcommand| variable_of(subcommand, shown)))
+    let arguments = command
+        .get_arguments()
+        .filter(|argument| argument.to_string() == shown);
+    let mut names =
+        arguments.filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned()));
+    names.next().or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|subcommand| variable_of(subcommand, shown))
+    })
 }

@@ -20,8 +20,12 @@ use crate::cli::render::{json, markdown};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
-const FORMATS: &[OutputFormat] =
-    &[OutputFormat::Text, OutputFormat::Markdown, OutputFormat::Json, OutputFormat::Unified];
+const FORMATS: &[OutputFormat] = &[
+    OutputFormat::Text,
+    OutputFormat::Markdown,
+    OutputFormat::Json,
+    OutputFormat::Unified,
+];
 
 const EXAMPLES: &str = "Examples:
   provlock diff                         # HEAD and the working tree
@@ -31,9 +35,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Compare two lock files, provider by provider
 ///
-/// Shows the providers that were added, removed or changed, with versions, constraints and numbers of hashes. An
-/// exclamation mark means that hashes were replaced under the same version. Lock files of modules (.modules.lock.hcl)
-/// are compared in the same way, module by module.
+/// Shows the providers that were added, removed or changed, with versions, constraints and numbers
+/// of hashes. An exclamation mark means that hashes were replaced under the same version. Lock
+/// files of modules (.modules.lock.hcl) are compared in the same way, module by module.
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff main --format markdown", before_long_help = EXAMPLES)]
 #[command(next_display_order = OWN)]
@@ -53,7 +57,8 @@ pub(crate) struct DiffArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Selection")]
 struct WhatArgs {
-    /// A lock file, or a revision as in git: REV, OLD..NEW or, from their merge base, OLD...NEW [default: HEAD]
+    /// A lock file, or a revision as in git: REV, OLD..NEW or, from their merge base, OLD...NEW
+    /// [default: HEAD]
     #[arg(value_name = "OLD", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     old: Option<PathBuf>,
     /// The newer lock file or revision [default: the lock file of the current directory]
@@ -63,7 +68,12 @@ struct WhatArgs {
     #[arg(short, long)]
     recursive: bool,
     /// The revision, if a file has the same name
-    #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "REV",
+        conflicts_with = "old",
+        allow_hyphen_values = true
+    )]
     git: Option<String>,
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -82,7 +92,9 @@ struct Pair {
 impl Pair {
     /// Whether it is a lock file of modules, which an existing side determines.
     fn is_of_modules(&self) -> bool {
-        let content = [&self.new, &self.old].into_iter().find_map(|side| side.bytes.as_deref());
+        let content = [&self.new, &self.old]
+            .into_iter()
+            .find_map(|side| side.bytes.as_deref());
         lockfile::is_of_modules(&self.path, content.unwrap_or_default())
     }
 
@@ -99,20 +111,40 @@ struct Side {
 }
 
 pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
-    let WhatArgs { old, new, textconv: file, .. } = &arguments.what;
-    ui.invocation.set_paths(&[old, new, file].into_iter().flatten().cloned().collect::<Vec<_>>());
+    let WhatArgs {
+        old,
+        new,
+        textconv: file,
+        ..
+    } = &arguments.what;
+    ui.invocation.set_paths(
+        &[old, new, file]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     if let Some(path) = file {
         return textconv(path, ui);
     }
     let differ = show(&pairs(&arguments.what, ui)?, ui)?;
-    Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
+    Ok(if arguments.exit_code && differ {
+        Outcome::Found
+    } else {
+        Outcome::Done
+    })
 }
 
 /// Prints the differences, those for people by `print`. Returns whether there are any.
 fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
-            text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
+            text::unified(
+                &pair.path,
+                pair.old.bytes.as_deref(),
+                pair.new.bytes.as_deref(),
+                ui.stdout_style.color,
+            )
         };
         let texts: String = pairs.iter().map(unified).collect();
         ui.print(&texts);
@@ -133,7 +165,9 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    let files = compared.iter().map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries));
+    let files = compared
+        .iter()
+        .map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries));
     let files: Vec<_> = files.collect();
     let differ = files.iter().any(|file| !file.is_empty());
     match ui.format {
@@ -142,21 +176,36 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
         _ => {
             ui.print(&text::render(&files, ui.stdout_style));
             if !differ && !pairs.iter().all(Pair::is_missing) {
-                ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
+                ui.status(&text::no_difference(
+                    &files,
+                    pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes),
+                ));
             }
         }
     }
     Ok(differ)
 }
 
-fn compare(pair: &Pair, ui: &Ui, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<(Dialect, Entries)> {
+fn compare(
+    pair: &Pair,
+    ui: &Ui,
+    warnings: &mut Vec<Diagnostic>,
+) -> diagnostic::Result<(Dialect, Entries)> {
     let sides = [&pair.new, &pair.old];
-    let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
+    let detected = || {
+        sides
+            .into_iter()
+            .filter_map(|side| side.bytes.as_deref())
+            .find_map(lockfile::detect_dialect)
+    };
     let dialect = ui.global.dialect.or_else(detected).unwrap_or_default();
     Ok(if pair.is_of_modules() {
         (dialect, Entries::Modules(entries(pair, dialect, warnings)?))
     } else {
-        (dialect, Entries::Providers(entries(pair, dialect, warnings)?))
+        (
+            dialect,
+            Entries::Providers(entries(pair, dialect, warnings)?),
+        )
     })
 }
 
@@ -165,7 +214,10 @@ fn entries<T: EntryKind>(
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
 ) -> diagnostic::Result<Vec<EntryDiff<T>>> {
-    let (old, new) = (locks(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
+    let (old, new) = (
+        locks(&pair.old, dialect, warnings)?,
+        locks(&pair.new, dialect, warnings)?,
+    );
     Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
@@ -174,18 +226,30 @@ fn locks<T: EntryKind>(
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
 ) -> diagnostic::Result<LocksOf<T>> {
-    let Some(bytes) = &side.bytes else { return Ok(LocksOf::<T>::new()) };
+    let Some(bytes) = &side.bytes else {
+        return Ok(LocksOf::<T>::new());
+    };
     let parsed = lockfile::parse_as::<T>(&side.name, bytes, dialect);
-    let (errors, others): (Vec<_>, Vec<_>) =
-        parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
+    let (errors, others): (Vec<_>, Vec<_>) = parsed
+        .diagnostics
+        .into_iter()
+        .partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
     // The help is about the lock file of a root module, but a side may come from elsewhere.
     let is_of_root = side.name.ends_with(T::FILE_NAME) && side.name.is_file();
     let helped = |error: Diagnostic| match side.name.parent() {
         Some(directory) if is_of_root => error.in_root(directory, false),
-        _ => Diagnostic { help: None, ..error },
+        _ => Diagnostic {
+            help: None,
+            ..error
+        },
     };
-    parsed.lock_file.as_ref().map(LockFileOf::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
+    parsed
+        .lock_file
+        .as_ref()
+        .map(LockFileOf::locks)
+        .cloned()
+        .ok_or_else(|| errors.into_iter().map(helped).collect())
 }
 
 /// Returns the files that the arguments select.
@@ -223,32 +287,56 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
 /// # Errors
 /// One names both or neither, or one names a file and the other a revision.
 fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
-    let Some(new) = new else { return Ok(revision_named(old)?.map(str::to_owned)) };
+    let Some(new) = new else {
+        return Ok(revision_named(old)?.map(str::to_owned));
+    };
     match (revision_named(old)?, revision_named(new)?) {
         (None, None) => Ok(None),
         (Some(old), Some(new)) => Ok(Some(format!("{old}..{new}"))),
         _ => {
-            let error = format!("of {} and {}, one is a file and one a git revision", old.display(), new.display());
-            let help = Help::text("compare two files or two revisions; a revision and the files here: ");
-            Err(Diagnostic::error(Code::InvalidArgument, error).help(help.and(diff(&["REV"]))).into())
+            let error = format!(
+                "of {} and {}, one is a file and one a git revision",
+                old.display(),
+                new.display()
+            );
+            let help =
+                Help::text("compare two files or two revisions; a revision and the files here: ");
+            Err(Diagnostic::error(Code::InvalidArgument, error)
+                .help(help.and(diff(&["REV"])))
+                .into())
         }
     }
 }
 
 /// The argument if it is a revision, and not the path of a file or directory.
 fn revision_named(argument: &Path) -> Result<Option<&str>> {
-    let Some(text) = argument.to_str().filter(|text| !text.starts_with(['.', '/'])) else { return Ok(None) };
+    let Some(text) = argument
+        .to_str()
+        .filter(|text| !text.starts_with(['.', '/']))
+    else {
+        return Ok(None);
+    };
     let is_revision = Revisions::parse(text).is_ok();
     let error = match (argument.exists(), is_revision) {
         (false, true) => return Ok(Some(text)),
         (true, true) => {
             let help = Help::text("for the revision: ").and(diff(&["--git", text]));
-            let help = help.and_text(", for the file: ").and(diff(&[&format!("./{text}")]));
-            Diagnostic::error(Code::InvalidArgument, format!("{text} is both a file and a git revision")).help(help)
+            let help = help
+                .and_text(", for the file: ")
+                .and(diff(&[&format!("./{text}")]));
+            Diagnostic::error(
+                Code::InvalidArgument,
+                format!("{text} is both a file and a git revision"),
+            )
+            .help(help)
         }
         (false, false) if !is_surely_path(argument) => {
             let help = "name a lock file, or a commit, branch or tag of the repository here";
-            Diagnostic::error(Code::InvalidArgument, format!("{text} is neither a file nor a git revision")).help(help)
+            Diagnostic::error(
+                Code::InvalidArgument,
+                format!("{text} is neither a file nor a git revision"),
+            )
+            .help(help)
         }
         _ => return Ok(None),
     };
@@ -257,32 +345,52 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
 
 fn only_revisions() -> Diagnostic {
     let help = Help::text("name a revision, as in: ").and(diff(&["-r", "main"]));
-    Diagnostic::error(Code::InvalidArgument, "-r compares revisions, but files are named").help(help)
+    Diagnostic::error(
+        Code::InvalidArgument,
+        "-r compares revisions, but files are named",
+    )
+    .help(help)
 }
 
 /// The error if only directories below have lock files.
 fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
-    let message = format!("there is no lock file here, but {number} below, such as {}", first.display());
+    let message = format!(
+        "there is no lock file here, but {number} below, such as {}",
+        first.display()
+    );
     let arguments: Vec<_> = ["-r"].into_iter().chain(revision).collect();
     Diagnostic::error(Code::LockFileMissing, message).help(diff(&arguments))
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     let side = |path: &Path| {
-        let name = if path.is_dir() { path.join(LOCK_FILE_NAME) } else { path.to_owned() };
+        let name = if path.is_dir() {
+            path.join(LOCK_FILE_NAME)
+        } else {
+            path.to_owned()
+        };
         let bytes = read(&name, ui)?;
         Ok::<_, Diagnostics>(Side { name, bytes })
     };
     let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
     let missing = [&old, &new].into_iter().filter(|side| side.bytes.is_none());
     let message = |side: &Side| format!("there is no lock file {}", side.name.display());
-    let errors: Diagnostics = missing.map(|side| Diagnostic::error(Code::LockFileMissing, message(side))).collect();
+    let errors: Diagnostics = missing
+        .map(|side| Diagnostic::error(Code::LockFileMissing, message(side)))
+        .collect();
     if errors.len() == 2 {
         return Err(errors.into());
     }
-    let as_warning = |error: Diagnostic| Diagnostic { severity: Severity::Warning, ..error };
+    let as_warning = |error: Diagnostic| Diagnostic {
+        severity: Severity::Warning,
+        ..error
+    };
     ui.warn(&errors.map(|error| as_warning(error).note("it is treated as empty")));
-    Ok(Pair { path: new.name.clone(), old, new })
+    Ok(Pair {
+        path: new.name.clone(),
+        old,
+        new,
+    })
 }
 
 /// The lock file at a path, unless the path resolves to a file outside of the repository.
@@ -294,14 +402,27 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
 }
 
 fn diff(arguments: &[&str]) -> Remedy {
-    Remedy::Run([&["diff"], arguments].concat().into_iter().map(str::to_owned).collect())
+    Remedy::Run(
+        [&["diff"], arguments]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 /// Without git, files can still be compared.
 fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
-    let instead = |help: Help| help.and_text(", or name two files: ").and(diff(&["OLD", "NEW"]));
+    let instead = |help: Help| {
+        help.and_text(", or name two files: ")
+            .and(diff(&["OLD", "NEW"]))
+    };
     match error.downcast::<Diagnostic>() {
-        Ok(error) => Diagnostic { help: error.help.clone().map(instead), ..error }.into(),
+        Ok(error) => Diagnostic {
+            help: error.help.clone().map(instead),
+            ..error
+        }
+        .into(),
         Err(error) => error,
     }
 }
@@ -318,7 +439,8 @@ struct Revision {
     object: String,
     /// Whether the tree is the state of the current directory, and not of the repository around it.
     is_directory: bool,
-    /// Whether the revision is `HEAD` in a repository without commits, which is treated as a commit without files.
+    /// Whether the revision is `HEAD` in a repository without commits, which is treated as a commit
+    /// without files.
     is_unborn: bool,
 }
 
@@ -326,17 +448,34 @@ impl Revision {
     /// Resolves a revision. An empty name is `HEAD`, as git reads `..`.
     fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
-        let resolved =
-            if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
-        let is_unborn = name == "HEAD" && resolved.is_none() && git::branch(Path::new("."))?.is_some();
-        let object = if is_unborn { git::empty_tree(Path::new("."))? } else { resolved };
+        let resolved = if name.starts_with('-') {
+            None
+        } else {
+            git::resolve(Path::new("."), name).map_err(or_name_two_files)?
+        };
+        let is_unborn =
+            name == "HEAD" && resolved.is_none() && git::branch(Path::new("."))?.is_some();
+        let object = if is_unborn {
+            git::empty_tree(Path::new("."))?
+        } else {
+            resolved
+        };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
-            Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
+            Diagnostic::error(
+                Code::InvalidArgument,
+                format!("unknown git revision {name:?}"),
+            )
+            .help(help)
         };
         let object = object.ok_or_else(unknown)?;
         let is_directory = !is_unborn && git::is_directory(name, &object)?;
-        Ok(Self { name: name.to_owned(), object, is_directory, is_unborn })
+        Ok(Self {
+            name: name.to_owned(),
+            object,
+            is_directory,
+            is_unborn,
+        })
     }
 
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
@@ -345,7 +484,10 @@ impl Revision {
             true => "/",
             false => ":",
         };
-        Side { name: PathBuf::from(format!("{}{separator}{}", self.name, path.display())), bytes }
+        Side {
+            name: PathBuf::from(format!("{}{separator}{}", self.name, path.display())),
+            bytes,
+        }
     }
 }
 
@@ -353,29 +495,52 @@ impl Revisions {
     fn parse(text: &str) -> Result<Self> {
         if let Some((old, new)) = text.split_once("...") {
             let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
-            let unrelated = || Diagnostic::error(Code::InvalidArgument, "the two revisions have no common ancestor");
+            let unrelated = || {
+                Diagnostic::error(
+                    Code::InvalidArgument,
+                    "the two revisions have no common ancestor",
+                )
+            };
             let object = git::merge_base(&old.object, &new.object)?.ok_or_else(unrelated)?;
-            return Ok(Self { old: Revision { object, ..old }, new: Some(new) });
+            return Ok(Self {
+                old: Revision { object, ..old },
+                new: Some(new),
+            });
         }
         if let Some((old, new)) = text.split_once("..") {
-            return Ok(Self { old: Revision::resolve(old)?, new: Some(Revision::resolve(new)?) });
+            return Ok(Self {
+                old: Revision::resolve(old)?,
+                new: Some(Revision::resolve(new)?),
+            });
         }
         if text.is_empty() {
-            return Err(Diagnostic::error(Code::InvalidArgument, "--git is given no revision").into());
+            return Err(
+                Diagnostic::error(Code::InvalidArgument, "--git is given no revision").into(),
+            );
         }
-        Ok(Self { old: Revision::resolve(text)?, new: None })
+        Ok(Self {
+            old: Revision::resolve(text)?,
+            new: None,
+        })
     }
 
     /// `No lock file here or below, neither in HEAD nor in the working tree`
     fn no_lock_file(&self) -> String {
-        let new = self.new.as_ref().map_or("the working tree", |new| new.name.as_str());
+        let new = self
+            .new
+            .as_ref()
+            .map_or("the working tree", |new| new.name.as_str());
         if self.old.name == new {
             return format!("No lock file here or below in {new}");
         }
-        format!("No lock file here or below, neither in {} nor in {new}", self.old.name)
+        format!(
+            "No lock file here or below, neither in {} nor in {new}",
+            self.old.name
+        )
     }
 
-    /// The lock files of both kinds, by directory. Without `recursive`, the lock file of modules may be missing.
+    /// The lock files of both kinds, by directory. Without `recursive`, the lock file of modules
+    /// may be missing.
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(Path::new);
@@ -383,31 +548,52 @@ impl Revisions {
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
             let help = Help::text("name two revisions: ").and(diff(&["OLD..NEW"]));
-            return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, error)
+                .help(help)
+                .into());
         }
         let is_wanted = |path: &Path| names.iter().any(|name| path.ends_with(name));
-        let blobs = |Revision { object, is_directory, .. }: &Revision| {
-            git::files_in(here, object, *is_directory, only, |name| is_wanted(Path::new(name)))
+        let blobs = |Revision {
+                         object,
+                         is_directory,
+                         ..
+                     }: &Revision| {
+            git::files_in(here, object, *is_directory, only, |name| {
+                is_wanted(Path::new(name))
+            })
         };
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;
-        let mut paths: BTreeSet<PathBuf> =
-            old.keys().chain(new.iter().flat_map(|blobs| blobs.keys())).cloned().collect();
+        let mut paths: BTreeSet<PathBuf> = old
+            .keys()
+            .chain(new.iter().flat_map(|blobs| blobs.keys()))
+            .cloned()
+            .collect();
         match (new.is_none(), recursive) {
-            (true, true) => paths.extend(git::entries(here, is_wanted)?.into_keys().map(PathBuf::from)),
+            (true, true) => paths.extend(
+                git::entries(here, is_wanted)?
+                    .into_keys()
+                    .map(PathBuf::from),
+            ),
             (true, false) => paths.extend(names.map(PathBuf::from)),
             (false, _) => {}
         }
         let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
-        let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
+        let objects = paths
+            .iter()
+            .flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
         let objects = objects.filter_map(|(object, path)| Some((object?.as_str(), path.as_path())));
         let contents = git::contents(here, &objects.collect())?;
-        let content = |object: Option<&String>| object.and_then(|object| contents.get(object)).cloned();
+        let content =
+            |object: Option<&String>| object.and_then(|object| contents.get(object)).cloned();
         let pair = |path: PathBuf| {
             let old = self.old.side(&path, content(old.get(&path)));
             let new = match &self.new {
                 Some(revision) => revision.side(&path, content(new_object(&path))),
-                None => Side { name: path.clone(), bytes: read(&path, ui)? },
+                None => Side {
+                    name: path.clone(),
+                    bytes: read(&path, ui)?,
+                },
             };
             Ok(Pair { path, old, new })
         };
@@ -415,18 +601,25 @@ impl Revisions {
         pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !pair.is_missing());
         // The lock file of providers comes first.
         pairs.sort_by_cached_key(|pair| {
-            (pair.path.parent().map(Path::to_owned), pair.path.ends_with(MODULE_LOCK_FILE_NAME))
+            (
+                pair.path.parent().map(Path::to_owned),
+                pair.path.ends_with(MODULE_LOCK_FILE_NAME),
+            )
         });
         Ok(pairs)
     }
 }
 
-/// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged, because `git diff`
-/// has nothing else to show.
+/// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged,
+/// because `git diff` has nothing else to show.
 fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     let missing = || Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into());
     let bytes = read(path, ui)?.ok_or_else(missing)?;
-    let dialect = ui.global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
+    let dialect = ui
+        .global
+        .dialect
+        .or_else(|| lockfile::detect_dialect(&bytes))
+        .unwrap_or_default();
     let summary = if lockfile::is_of_modules(path, &bytes) {
         summary::<LockedModule>(path, &bytes, dialect)
     } else {
@@ -440,5 +633,7 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
 }
 
 fn summary<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
-    lockfile::parse_as::<T>(path, bytes, dialect).lock_file.map(|lock_file| text::summary::<T>(lock_file.locks()))
+    lockfile::parse_as::<T>(path, bytes, dialect)
+        .lock_file
+        .map(|lock_file| text::summary::<T>(lock_file.locks()))
 }

@@ -27,39 +27,66 @@ pub(crate) struct ExplainArgs {
 /// Accepts the codes, proposes the nearest one for any other, and gives completions.
 fn parser() -> impl clap::builder::TypedValueParser<Value = Code> {
     let names = Code::ALL.iter().map(|code| code.as_str());
-    let code = |name: String| Code::ALL.iter().copied().find(|code| code.as_str() == name).ok_or("unknown code");
+    let code = |name: String| {
+        Code::ALL
+            .iter()
+            .copied()
+            .find(|code| code.as_str() == name)
+            .ok_or("unknown code")
+    };
     PossibleValuesParser::new(names).try_map(code)
 }
 
 pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
-    let codes = arguments.code.as_ref().map_or(Code::ALL, std::slice::from_ref);
+    let codes = arguments
+        .code
+        .as_ref()
+        .map_or(Code::ALL, std::slice::from_ref);
     if ui.is_json() {
         let explanations: Vec<_> = codes.iter().map(|code| Explanation::new(*code)).collect();
         ui.print_json(json!({ "explanations": explanations }), &[], &[]);
     } else {
-        ui.print(&arguments.code.map_or_else(list, |code| page(code, columns())));
+        ui.print(
+            &arguments
+                .code
+                .map_or_else(list, |code| page(code, columns())),
+        );
     }
     Outcome::Done
 }
 
-/// Returns the meaning of a code, the next step, and the ways to suppress it, in lines of at most `columns` columns.
+/// Returns the meaning of a code, the next step, and the ways to suppress it, in lines of at most
+/// `columns` columns.
 fn page(code: Code, columns: usize) -> String {
     let heading = format!("{code}: {}", code.summary());
     let paragraphs = pages::page(code).split("\n\n").map(unmarked);
-    let paragraphs: Vec<_> = iter::once(heading).chain(paragraphs).chain(pages::suppression(code)).collect();
+    let paragraphs: Vec<_> = iter::once(heading)
+        .chain(paragraphs)
+        .chain(pages::suppression(code))
+        .collect();
     // Text to be copied stays whole.
-    let options = Options::new(columns).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    let options = Options::new(columns)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
     textwrap::fill(&paragraphs.join("\n\n"), options) + "\n"
 }
 
 /// Returns a paragraph of Markdown without emphasis, in one line; a list keeps its items.
 fn unmarked(paragraph: &str) -> String {
-    paragraph.replace("**", "").replace("\n- ", "\r- ").replace('\n', " ").replace('\r', "\n")
+    paragraph
+        .replace("**", "")
+        .replace("\n- ", "\r- ")
+        .replace('\n', " ")
+        .replace('\r', "\n")
 }
 
 /// Every code with its summary, a line each.
 fn list() -> String {
-    let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
+    let width = Code::ALL
+        .iter()
+        .map(|code| code.as_str().len())
+        .max()
+        .unwrap_or_default();
     Code::ALL.iter().fold(String::new(), |mut text, code| {
         _ = writeln!(text, "{:width$}  {}", code.as_str(), code.summary());
         text

@@ -21,15 +21,18 @@ const EXAMPLES: &str = "Examples:
 
 /// Install the modules that .modules.lock.hcl records
 ///
-/// Writes the locked packages to `.terraform/modules`, or below `TF_DATA_DIR`, as `tofu get` and `terraform get` do, so
-/// that `init` fetches no module. All packages are compared with the hashes in the lock file before the first is
-/// written. Modules that are installed correctly stay. Installed and cached modules need no network.
+/// Writes the locked packages to `.terraform/modules`, or below `TF_DATA_DIR`, as `tofu get` and
+/// `terraform get` do, so that `init` fetches no module. All packages are compared with the hashes
+/// in the lock file before the first is written. Modules that are installed correctly stay.
+/// Installed and cached modules need no network.
 ///
-/// `provlock lock --modules` writes the lock file. Modules of git repositories have no .git directory without
-/// --with-git.
+/// `provlock lock --modules` writes the lock file. Modules of git repositories have no .git
+/// directory without --with-git.
 #[derive(Args)]
 #[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
-#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: the installed modules differ, 2 failed")]
+#[command(
+    after_help = "Exit codes: 0 done or up to date, 1 --check: the installed modules differ, 2 failed"
+)]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
 pub(crate) struct GetArgs {
     #[command(flatten)]
@@ -52,7 +55,12 @@ pub(crate) struct GetArgs {
 }
 
 pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let GetArgs { roots, source, check, .. } = arguments;
+    let GetArgs {
+        roots,
+        source,
+        check,
+        ..
+    } = arguments;
     let selection = roots.selection(false);
     let session = start(ui, &selection.paths, |environment, options| {
         source.add_to(environment, options);
@@ -60,49 +68,98 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     })?;
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
-    (options.check, options.ignore_tests, options.with_git) = (*check, arguments.no_tests, arguments.with_git);
+    (options.check, options.ignore_tests, options.with_git) =
+        (*check, arguments.no_tests, arguments.with_git);
     let report = session.get(&roots, options);
     drop(session);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings = done.iter().flat_map(|(path, installed)| installed.warnings.iter().map(|one| (Some(&**path), one)));
+    let warnings = done
+        .iter()
+        .flat_map(|(path, installed)| installed.warnings.iter().map(|one| (Some(&**path), one)));
     let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
     ui.warn(&by_cause(warnings.clone(), many, all));
     let texts = done.iter().enumerate().map(|(index, (path, installed))| {
         // With `-v`, each root module has a line of its own.
-        ((summary(installed, *check), ui.stderr_style.verbose.then_some(index)), path.display())
+        (
+            (
+                summary(installed, *check),
+                ui.stderr_style.verbose.then_some(index),
+            ),
+            path.display(),
+        )
     });
     for ((summary, _), paths) in group_by(texts) {
-        ui.status(&if roots.may_be_several() { format!("{}: {summary}", few(paths)) } else { summary });
+        ui.status(&if roots.may_be_several() {
+            format!("{}: {summary}", few(paths))
+        } else {
+            summary
+        });
     }
-    ui.error(&by_cause(failed.iter().map(|(path, error)| (Some(&**path), error)), many, all));
-    let roots_done = done.iter().map(|(path, installed)| InstalledRoot::new(path, installed)).collect();
+    ui.error(&by_cause(
+        failed.iter().map(|(path, error)| (Some(&**path), error)),
+        many,
+        all,
+    ));
+    let roots_done = done
+        .iter()
+        .map(|(path, installed)| InstalledRoot::new(path, installed))
+        .collect();
     let warnings = without_repetition(warnings.map(|(_, warning)| warning));
     let errors = without_repetition(failed.iter().map(|(_, error)| error));
     ui.print_json(Roots { roots: roots_done }, &warnings, &errors);
-    Ok(Outcome::of(!errors.is_empty(), *check && done.iter().any(|(_, installed)| installed.differed())))
+    Ok(Outcome::of(
+        !errors.is_empty(),
+        *check && done.iter().any(|(_, installed)| installed.differed()),
+    ))
 }
 
 /// `Installed 2 modules: network, site; 3 up to date`
 fn summary(installed: &InstalledModules, check: bool) -> String {
-    let InstalledModules { is_unit, is_list_written, listed_otherwise, kept, .. } = installed;
-    let (names, up_to_date) = (installed.installed.join(", "), format!("{} up to date", count(*kept, "module")));
+    let InstalledModules {
+        is_unit,
+        is_list_written,
+        listed_otherwise,
+        kept,
+        ..
+    } = installed;
+    let (names, up_to_date) = (
+        installed.installed.join(", "),
+        format!("{} up to date", count(*kept, "module")),
+    );
     if *is_unit {
         "Nothing to install: Terragrunt copies the modules of its units itself".to_owned()
     } else if !installed.installed.is_empty() {
-        let verb = if check { "Not installed as locked:" } else { "Installed" };
-        let rest = if *kept == 0 { String::new() } else { format!("; {kept} up to date") };
-        format!("{verb} {}: {names}{rest}", count(installed.installed.len(), "module"))
+        let verb = if check {
+            "Not installed as locked:"
+        } else {
+            "Installed"
+        };
+        let rest = if *kept == 0 {
+            String::new()
+        } else {
+            format!("; {kept} up to date")
+        };
+        format!(
+            "{verb} {}: {names}{rest}",
+            count(installed.installed.len(), "module")
+        )
     } else if !is_list_written {
         up_to_date
     } else if !check {
         format!("Wrote modules.json; {up_to_date}")
     } else if listed_otherwise.is_empty() {
-        "modules.json, the list of installed modules, differs from what provlock get writes".to_owned()
+        "modules.json, the list of installed modules, differs from what provlock get writes"
+            .to_owned()
     } else {
-        let (number, names) = (count(listed_otherwise.len(), "module"), few(listed_otherwise));
-        format!("modules.json, the list of installed modules, differs from the lock file for {number}: {names}")
+        let (number, names) = (
+            count(listed_otherwise.len(), "module"),
+            few(listed_otherwise),
+        );
+        format!(
+            "modules.json, the list of installed modules, differs from the lock file for {number}: {names}"
+        )
     }
 }

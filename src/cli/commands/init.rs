@@ -30,18 +30,26 @@ const EXAMPLES: &str = "Examples:
 
 /// Write provlock.toml from the locked providers
 ///
-/// Reads every root module below, asks the registries for the keys that sign the locked releases, and writes settings
-/// by which `verify` reports any other host, namespace or key as an error. Review the file and commit it.
+/// Reads every root module below, asks the registries for the keys that sign the locked releases,
+/// and writes settings by which `verify` reports any other host, namespace or key as an error.
+/// Review the file and commit it.
 ///
-/// Only locked providers are allowed. Look-alikes of well-known providers are refused. Without -p, the platforms are
-/// the ones that every lock file covers, if there are several.
+/// Only locked providers are allowed. Look-alikes of well-known providers are refused. Without -p,
+/// the platforms are the ones that every lock file covers, if there are several.
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
 #[command(mut_arg("trust_registry", |flag| flag.help(TRUST_REGISTRY)))]
 pub(crate) struct InitArgs {
-    /// Platforms such as `linux_amd64`, or `all` [default: the ones that every lock file covers, if several]
-    #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', help_heading = "Selection")]
+    /// Platforms such as `linux_amd64`, or `all` [default: the ones that every lock file covers, if
+    /// several]
+    #[arg(
+        short,
+        long = "platform",
+        value_name = "OS_ARCH",
+        value_delimiter = ',',
+        help_heading = "Selection"
+    )]
     #[arg(env = variables::PLATFORMS, hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::platforms))]
     platforms: Vec<PlatformSelection>,
@@ -60,12 +68,21 @@ pub(crate) struct InitArgs {
 }
 
 pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
-    let InitArgs { platforms, modules, source, force, dry_run, .. } = arguments;
+    let InitArgs {
+        platforms,
+        modules,
+        source,
+        force,
+        dry_run,
+        ..
+    } = arguments;
     let path = Path::new(FILE_NAME);
     let is_there = path.symlink_metadata().is_ok();
     if is_there && !force && !dry_run {
         let error = Diagnostic::error(Code::InvalidArgument, format!("{FILE_NAME} exists already"));
-        return Err(error.help("compare it with the output of --dry-run, or replace it with --force").into());
+        return Err(error
+            .help("compare it with the output of --dry-run, or replace it with --force")
+            .into());
     }
     let old = is_there.then(|| settings::read(path)).transpose();
     let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
@@ -77,11 +94,16 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     })?;
     let roots = session.roots(&Selection::recursive("."))?;
     if roots.is_empty() {
-        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots, &ui.invocation)).into());
+        return Err(Diagnostic::error(
+            Code::NoConfiguration,
+            no_root_module(&roots, &ui.invocation),
+        )
+        .into());
     }
     let mut inventory = session.inventory(&roots)?;
     drop(session);
-    inventory.named_platforms = (!platforms.is_empty()).then(|| platforms.iter().cloned().collect());
+    inventory.named_platforms =
+        (!platforms.is_empty()).then(|| platforms.iter().cloned().collect());
     inventory.warnings.extend(one_platform(&inventory));
     ui.warn(&inventory.warnings);
     let text = inventory.settings();
@@ -90,17 +112,28 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     }
     ui.status(&found(&inventory));
     if !inventory.not_locked.is_empty() {
-        let names = few(inventory.not_locked.iter().map(|address| printable(&address.to_string())));
+        let names = few(inventory
+            .not_locked
+            .iter()
+            .map(|address| printable(&address.to_string())));
         ui.status(&format!("Not locked, so the file does not allow: {names}"));
     }
     if !dry_run {
         files::write(path, old.as_deref(), text.as_bytes())?;
-        let news = if inventory.keys().is_empty() { "host or namespace" } else { "host, namespace or key" };
+        let news = if inventory.keys().is_empty() {
+            "host or namespace"
+        } else {
+            "host, namespace or key"
+        };
         ui.status(&format!(
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
     }
-    let settings = SettingsFile { path: FILE_NAME, text: &text, written: !dry_run };
+    let settings = SettingsFile {
+        path: FILE_NAME,
+        text: &text,
+        written: !dry_run,
+    };
     ui.print_json(json!({ "settings": settings }), &inventory.warnings, &[]);
     Ok(Outcome::Done)
 }
@@ -108,24 +141,47 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
 /// A warning if all lock files cover only the same platform, which is usually that of one laptop.
 fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
     let only = inventory.only_platform()?;
-    let message = format!("every lock file covers {only}, and no other platform is covered by all of them");
-    let names: Vec<_> = inventory.suggested_platforms().iter().map(ToString::to_string).collect();
-    let init = vec!["init".to_owned(), "--force".to_owned(), "-p".to_owned(), names.join(",")];
-    let help = Help::text("name the platforms of your team and of CI, as in: ").and(Remedy::Run(init));
-    let help = help.and_text("; then lock them: ").and(LockRemedy { recursive: true, ..LockRemedy::default() });
+    let message =
+        format!("every lock file covers {only}, and no other platform is covered by all of them");
+    let names: Vec<_> = inventory
+        .suggested_platforms()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let init = vec![
+        "init".to_owned(),
+        "--force".to_owned(),
+        "-p".to_owned(),
+        names.join(","),
+    ];
+    let help =
+        Help::text("name the platforms of your team and of CI, as in: ").and(Remedy::Run(init));
+    let help = help.and_text("; then lock them: ").and(LockRemedy {
+        recursive: true,
+        ..LockRemedy::default()
+    });
     Some(Diagnostic::warning(Code::PlatformMissing, message).help(help))
 }
 
 /// `Found 300 root modules for terraform, 2 platforms, 3 hosts, 5 namespaces and 7 signing keys`
 fn found(inventory: &Inventory) -> String {
     let roots = count(inventory.root_modules, "root module");
-    let dialect = inventory.dialect.map(|dialect| format!(" for {dialect}")).unwrap_or_default();
+    let dialect = inventory
+        .dialect
+        .map(|dialect| format!(" for {dialect}"))
+        .unwrap_or_default();
     let numbers = [
         (inventory.platforms.len(), "platform"),
         (inventory.hosts().len(), "host"),
         (inventory.namespaces().len(), "namespace"),
         (inventory.keys().len(), "signing key"),
     ];
-    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun));
-    format!("Found {}", enumerate(std::iter::once(format!("{roots}{dialect}")).chain(numbers)))
+    let numbers = numbers
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, noun)| count(number, noun));
+    format!(
+        "Found {}",
+        enumerate(std::iter::once(format!("{roots}{dialect}")).chain(numbers))
+    )
 }

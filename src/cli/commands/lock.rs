@@ -19,12 +19,14 @@ const EXAMPLES: &str = "Examples:
 
 /// Lock every required provider, with hashes for the requested platforms
 ///
-/// Reads the configuration and the modules that it calls, keeps locked versions, selects the newest allowed version for
-/// each other provider, verifies signatures and checksums, and edits the lock file in place. Each package is fetched
-/// once, in parallel. `init`, `tofu` and `terraform` are not needed.
+/// Reads the configuration and the modules that it calls, keeps locked versions, selects the newest
+/// allowed version for each other provider, verifies signatures and checksums, and edits the lock
+/// file in place. Each package is fetched once, in parallel. `init`, `tofu` and `terraform` are not
+/// needed.
 ///
-/// Without -p, hashes are added for the platforms of provlock.toml, or else for the platforms that the lock file
-/// covers, or else for the current one. An entry whose hashes do not match the published release is refused.
+/// Without -p, hashes are added for the platforms of provlock.toml, or else for the platforms that
+/// the lock file covers, or else for the current one. An entry whose hashes do not match the
+/// published release is refused.
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
@@ -45,11 +47,13 @@ pub(crate) struct LockArgs {
     source: SourceArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write nothing; exit with 1 if the lock file would change or has a hash that is known to be unpublished
+    /// Write nothing; exit with 1 if the lock file would change or has a hash that is known to be
+    /// unpublished
     ///
-    /// Downloads only packages that lock needs and the cache does not contain. Compares each `zh:` with SHA256SUMS, and
-    /// each `h1:` with the known packages, if all are known; with --offline, both with the cache. Prints the number of
-    /// hashes that could not be compared; verify --online compares all.
+    /// Downloads only packages that lock needs and the cache does not contain. Compares each `zh:`
+    /// with SHA256SUMS, and each `h1:` with the known packages, if all are known; with --offline,
+    /// both with the cache. Prints the number of hashes that could not be compared; verify --online
+    /// compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
@@ -58,7 +62,12 @@ pub(crate) struct LockArgs {
 }
 
 pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let LockArgs { selection, age, source, .. } = arguments;
+    let LockArgs {
+        selection,
+        age,
+        source,
+        ..
+    } = arguments;
     let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
     targets.refuse_versions()?;
     let mut options = selection.lock_options(targets.providers, age.min_age);
@@ -67,8 +76,12 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
     let files = arguments.dry_run && !ui.is_json();
-    let mut kept =
-        Kept { may_be_several: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
+    let mut kept = Kept {
+        may_be_several: roots.may_be_several(),
+        files,
+        is_offline: source.offline,
+        rows: KnownRows::default(),
+    };
     let report = session.lock(&roots, &options, |outcome| {
         let mut result = RootResult::new(&outcome, &mut kept, ui);
         if let RootOutcome::Locked(locked) = &outcome {
@@ -77,7 +90,13 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         result
     })?;
     drop(session);
-    ui.print_changes(report.roots.iter().flat_map(|(_, root)| root).flat_map(|root| &root.files));
+    ui.print_changes(
+        report
+            .roots
+            .iter()
+            .flat_map(|(_, root)| root)
+            .flat_map(|root| &root.files),
+    );
     let results = Results::new(ui, &roots, &selected, report)?;
     results.show_warnings();
     results.show(&[], results.summary(["Locked", "Would lock"]).as_slice());

@@ -51,7 +51,9 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     let token = read_token(&host)?;
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
-    ui.status(&format!("Stored the token for {host} in {origin}, for {dialect}"));
+    ui.status(&format!(
+        "Stored the token for {host} in {origin}, for {dialect}"
+    ));
     ui.warn(winner.as_slice());
     Ok(Outcome::Done)
 }
@@ -86,7 +88,8 @@ fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome>
 }
 
 fn host(text: &str) -> Result<Hostname> {
-    Hostname::parse(text).map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
+    Hostname::parse(text)
+        .map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
 }
 
 fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
@@ -97,17 +100,26 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
     Ok((Credentials::new(&environment, &config, dialect), dialect))
 }
 
-/// The dialect of the root module in the current directory, whose tool will look for the token; the default one if
-/// there is none.
+/// The dialect of the root module in the current directory, whose tool will look for the token; the
+/// default one if there is none.
 fn dialect(ui: &Ui) -> Dialect {
-    let here = || start(ui, &[], |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
-    ui.global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
+    let here = || {
+        start(ui, &[], |_, _| Ok(()))
+            .ok()?
+            .open(Path::new("."))
+            .ok()
+    };
+    ui.global
+        .dialect
+        .or_else(|| Some(here()?.dialect))
+        .unwrap_or_default()
 }
 
 /// A warning if a variable contains a token, which replaces the stored one.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
-    let message = format!("{variable} is set, so its token is used for {host}, and not a stored one");
+    let message =
+        format!("{variable} is set, so its token is used for {host}, and not a stored one");
     Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 
@@ -118,7 +130,11 @@ fn read_token(host: &Hostname) -> Result<Token> {
         rpassword::prompt_password(format!("Token for {host}: ")).with_context(attempt)?
     } else {
         let mut text = String::new();
-        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES + 1).read_to_string(&mut text).with_context(attempt)?;
+        std::io::stdin()
+            .lock()
+            .take(MAXIMUM_TOKEN_BYTES + 1)
+            .read_to_string(&mut text)
+            .with_context(attempt)?;
         if text.len() as u64 > MAXIMUM_TOKEN_BYTES {
             let limit = MAXIMUM_TOKEN_BYTES >> 20;
             let message = format!("the token for {host} on stdin is larger than {limit} MiB");
@@ -126,10 +142,19 @@ fn read_token(host: &Hostname) -> Result<Token> {
         }
         text
     };
-    let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    let line = text.strip_suffix('\n').map_or(text.as_str(), |line| {
+        line.strip_suffix('\r').unwrap_or(line)
+    });
     Token::new(line).ok_or_else(|| {
-        let error = Diagnostic::error(Code::InvalidArgument, format!("there is no token for {host} on stdin"));
-        let login = Remedy::Login { host: host.to_string() };
-        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login)).into()
+        let error = Diagnostic::error(
+            Code::InvalidArgument,
+            format!("there is no token for {host} on stdin"),
+        );
+        let login = Remedy::Login {
+            host: host.to_string(),
+        };
+        error
+            .help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login))
+            .into()
     })
 }

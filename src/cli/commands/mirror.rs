@@ -1,5 +1,5 @@
-//! `mirror`: puts the packages that lock files name into a directory, for machines without a network, or into an OCI
-//! registry.
+//! `mirror`: puts the packages that lock files name into a directory, for machines without a
+//! network, or into an OCI registry.
 
 use std::path::PathBuf;
 
@@ -25,16 +25,18 @@ const EXAMPLES: &str = "Examples:
 
 /// Fill a mirror with the locked packages
 ///
-/// Downloads each package once, verifies its signature and checksums, compares it with the hashes in the lock files,
-/// and only then puts it into DIR, in the layout that `filesystem_mirror` of `provider_installation` and --fs-mirror
-/// read. With the JSON documents beside the packages, a web server can serve DIR as a network mirror.
+/// Downloads each package once, verifies its signature and checksums, compares it with the hashes
+/// in the lock files, and only then puts it into DIR, in the layout that `filesystem_mirror` of
+/// `provider_installation` and --fs-mirror read. With the JSON documents beside the packages, a web
+/// server can serve DIR as a network mirror.
 ///
-/// An existing package is hashed and stays if a lock file records it, so the command can be run again at any time. Copy
-/// DIR to machines without a network, or serve it.
+/// An existing package is hashed and stays if a lock file records it, so the command can be run
+/// again at any time. Copy DIR to machines without a network, or serve it.
 ///
-/// With `oci://HOST/PATH/${namespace}/${type}`, packages are pushed to an OCI registry, as `oci_mirror` and
-/// --oci-mirror read them: a repository for each provider, with a tag for each version. Add `${hostname}` for providers
-/// of several registries. The login comes from `docker login` or an `oci_credentials` block.
+/// With `oci://HOST/PATH/${namespace}/${type}`, packages are pushed to an OCI registry, as
+/// `oci_mirror` and --oci-mirror read them: a repository for each provider, with a tag for each
+/// version. Add `${hostname}` for providers of several registries. The login comes from `docker
+/// login` or an `oci_credentials` block.
 #[derive(Args)]
 #[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]
@@ -60,7 +62,15 @@ pub(crate) struct MirrorArgs {
 }
 
 pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let MirrorArgs { target, roots, platforms, prune, source, dry_run, .. } = arguments;
+    let MirrorArgs {
+        target,
+        roots,
+        platforms,
+        prune,
+        source,
+        dry_run,
+        ..
+    } = arguments;
     let selection = roots.selection(false);
     let target = MirrorTarget::parse(target)?;
     let session = start(ui, &selection.paths, |environment, options| {
@@ -78,7 +88,11 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     let many = Many::of(&roots, &selection);
     let causes = |diagnostics: &[Diagnostic]| {
-        by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)
+        by_cause(
+            diagnostics.iter().map(|one| (one.root(), one)),
+            many,
+            ui.stderr_style.verbose,
+        )
     };
     ui.warn(&causes(&mirrored.warnings));
     ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
@@ -92,7 +106,12 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
     }
     let mirror = Mirror::new(&target, &mirrored, *dry_run);
-    let [warnings, errors] = [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
+    let [warnings, errors] =
+        [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
     ui.print_json(json!({ "mirror": mirror }), &warnings, &errors);
-    Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+    Ok(if mirrored.errors.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }

@@ -119,11 +119,23 @@ pub(crate) fn run() -> Outcome {
 
 /// Runs a command, and shows the error if it fails.
 fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
-    let Cli { mut global, command } = cli;
+    let Cli {
+        mut global,
+        command,
+    } = cli;
     global.started_in = std::env::current_dir().unwrap_or_default();
     let (name, arguments) = matches.subcommand().unwrap_or(("provlock", matches));
-    let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
-    let format = arguments.try_get_one("format").ok().flatten().copied().unwrap_or(of_flag);
+    let of_flag = if global.output.json {
+        OutputFormat::Json
+    } else {
+        OutputFormat::Text
+    };
+    let format = arguments
+        .try_get_one("format")
+        .ok()
+        .flatten()
+        .copied()
+        .unwrap_or(of_flag);
     let environment = environment(&Secrets::default());
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
@@ -132,13 +144,17 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &ui.global.chdir {
-        Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
+        Some(directory) => diagnostics(error)
+            .map(|error| about_directory(error, directory))
+            .into(),
         None => error,
     };
     ui.warn(&environment.warnings());
     let run = || {
         if ui.is_json() && !command.has_json() {
-            return Err(Diagnostic::error(Code::InvalidArgument, "this command prints no JSON").into());
+            return Err(
+                Diagnostic::error(Code::InvalidArgument, "this command prints no JSON").into(),
+            );
         }
         enter(ui.global.chdir.as_deref())?;
         command.run(&ui).map_err(in_directory)
@@ -160,12 +176,18 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
 
 /// Adds the directory of `-C` to an error that shows no file in it.
 fn about_directory(error: Diagnostic, directory: &Path) -> Diagnostic {
-    if error.labels.is_empty() { error.note(format!("in {}", directory.display())) } else { error }
+    if error.labels.is_empty() {
+        error.note(format!("in {}", directory.display()))
+    } else {
+        error
+    }
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
 fn enter(directory: Option<&Path>) -> Result<()> {
-    let Some(directory) = directory else { return Ok(()) };
+    let Some(directory) = directory else {
+        return Ok(());
+    };
     let attempt = || format!("cannot change to the directory {}", directory.display());
     std::env::set_current_dir(directory).with_context(attempt)
 }

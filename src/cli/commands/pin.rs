@@ -25,13 +25,16 @@ const EXAMPLES: &str = "Examples:
 
 /// Pin modules to commits in the configuration
 ///
-/// Replaces the tag or branch in git sources of your own calls by its commit, and keeps the name as a comment, which
-/// `provlock upgrade --constraints` reads. The commit comes from .modules.lock.hcl, or for a call that is not locked
-/// from the repository. Every other byte stays, and the entries of .modules.lock.hcl change with the calls.
+/// Replaces the tag or branch in git sources of your own calls by its commit, and keeps the name as
+/// a comment, which `provlock upgrade --constraints` reads. The commit comes from
+/// .modules.lock.hcl, or for a call that is not locked from the repository. Every other byte stays,
+/// and the entries of .modules.lock.hcl change with the calls.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock pin", before_long_help = EXAMPLES)]
-#[command(after_help = "Exit codes: 0 done or pinned already, 1 --check: a call could be pinned, 2 failed")]
+#[command(
+    after_help = "Exit codes: 0 done or pinned already, 1 --check: a call could be pinned, 2 failed"
+)]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
 pub(crate) struct PinArgs {
     #[command(flatten)]
@@ -55,7 +58,12 @@ pub(crate) struct PinArgs {
 }
 
 pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let PinArgs { roots, source, check, .. } = arguments;
+    let PinArgs {
+        roots,
+        source,
+        check,
+        ..
+    } = arguments;
     let selection = roots.selection(true);
     let session = start(ui, &selection.paths, |environment, options| {
         source.add_to(environment, options);
@@ -72,29 +80,58 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings = done.iter().flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
+    let warnings = done
+        .iter()
+        .flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
     let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
     ui.warn(&by_cause(warnings.clone(), many, all));
     let number = show(&done, !failed.is_empty(), arguments, ui);
-    ui.error(&by_cause(failed.iter().map(|(path, error)| (Some(&**path), error)), many, all));
+    ui.error(&by_cause(
+        failed.iter().map(|(path, error)| (Some(&**path), error)),
+        many,
+        all,
+    ));
     let warnings = without_repetition(warnings.map(|(_, warning)| warning));
     let errors = without_repetition(failed.iter().map(|(_, error)| error));
-    let roots = done.iter().map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run)).collect();
+    let roots = done
+        .iter()
+        .map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run))
+        .collect();
     ui.print_json(Roots { roots }, &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 
 /// Shows the calls that were pinned, or would be, and returns their number.
-fn show(done: &[(PathBuf, PinnedModules)], has_failures: bool, arguments: &PinArgs, ui: &Ui) -> usize {
+fn show(
+    done: &[(PathBuf, PinnedModules)],
+    has_failures: bool,
+    arguments: &PinArgs,
+    ui: &Ui,
+) -> usize {
     let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
-    let edited: BTreeSet<_> = done.iter().flat_map(|(_, pinned)| upgrade::edited(&pinned.edits)).collect();
+    let edited: BTreeSet<_> = done
+        .iter()
+        .flat_map(|(_, pinned)| upgrade::edited(&pinned.edits))
+        .collect();
     if arguments.dry_run && !ui.is_json() {
         ui.print_changes(&rewrite::files(edits));
-        ui.print_changes(done.iter().filter_map(|(_, pinned)| pinned.lock_file.as_ref()));
+        ui.print_changes(
+            done.iter()
+                .filter_map(|(_, pinned)| pinned.lock_file.as_ref()),
+        );
     } else {
-        ui.status_lines(&edited.iter().map(upgrade::EditText::text).collect::<Vec<_>>());
+        ui.status_lines(
+            &edited
+                .iter()
+                .map(upgrade::EditText::text)
+                .collect::<Vec<_>>(),
+        );
     }
-    let verb = if arguments.check || arguments.dry_run { "Would pin" } else { "Pinned" };
+    let verb = if arguments.check || arguments.dry_run {
+        "Would pin"
+    } else {
+        "Pinned"
+    };
     match edited.len() {
         0 if has_failures => {}
         0 => ui.status("Nothing to pin"),

@@ -19,7 +19,11 @@ use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
-const FORMATS: &[OutputFormat] = &[OutputFormat::Cyclonedx, OutputFormat::Spdx, OutputFormat::GithubSnapshot];
+const FORMATS: &[OutputFormat] = &[
+    OutputFormat::Cyclonedx,
+    OutputFormat::Spdx,
+    OutputFormat::GithubSnapshot,
+];
 
 const EXAMPLES: &str = "Examples:
   provlock sbom > bom.json                     # CycloneDX, of the root module in this directory
@@ -28,11 +32,12 @@ const EXAMPLES: &str = "Examples:
 
 /// Print a bill of materials of the locked providers and modules
 ///
-/// Lists the providers and modules that lock files record, with their hashes and dependencies. Packages that several
-/// root modules lock are listed once.
+/// Lists the providers and modules that lock files record, with their hashes and dependencies.
+/// Packages that several root modules lock are listed once.
 ///
-/// Makes no network requests, and writes nothing. With --no-cache and a time in `SOURCE_DATE_EPOCH`, the same lock
-/// files give the same document; the cache may contain signing keys.
+/// Makes no network requests, and writes nothing. With --no-cache and a time in
+/// `SOURCE_DATE_EPOCH`, the same lock files give the same document; the cache may contain signing
+/// keys.
 #[derive(Args)]
 #[command(before_help = "Example: provlock sbom --recursive > bom.json", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
@@ -44,7 +49,13 @@ pub(crate) struct SbomArgs {
     #[command(flatten)]
     cache: CacheArgs,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "cyclonedx", help_heading = "Output", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "cyclonedx",
+        help_heading = "Output",
+        conflicts_with = "json"
+    )]
     #[arg(value_parser = OutputFormat::one_of(FORMATS))]
     format: OutputFormat,
     /// Name of the project [default: the directory of the repository]
@@ -53,7 +64,13 @@ pub(crate) struct SbomArgs {
 }
 
 pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
-    let SbomArgs { roots, modules, cache, format, name } = arguments;
+    let SbomArgs {
+        roots,
+        modules,
+        cache,
+        format,
+        name,
+    } = arguments;
     let selection = roots.selection(true);
     let session = start(ui, &selection.paths, |environment, options| {
         options.offline = true;
@@ -66,18 +83,41 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let environment = session.environment().clone();
     drop(session);
     if materials.is_empty() {
-        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots, &ui.invocation)).into());
+        return Err(Diagnostic::error(
+            Code::NoConfiguration,
+            no_root_module(&roots, &ui.invocation),
+        )
+        .into());
     }
-    let warnings = materials.iter().flat_map(|root| root.warnings.iter().map(|warning| (Some(&*root.path), warning)));
-    ui.warn(&by_cause(warnings, Many::of(&roots, &selection), ui.stderr_style.verbose));
-    let current_directory =
-        canonicalize(&environment.current_directory).context("cannot open the current directory")?;
+    let warnings = materials.iter().flat_map(|root| {
+        root.warnings
+            .iter()
+            .map(|warning| (Some(&*root.path), warning))
+    });
+    ui.warn(&by_cause(
+        warnings,
+        Many::of(&roots, &selection),
+        ui.stderr_style.verbose,
+    ));
+    let current_directory = canonicalize(&environment.current_directory)
+        .context("cannot open the current directory")?;
     let top = repository::top(&current_directory);
     let directory = top.as_deref().unwrap_or(&current_directory);
-    let name = name.clone().or_else(|| Some(directory.file_name()?.to_string_lossy().into_owned()));
-    let repository_paths = RepositoryPaths { current_directory: &current_directory, top: top.as_deref() };
+    let name = name
+        .clone()
+        .or_else(|| Some(directory.file_name()?.to_string_lossy().into_owned()));
+    let repository_paths = RepositoryPaths {
+        current_directory: &current_directory,
+        top: top.as_deref(),
+    };
     let name = name.as_deref().unwrap_or("project");
-    let bill = Bill::new(name, time(&environment)?, &materials, &repository_paths, &environment.secrets);
+    let bill = Bill::new(
+        name,
+        time(&environment)?,
+        &materials,
+        &repository_paths,
+        &environment.secrets,
+    );
     ui.print(&match format {
         OutputFormat::Spdx => spdx::document(&bill),
         OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),
@@ -88,10 +128,18 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
 
 /// The time for the document (<https://reproducible-builds.org/specs/source-date-epoch/>).
 fn time(environment: &Environment) -> Result<Option<Timestamp>> {
-    let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else { return Ok(None) };
-    let time = text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let message = || format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds since 1970");
-    Ok(Some(time.ok_or_else(|| Diagnostic::error(Code::InvalidArgument, message()))?))
+    let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else {
+        return Ok(None);
+    };
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let message =
+        || format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds since 1970");
+    Ok(Some(time.ok_or_else(|| {
+        Diagnostic::error(Code::InvalidArgument, message())
+    })?))
 }
 
 /// Returns the commit and the job of the running workflow, or else the checked out commit.
@@ -99,18 +147,28 @@ fn submission(directory: &Path, environment: &Environment) -> Result<Submission>
     let variable = |name| environment.variable(name).map(str::to_owned);
     let (sha, reference) = match variable("GITHUB_SHA").zip(variable("GITHUB_REF")) {
         Some((sha, reference)) => (Some(sha), Some(reference)),
-        None => (git::resolve(directory, "HEAD^{commit}")?, git::branch(directory)?),
+        None => (
+            git::resolve(directory, "HEAD^{commit}")?,
+            git::branch(directory)?,
+        ),
     };
     let Some((sha, reference)) = sha.zip(reference) else {
-        let error =
-            Diagnostic::error(Code::InvalidArgument, "a snapshot is of a commit on a branch, and none is checked out");
-        return Err(error.help("check out a branch, or set GITHUB_SHA and GITHUB_REF").into());
+        let error = Diagnostic::error(
+            Code::InvalidArgument,
+            "a snapshot is of a commit on a branch, and none is checked out",
+        );
+        return Err(error
+            .help("check out a branch, or set GITHUB_SHA and GITHUB_REF")
+            .into());
     };
     let workflow = variable("GITHUB_WORKFLOW").zip(variable("GITHUB_JOB"));
     Ok(Submission {
         sha,
         reference,
         job: variable("GITHUB_RUN_ID").unwrap_or_else(|| "local".to_owned()),
-        correlator: workflow.map_or_else(|| "provlock".to_owned(), |(workflow, job)| format!("{workflow} {job}")),
+        correlator: workflow.map_or_else(
+            || "provlock".to_owned(),
+            |(workflow, job)| format!("{workflow} {job}"),
+        ),
     })
 }

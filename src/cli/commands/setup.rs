@@ -34,17 +34,30 @@ const ATTRIBUTES_FILE: &str = ".gitattributes";
 
 /// The lines for `.gitattributes`: a pattern without a slash is for every directory.
 const ATTRIBUTES: [(&str, &str); 2] = [
-    (LOCK_FILE_NAME, ".terraform.lock.hcl merge=provlock diff=provlock"),
-    (MODULE_LOCK_FILE_NAME, ".modules.lock.hcl merge=provlock diff=provlock"),
+    (
+        LOCK_FILE_NAME,
+        ".terraform.lock.hcl merge=provlock diff=provlock",
+    ),
+    (
+        MODULE_LOCK_FILE_NAME,
+        ".modules.lock.hcl merge=provlock diff=provlock",
+    ),
 ];
 
-/// Git's configuration. Without provlock, `git diff` shows the file unchanged: git adds the file to the command, whose
-/// shell also has it as `$1`. If git has to merge common ancestors with each other, they must not get markers.
+/// Git's configuration. Without provlock, `git diff` shows the file unchanged: git adds the file to
+/// the command, whose shell also has it as `$1`. If git has to merge common ancestors with each
+/// other, they must not get markers.
 const CONFIGURATION: [(&str, &str); 4] = [
     ("merge.provlock.name", "lock files, provider by provider"),
-    ("merge.provlock.driver", "provlock merge %O %A %B --path %P --marker-size %L"),
+    (
+        "merge.provlock.driver",
+        "provlock merge %O %A %B --path %P --marker-size %L",
+    ),
     ("merge.provlock.recursive", "binary"),
-    ("diff.provlock.textconv", "command -v provlock >/dev/null || exec cat \"$1\"; provlock diff --textconv"),
+    (
+        "diff.provlock.textconv",
+        "command -v provlock >/dev/null || exec cat \"$1\"; provlock diff --textconv",
+    ),
 ];
 
 pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
@@ -59,10 +72,14 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
 
 fn lines() -> String {
     let quote = |value: &str| if value.contains('"') { '\'' } else { '"' };
-    let command = |(variable, value)| format!("git config {variable} {0}{value}{0}\n", quote(value));
+    let command =
+        |(variable, value)| format!("git config {variable} {0}{value}{0}\n", quote(value));
     let commands = CONFIGURATION.map(command);
     let attributes = ATTRIBUTES.map(|(_, line)| line).join("\n");
-    format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}", commands.concat())
+    format!(
+        "# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}",
+        commands.concat()
+    )
 }
 
 /// Writes the lines and variables that are missing.
@@ -93,7 +110,11 @@ fn write(ui: &Ui) -> Result<()> {
 fn add_line(path: &Path, line: &str) -> Result<()> {
     let old = lockfile::read(path)?;
     let mut new = old.clone().unwrap_or_default();
-    let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
+    let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") {
+        b"\r\n"
+    } else {
+        b"\n"
+    };
     if !new.is_empty() && !new.ends_with(b"\n") {
         new.extend_from_slice(line_break);
     }

@@ -10,7 +10,9 @@ use provlock::provider::{Dialect, ProviderAddress, ProviderSpec};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetArgs, Targets, is_surely_path};
+use crate::cli::args::{
+    CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetArgs, Targets, is_surely_path,
+};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
@@ -33,12 +35,13 @@ const EXAMPLES: &str = "Examples:
 
 /// Show which modules require a provider, and where
 ///
-/// For each provider, shows the root module and all called modules that require it, with the file, the line and the
-/// version constraint. (*) marks a repeated call, whose own calls are not repeated. If modules are locked, each call
-/// has its locked version or commit.
+/// For each provider, shows the root module and all called modules that require it, with the file,
+/// the line and the version constraint. (*) marks a repeated call, whose own calls are not
+/// repeated. If modules are locked, each call has its locked version or commit.
 ///
-/// With --recursive, shows the versions in the lock files of all root modules below, with the number of root modules
-/// that lock each; for a named provider, it lists them. Only lock files are read.
+/// With --recursive, shows the versions in the lock files of all root modules below, with the
+/// number of root modules that lock each; for a named provider, it lists them. Only lock files are
+/// read.
 ///
 /// With -v, also shows the key that signed the locked version, if an earlier run has verified it.
 ///
@@ -74,7 +77,9 @@ fn refuse_versions(arguments: &[OsString]) -> Result<()> {
             let message = format!("tree takes providers without a version, and not {text}");
             let help = Help::text("for the root modules of each version: ");
             let remedy = Remedy::Run(["tree", "-r", provider].map(str::to_owned).into());
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help.and(remedy)).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help.and(remedy))
+                .into());
         }
     }
     Ok(())
@@ -84,12 +89,17 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     refuse_versions(&arguments.targets.targets)?;
     let (selection, Targets { providers, .. }) = arguments.targets.read(false)?;
     if ui.format == OutputFormat::Html && !selection.recursive {
-        let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
+        let error = Diagnostic::error(
+            Code::InvalidArgument,
+            "only the table of all root modules is a page of HTML",
+        );
         return Err(error.help("add --recursive").into());
     }
     let session = start(ui, &selection.paths, |environment, options| {
         arguments.cache.add_to(environment, options);
-        arguments.modules.add_to(environment, options, !arguments.online);
+        arguments
+            .modules
+            .add_to(environment, options, !arguments.online);
         Ok(())
     })?;
     if selection.recursive {
@@ -98,13 +108,27 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         drop(session);
         return Ok(show_versions(&versions, &providers, &roots, ui)?);
     }
-    let paths = if selection.paths.is_empty() { vec![PathBuf::from(".")] } else { selection.paths };
+    let paths = if selection.paths.is_empty() {
+        vec![PathBuf::from(".")]
+    } else {
+        selection.paths
+    };
     let with_signers = ui.stdout_style.verbose || ui.is_json();
     let (mut shown, mut warnings) = (Vec::new(), Vec::new());
     for path in &paths {
-        let above = path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = path
+            .parent()
+            .filter(|path| !path.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let root = session.open(if path.is_file() { above } else { path })?;
-        shown.push(one(&session, &root, &providers, arguments.no_tests, with_signers, &mut warnings)?);
+        shown.push(one(
+            &session,
+            &root,
+            &providers,
+            arguments.no_tests,
+            with_signers,
+            &mut warnings,
+        )?);
     }
     drop(session);
     ui.warn(&warnings);
@@ -116,7 +140,10 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     for (index, (path, (text, _))) in paths.iter().zip(&shown).enumerate() {
         if paths.len() > 1 {
             let distance = if index == 0 { "" } else { "\n" };
-            ui.print(&format!("{distance}{}:\n", printable(&path.display().to_string())));
+            ui.print(&format!(
+                "{distance}{}:\n",
+                printable(&path.display().to_string())
+            ));
         }
         ui.print(text);
     }
@@ -139,17 +166,32 @@ fn one(
     warnings.extend(more);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
-    let is_known =
-        |address: &ProviderAddress| requirements.providers.contains_key(address) || locks.contains_key(address);
-    let mut wanted: Vec<_> = wanted.iter().map(|provider| provider.resolve(root.dialect)).collect();
+    let is_known = |address: &ProviderAddress| {
+        requirements.providers.contains_key(address) || locks.contains_key(address)
+    };
+    let mut wanted: Vec<_> = wanted
+        .iter()
+        .map(|provider| provider.resolve(root.dialect))
+        .collect();
     if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
         let name = unknown.short(root.dialect);
-        let error = Diagnostic::error(Code::InvalidArgument, format!("{name} is neither required nor locked"));
+        let error = Diagnostic::error(
+            Code::InvalidArgument,
+            format!("{name} is neither required nor locked"),
+        );
         let tree = Remedy::Run(vec!["tree".to_owned()]);
-        return Err(error.help(Help::text("to list all providers: ").and(tree)).in_root(root.path(), false).into());
+        return Err(error
+            .help(Help::text("to list all providers: ").and(tree))
+            .in_root(root.path(), false)
+            .into());
     }
     if wanted.is_empty() {
-        wanted = requirements.providers.keys().chain(locks.keys()).cloned().collect();
+        wanted = requirements
+            .providers
+            .keys()
+            .chain(locks.keys())
+            .cloned()
+            .collect();
     }
     wanted.sort();
     wanted.dedup();
@@ -160,20 +202,35 @@ fn one(
         RequiredProvider { signed_by, ..tree }
     };
     let trees: Vec<_> = wanted.iter().map(tree).collect();
-    Ok((text(&trees, root.dialect), raw(&TreeRoot::new(root, &trees))))
+    Ok((
+        text(&trees, root.dialect),
+        raw(&TreeRoot::new(root, &trees)),
+    ))
 }
 
 /// Shows the locked versions of the named providers, or of all, with their root modules.
-fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Roots, ui: &Ui) -> Result<Outcome> {
+fn show_versions(
+    versions: &LockedVersions,
+    named: &[ProviderSpec],
+    roots: &Roots,
+    ui: &Ui,
+) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {
         let is_named = |named: &ProviderSpec, found: &ProviderUse<'_>| {
-            [Dialect::Tofu, Dialect::Terraform].into_iter().any(|dialect| named.resolve(dialect) == *found.address.0)
+            [Dialect::Tofu, Dialect::Terraform]
+                .into_iter()
+                .any(|dialect| named.resolve(dialect) == *found.address.0)
         };
-        if let Some(unknown) = named.iter().find(|named| !uses.iter().any(|found| is_named(named, found))) {
+        if let Some(unknown) = named
+            .iter()
+            .find(|named| !uses.iter().any(|found| is_named(named, found)))
+        {
             let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
-            return Err(error.help(Remedy::Run(["tree", "-r"].map(str::to_owned).into())).into());
+            return Err(error
+                .help(Remedy::Run(["tree", "-r"].map(str::to_owned).into()))
+                .into());
         }
         uses.retain(|found| named.iter().any(|named| is_named(named, found)));
     }
@@ -190,7 +247,15 @@ fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Root
     } else {
         ui.status(&usage::summary(versions, &uses, !named.is_empty()));
     }
-    let result = if uses.is_empty() { json!({}) } else { json!({ "providers": uses }) };
+    let result = if uses.is_empty() {
+        json!({})
+    } else {
+        json!({ "providers": uses })
+    };
     ui.print_json(result, &[], &versions.errors);
-    Ok(if versions.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+    Ok(if versions.errors.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }

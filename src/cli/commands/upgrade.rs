@@ -6,7 +6,9 @@ use clap::Args;
 use provlock::configuration::rewrite;
 use provlock::project::UpgradeOptions;
 
-use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
+use crate::cli::args::{
+    AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets,
+};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::lock::KnownRows;
 use crate::cli::render::markdown;
@@ -17,11 +19,14 @@ use crate::cli::run::results::{Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
 use crate::cli::ui::{Ui, table_columns};
 
-const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
+const FORMATS: &[OutputFormat] = &[
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Markdown,
+];
 
 const TARGETS: &str = "PROVIDER[@VERSION]|MODULE[@VERSION]|PATH";
-const TARGETS_HELP: &str =
-    "Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]";
+const TARGETS_HELP: &str = "Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]";
 const TARGETS_LONG_HELP: &str = "\
     Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]\n\n\
     Each moves to its newest version, or to the given one. A path is a directory, or a file in it.";
@@ -38,17 +43,20 @@ const EXAMPLES: &str = "Examples:
 
 /// Move providers and modules to newer versions
 ///
-/// Each provider moves to the newest version that the constraints, the policy and --min-age allow, with hashes for the
-/// requested platforms; other entries stay as they are. --constraints also rewrites constraints in the configuration
-/// that do not allow the newest version.
+/// Each provider moves to the newest version that the constraints, the policy and --min-age allow,
+/// with hashes for the requested platforms; other entries stay as they are. --constraints also
+/// rewrites constraints in the configuration that do not allow the newest version.
 ///
-/// Modules move with --modules, or if you name them by the addresses of their calls: a registry's module to the newest
-/// version that its constraint allows, a branch to its newest commit. --constraints also replaces a tag in `?ref=` by
-/// the newest tag of the same form, and a commit with a tag in a comment beside it by the commit of that tag.
+/// Modules move with --modules, or if you name them by the addresses of their calls: a registry's
+/// module to the newest version that its constraint allows, a branch to its newest commit.
+/// --constraints also replaces a tag in `?ref=` by the newest tag of the same form, and a commit
+/// with a tag in a comment beside it by the commit of that tag.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
-#[command(after_help = "Exit codes: 0 done, 1 --check: can move or has an unpublished hash, 2 failed")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 --check: can move or has an unpublished hash, 2 failed"
+)]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 #[command(mut_arg("targets", |targets| targets.value_name(TARGETS).help(TARGETS_HELP).long_help(TARGETS_LONG_HELP)))]
 pub(crate) struct UpgradeArgs {
@@ -70,8 +78,8 @@ pub(crate) struct UpgradeArgs {
     allow_downgrade: bool,
     /// Choose the providers and modules on a terminal
     ///
-    /// Lists the possible moves with numbers; the same move in many root modules is listed once. A module moves in all
-    /// root modules that call it by that name.
+    /// Lists the possible moves with numbers; the same move in many root modules is listed once. A
+    /// module moves in all root modules that call it by that name.
     #[arg(short, long, help_heading = "Selection", conflicts_with = "check")]
     interactive: bool,
     #[command(flatten)]
@@ -82,9 +90,10 @@ pub(crate) struct UpgradeArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     ///
-    /// Prints a table of possible and blocked moves, without downloading packages. Also exits with 1 if an entry that
-    /// stays has a hash that is known to be unpublished, compared as by lock --check. Prints the number of hashes that
-    /// could not be compared; verify --online compares all.
+    /// Prints a table of possible and blocked moves, without downloading packages. Also exits with
+    /// 1 if an entry that stays has a hash that is known to be unpublished, compared as by lock
+    /// --check. Prints the number of hashes that could not be compared; verify --online compares
+    /// all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
@@ -95,37 +104,63 @@ pub(crate) struct UpgradeArgs {
 }
 
 pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let UpgradeArgs { selection, age, source, .. } = arguments;
+    let UpgradeArgs {
+        selection,
+        age,
+        source,
+        ..
+    } = arguments;
     if arguments.interactive {
         check_terminal()?;
     }
-    let (selected, Targets { providers, modules, .. }) = arguments.targets.read(arguments.with_modules)?;
+    let (
+        selected,
+        Targets {
+            providers, modules, ..
+        },
+    ) = arguments.targets.read(arguments.with_modules)?;
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
     options.plan_only = arguments.check && !arguments.dry_run;
     options.compare_hashes = options.plan_only;
     options.prereleases = arguments.pre;
-    options.release_info = options.lock.dry_run || arguments.interactive || ui.format != OutputFormat::Text;
+    options.release_info =
+        options.lock.dry_run || arguments.interactive || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
     let files = options.lock.dry_run && ui.format == OutputFormat::Text;
-    let mut kept =
-        Kept { may_be_several: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
+    let mut kept = Kept {
+        may_be_several: roots.may_be_several(),
+        files,
+        is_offline: source.offline,
+        rows: KnownRows::default(),
+    };
     if arguments.interactive {
         let mut planned = options.clone();
         planned.plan_only = true;
-        let report = session.upgrade(&roots, &planned, |outcome| RootResult::new(&outcome, &mut kept, ui))?;
-        let done = report.roots.iter().filter_map(|(path, root)| Some((path, root.as_ref().ok()?.plan.as_ref()?)));
-        if !choose(&table::groups(done.map(|(path, plan)| (path.as_path(), plan))), &mut options, ui) {
+        let report = session.upgrade(&roots, &planned, |outcome| {
+            RootResult::new(&outcome, &mut kept, ui)
+        })?;
+        let done = report
+            .roots
+            .iter()
+            .filter_map(|(path, root)| Some((path, root.as_ref().ok()?.plan.as_ref()?)));
+        if !choose(
+            &table::groups(done.map(|(path, plan)| (path.as_path(), plan))),
+            &mut options,
+            ui,
+        ) {
             ui.status("Nothing was chosen: no file was changed");
             return Ok(Outcome::Done);
         }
     }
-    let report = session.upgrade(&roots, &options, |outcome| RootResult::new(&outcome, &mut kept, ui))?;
+    let report = session.upgrade(&roots, &options, |outcome| {
+        RootResult::new(&outcome, &mut kept, ui)
+    })?;
     drop(session);
     let results = Results::new(ui, &roots, &selected, report)?;
     let has_found = results.plans().any(|(_, plan)| plan.has_changes) || results.has_unpublished();
@@ -140,20 +175,36 @@ const MOST_REASONS: usize = 10;
 /// Prints the result, and shows the upgrades, made or possible, and what holds others back.
 fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let (is_dry, groups) = (options.lock.dry_run, table::groups(results.plans()));
-    let edited: BTreeSet<_> = results.plans().flat_map(|(_, plan)| table::edited(&plan.edits)).collect();
+    let edited: BTreeSet<_> = results
+        .plans()
+        .flat_map(|(_, plan)| table::edited(&plan.edits))
+        .collect();
     results.show_warnings();
     match ui.format {
-        OutputFormat::Markdown => ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some())),
+        OutputFormat::Markdown => {
+            ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some()))
+        }
         OutputFormat::Text if is_dry => print(results, &groups, options.plan_only, ui),
         _ => {}
     }
     let summary = match results.many {
         Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
-        Some(_) => results.summary(["Upgraded", "Would upgrade"]).into_iter().collect(),
-        None if options.plan_only => results.plans().flat_map(|(_, plan)| &plan.summary).cloned().collect(),
+        Some(_) => results
+            .summary(["Upgraded", "Would upgrade"])
+            .into_iter()
+            .collect(),
+        None if options.plan_only => results
+            .plans()
+            .flat_map(|(_, plan)| &plan.summary)
+            .cloned()
+            .collect(),
         None => Vec::new(),
     };
-    let edits: Vec<_> = if is_dry { Vec::new() } else { edited.iter().map(table::EditText::text).collect() };
+    let edits: Vec<_> = if is_dry {
+        Vec::new()
+    } else {
+        edited.iter().map(table::EditText::text).collect()
+    };
     results.show(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
         ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));
@@ -161,7 +212,10 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     let may_be_held_back = !is_dry || !options.rewrite_constraints;
     if may_be_held_back && let Some((what, has_modules)) = table::held_back(&groups, is_dry) {
         let flag = if is_dry { "--constraints" } else { "--check" };
-        let words = ["upgrade"].into_iter().chain(has_modules.then_some("--modules")).chain([flag]);
+        let words = ["upgrade"]
+            .into_iter()
+            .chain(has_modules.then_some("--modules"))
+            .chain([flag]);
         let upgrade = results.suggest(&words.collect::<Vec<_>>());
         ui.status(&if is_dry {
             format!("Constraints hold back {what}; to change them, too: {upgrade}")
@@ -180,16 +234,23 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
         ui.print_changes(&root.files);
         if has_table_of_each && let Some(plan) = &root.plan {
             let distance = if index == 0 { "" } else { "\n" };
-            ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
+            ui.print(&format!(
+                "{distance}{}:\n",
+                printable(&root.path.display().to_string())
+            ));
             ui.print(&plan.table(&root.path, width));
         }
     }
-    ui.print_changes(&rewrite::files(results.plans().flat_map(|(_, plan)| &plan.edits)));
+    ui.print_changes(&rewrite::files(
+        results.plans().flat_map(|(_, plan)| &plan.edits),
+    ));
     if !is_planned && results.plans().any(|(_, plan)| plan.has_changes) {
         ui.print("\n");
     }
     if is_one {
-        results.plans().for_each(|(path, plan)| ui.print(&plan.table(path, width)));
+        results
+            .plans()
+            .for_each(|(path, plan)| ui.print(&plan.table(path, width)));
     } else if !has_table_of_each {
         ui.print(&table::table(groups, width));
     }

@@ -13,8 +13,8 @@ use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{
-    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
-    VersionControl,
+    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot,
+    VerifyOptions, VersionControl,
 };
 use provlock::provider::Dialect;
 use provlock::settings::{self, Denied, Levels, Settings};
@@ -53,14 +53,13 @@ const EXAMPLES: &str = "Examples:
   provlock verify --allow unsorted-hashes   # without this finding";
 
 /// Help of the flag in commands that record nothing.
-pub(super) const TRUST_REGISTRY: &str =
-    "Trust the hashes that a registry reports for its packages, once they match the signed checksums";
+pub(super) const TRUST_REGISTRY: &str = "Trust the hashes that a registry reports for its packages, once they match the signed checksums";
 
 /// Check the lock file against its configuration, the policy and the registries
 ///
-/// Reports everything that makes `init -lockfile=readonly` fail, that cannot be trusted, or that the policy in
-/// provlock.toml forbids. Each finding has a code, a position and the command that fixes it; `provlock explain CODE`
-/// explains it.
+/// Reports everything that makes `init -lockfile=readonly` fail, that cannot be trusted, or that
+/// the policy in provlock.toml forbids. Each finding has a code, a position and the command that
+/// fixes it; `provlock explain CODE` explains it.
 ///
 /// Makes no network requests without --online, and writes nothing.
 #[derive(Args)]
@@ -77,7 +76,12 @@ pub(crate) struct VerifyArgs {
     #[arg(long, help_heading = "Network")]
     online: bool,
     /// With --online, trust hashes signed by a key in `trusted-keys` of provlock.toml
-    #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
+    #[arg(
+        long,
+        requires = "online",
+        help_heading = "Network",
+        hide_short_help = true
+    )]
     trust_shared: bool,
     #[command(flatten)]
     dates: DateArgs,
@@ -110,16 +114,26 @@ struct ReportFile {
 
 impl ReportFile {
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let usage =
-            || "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab, junit or html".to_owned();
-        let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(usage)?;
-        let format = OutputFormat::from_str(format, false).ok().filter(|format| FORMATS.contains(format));
-        Ok(Self { format: format.ok_or_else(usage)?, path: path.into() })
+        let usage = || {
+            "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab, junit or html".to_owned()
+        };
+        let (format, path) = text
+            .split_once('=')
+            .filter(|(_, path)| !path.is_empty())
+            .ok_or_else(usage)?;
+        let format = OutputFormat::from_str(format, false)
+            .ok()
+            .filter(|format| FORMATS.contains(format));
+        Ok(Self {
+            format: format.ok_or_else(usage)?,
+            path: path.into(),
+        })
     }
 }
 
 /// The current platform is not the default here.
-const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: platforms of provlock.toml]";
+const PLATFORMS_HELP: &str =
+    "Platforms that must be covered, or `all` [default: platforms of provlock.toml]";
 
 /// Selects what is checked.
 #[derive(Args)]
@@ -143,62 +157,111 @@ struct WhatArgs {
     /// Ignore requirements of test files
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
-    /// Also read files outside of the repository, which a symbolic link or a path in the configuration leads to
+    /// Also read files outside of the repository, which a symbolic link or a path in the
+    /// configuration leads to
     #[arg(long, hide_short_help = true)]
     allow_outside: bool,
     #[command(flatten)]
     modules: ModuleArgs,
 }
 
-/// Refuses a cache in the repository under review, because the change may have added forged packages of modules.
+/// Refuses a cache in the repository under review, because the change may have added forged
+/// packages of modules.
 fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
-    let Some((change, cache)) = session.change.as_ref().zip(session.sources.cache_directory.as_deref()) else {
+    let Some((change, cache)) = session
+        .change
+        .as_ref()
+        .zip(session.sources.cache_directory.as_deref())
+    else {
         return Ok(());
     };
     let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
-    let existing = absolute.ancestors().find_map(|ancestor| canonicalize(ancestor).ok());
+    let existing = absolute
+        .ancestors()
+        .find_map(|ancestor| canonicalize(ancestor).ok());
     if !existing.is_some_and(|existing| existing.starts_with(&change.top)) {
         return Ok(());
     }
-    let message = format!("the cache {} is in the repository, so the pull request may have forged it", cache.display());
+    let message = format!(
+        "the cache {} is in the repository, so the pull request may have forged it",
+        cache.display()
+    );
     let error = Diagnostic::error(Code::InvalidArgument, message);
     Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
 }
 
-/// Refuses a CLI configuration or a filesystem mirror that the change alters, because they decide from where packages
-/// and the published hashes come.
+/// Refuses a CLI configuration or a filesystem mirror that the change alters, because they decide
+/// from where packages and the published hashes come.
 fn refuse_changed_sources(session: &SessionOptions, environment: &Environment) -> Result<()> {
-    let Some(change) = &session.change else { return Ok(()) };
+    let Some(change) = &session.change else {
+        return Ok(());
+    };
     let dialects = [Dialect::Tofu, Dialect::Terraform];
-    let configurations = dialects.into_iter().flat_map(|dialect| cli_config::files(environment, dialect));
+    let configurations = dialects
+        .into_iter()
+        .flat_map(|dialect| cli_config::files(environment, dialect));
     let mirrors: Vec<_> = match &session.sources.choice {
         SourceChoice::FilesystemMirror(directory) => vec![directory.clone()],
-        SourceChoice::CliConfiguration => {
-            dialects.into_iter().flat_map(|dialect| configured_mirrors(environment, dialect)).collect()
-        }
+        SourceChoice::CliConfiguration => dialects
+            .into_iter()
+            .flat_map(|dialect| configured_mirrors(environment, dialect))
+            .collect(),
         _ => Vec::new(),
     };
     let mirrors = mirrors.into_iter().map(|path| ("mirror", path));
-    let mut all = configurations.map(|path| ("CLI configuration", path)).chain(mirrors);
-    let Some((what, path)) = all.find(|(_, path)| change.alters(path)) else { return Ok(()) };
-    let shown = path.strip_prefix(&change.current_directory).unwrap_or(&path).display();
-    let message = format!("the {what} {shown} differs from the base, so the pull request would choose the packages");
+    let mut all = configurations
+        .map(|path| ("CLI configuration", path))
+        .chain(mirrors);
+    let Some((what, path)) = all.find(|(_, path)| change.alters(path)) else {
+        return Ok(());
+    };
+    let shown = path
+        .strip_prefix(&change.current_directory)
+        .unwrap_or(&path)
+        .display();
+    let message = format!(
+        "the {what} {shown} differs from the base, so the pull request would choose the packages"
+    );
     let error = Diagnostic::error(Code::InvalidArgument, message);
-    Err(error.help("keep it outside of the repository, or use a copy from the base").into())
+    Err(error
+        .help("keep it outside of the repository, or use a copy from the base")
+        .into())
 }
 
-/// The filesystem mirrors in the CLI configuration. If it cannot be read, it is an error when it is used.
+/// The filesystem mirrors in the CLI configuration. If it cannot be read, it is an error when it is
+/// used.
 fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
-    let installation = cli_config::load(environment, dialect).ok().and_then(|loaded| loaded.provider_installation);
-    let kinds = installation.into_iter().flat_map(|installation| installation.methods).map(|method| method.kind);
-    kinds.filter_map(|kind| if let MethodKind::FilesystemMirror(path) = kind { Some(path) } else { None }).collect()
+    let installation = cli_config::load(environment, dialect)
+        .ok()
+        .and_then(|loaded| loaded.provider_installation);
+    let kinds = installation
+        .into_iter()
+        .flat_map(|installation| installation.methods)
+        .map(|method| method.kind);
+    kinds
+        .filter_map(|kind| {
+            if let MethodKind::FilesystemMirror(path) = kind {
+                Some(path)
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 /// Refuses to write a file through a link in the repository, for example to `.git/config`.
 fn refuse_links(path: &Path) -> Result<()> {
-    let Some(link) = boundary::link_in_repository(path) else { return Ok(()) };
-    let message = format!("cannot write {}: {} is a symbolic link in the repository", path.display(), link.display());
-    Err(Diagnostic::error(Code::Io, message).help("name a file that is not behind a symbolic link").into())
+    let Some(link) = boundary::link_in_repository(path) else {
+        return Ok(());
+    };
+    let message = format!(
+        "cannot write {}: {} is a symbolic link in the repository",
+        path.display(),
+        link.display()
+    );
+    Err(Diagnostic::error(Code::Io, message)
+        .help("name a file that is not behind a symbolic link")
+        .into())
 }
 
 /// Refuses to write two reports to one path, and to replace a file that provlock reads.
@@ -209,48 +272,80 @@ fn refuse_report_paths(reports: &[ReportFile], current_directory: &Path) -> Resu
         let absolute = files::join(current_directory, path);
         let name = absolute.file_name().unwrap_or_default();
         let message = if READ.iter().any(|read| name.eq_ignore_ascii_case(read)) {
-            format!("{} is a file that provlock reads, so no report is written to it", path.display())
+            format!(
+                "{} is a file that provlock reads, so no report is written to it",
+                path.display()
+            )
         } else if paths.insert(absolute) {
             continue;
         } else {
             format!("two reports are to be written to {}", path.display())
         };
-        return Err(Diagnostic::error(Code::InvalidArgument, message).help("name a different file").into());
+        return Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help("name a different file")
+            .into());
     }
     Ok(())
 }
 
 /// Reads the code of a finding.
 fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
-    text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
+    text.parse()
+        .map_err(|error| format!("{error}; provlock explain lists all codes"))
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory, ui.invocation.data_directory.clone());
-    let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
+    let options = arguments.options(
+        repository
+            .as_ref()
+            .map(|repository| repository as &dyn VersionControl),
+    );
     let mut before = None;
     let session = start(ui, &selection.paths, |environment, session| {
         if let Some(revision) = &arguments.what.base {
             set_base(session, revision, environment, repository.as_ref(), ui)?;
         }
         arguments.complete(session, environment, ui);
-        before = session.change.as_ref().map(|change| (change.commit.clone(), session.settings.clone()));
+        before = session
+            .change
+            .as_ref()
+            .map(|change| (change.commit.clone(), session.settings.clone()));
         Ok(arguments.refuse_paths(session, environment)?)
     })?;
-    let ((), roots) = both(|| repository.iter().for_each(Repository::list_tracked), || session.roots(&selection));
+    let ((), roots) = both(
+        || repository.iter().for_each(Repository::list_tracked),
+        || session.roots(&selection),
+    );
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
     if arguments.what.new
         && let Some(((commit, settings), repository)) = before.zip(repository.as_ref())
-        && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
+        && verified
+            .roots
+            .iter()
+            .any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
     {
-        arguments.leave_out(&mut verified, repository, &commit, settings, session.environment(), ui)?;
+        arguments.leave_out(
+            &mut verified,
+            repository,
+            &commit,
+            settings,
+            session.environment(),
+            ui,
+        )?;
     }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
-    let mut formats = arguments.report.iter().map(|file| file.format).chain([ui.format]);
-    let versions = formats.any(|format| format == OutputFormat::Html).then(|| session.locked_versions(&roots));
+    let mut formats = arguments
+        .report
+        .iter()
+        .map(|file| file.format)
+        .chain([ui.format]);
+    let versions = formats
+        .any(|format| format == OutputFormat::Html)
+        .then(|| session.locked_versions(&roots));
     drop(session);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if roots.is_empty() && verified.coverage.is_empty() {
@@ -261,7 +356,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         Err(errors) => errors,
     });
     let errors = without_repetition(errors);
-    let checked: Vec<_> = verified.roots.into_iter().filter_map(|(_, result)| result.ok()).collect();
+    let checked: Vec<_> = verified
+        .roots
+        .into_iter()
+        .filter_map(|(_, result)| result.ok())
+        .collect();
     let top = repository.as_ref().map(Repository::top);
     let report = Report {
         found: Verification {
@@ -269,7 +368,10 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             findings: &verified.findings,
             errors: &errors,
             coverage: &verified.coverage,
-            paths: RepositoryPaths { current_directory: &current_directory, top },
+            paths: RepositoryPaths {
+                current_directory: &current_directory,
+                top,
+            },
             invocation: &ui.invocation,
         },
         many: Many::of(&roots, &selection),
@@ -282,38 +384,61 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if ui.format == OutputFormat::Github {
         report.append_summary(job_summary)?;
     }
-    let found = report.found.all().any(|(_, finding)| finding.severity == Severity::Error);
+    let found = report
+        .found
+        .all()
+        .any(|(_, finding)| finding.severity == Severity::Error);
     Ok(Outcome::of(!errors.is_empty(), found))
 }
 
 impl VerifyArgs {
     /// Returns the options for the library.
     fn options<'a>(&self, version_control: Option<&'a dyn VersionControl>) -> VerifyOptions<'a> {
-        let WhatArgs { platforms, installed, no_tests, .. } = &self.what;
+        let WhatArgs {
+            platforms,
+            installed,
+            no_tests,
+            ..
+        } = &self.what;
         let mut options = VerifyOptions::default();
         options.platforms = platforms.named();
         options.ignore_tests = *no_tests;
         options.check_installed = *installed;
         options.version_control = version_control;
-        options.levels = Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() };
-        options.online = self.online.then_some(OnlineOptions { trust_shared: self.trust_shared });
+        options.levels = Levels {
+            deny: self.deny.clone(),
+            warn: self.warn.clone(),
+            allow: self.allow.clone(),
+        };
+        options.online = self.online.then_some(OnlineOptions {
+            trust_shared: self.trust_shared,
+        });
         options
     }
 
     /// Adds these flags to the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
-        let WhatArgs { modules, allow_outside, .. } = &self.what;
+        let WhatArgs {
+            modules,
+            allow_outside,
+            ..
+        } = &self.what;
         self.source.add_to(environment, options);
         self.dates.add_to(options);
         options.sources.distrusts_cache = true;
         modules.add_to(environment, options, !self.online);
-        options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
+        options.boundary = if *allow_outside {
+            Boundary::default()
+        } else {
+            ui.invocation.boundary().clone()
+        };
         if self.online {
             show_origin(ui, environment, options);
         }
     }
 
-    /// Refuses paths that the pull request may have chosen, and reports that would replace other files.
+    /// Refuses paths that the pull request may have chosen, and reports that would replace other
+    /// files.
     fn refuse_paths(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
         refuse_report_paths(&self.report, &environment.current_directory)?;
         refuse_cache_within(session)?;
@@ -337,7 +462,10 @@ impl VerifyArgs {
         let directory = top.join(current.strip_prefix(repository.top())?);
         let at = |path: &PathBuf| {
             let path = current.join(path);
-            path.strip_prefix(repository.top()).ok().map(|path| top.join(path)).filter(|path| path.exists())
+            path.strip_prefix(repository.top())
+                .ok()
+                .map(|path| top.join(path))
+                .filter(|path| path.exists())
         };
         let selection = self.what.roots.selection(false);
         let mut paths: Vec<_> = selection.paths.iter().filter_map(at).collect();
@@ -347,7 +475,10 @@ impl VerifyArgs {
         if paths.is_empty() {
             return Ok(());
         }
-        let environment = Environment { current_directory: directory.clone(), ..environment.clone() };
+        let environment = Environment {
+            current_directory: directory.clone(),
+            ..environment.clone()
+        };
         let mut options = SessionOptions::default();
         self.complete(&mut options, &environment, ui);
         options.dialect = ui.global.dialect;
@@ -377,7 +508,11 @@ struct Report<'a> {
 impl Report<'_> {
     fn show(&self) {
         let Self { found, ui, .. } = self;
-        found.roots.iter().flat_map(text::checked).for_each(|line| ui.verbose(&line));
+        found
+            .roots
+            .iter()
+            .flat_map(text::checked)
+            .for_each(|line| ui.verbose(&line));
         let failures = self.failures(ui.stderr_style.verbose);
         ui.error(&failures);
         if ui.format == OutputFormat::Text && !failures.is_empty() && found.all().next().is_some() {
@@ -392,23 +527,48 @@ impl Report<'_> {
         let Self { found, many, .. } = self;
         let is_well = found.errors.is_empty() && found.all().next().is_none();
         let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
-        let well = if is_well { text::well(found.roots) } else { None };
-        let published = if is_well { text::published(found.roots, self.online) } else { None };
+        let well = if is_well {
+            text::well(found.roots)
+        } else {
+            None
+        };
+        let published = if is_well {
+            text::published(found.roots, self.online)
+        } else {
+            None
+        };
         // With a warning, the part that was not checked stays unknown.
-        let has_error = found.all().any(|(_, finding)| finding.severity == Severity::Error);
+        let has_error = found
+            .all()
+            .any(|(_, finding)| finding.severity == Severity::Error);
         let is_passed = found.errors.is_empty() && !has_error;
-        let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
+        let not_checked = if is_passed {
+            text::not_checked(found.roots, self.online)
+        } else {
+            Vec::new()
+        };
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
         let lines = match text::summary(*found) {
             Some(total) if is_one => vec![total],
             _ if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
             // The failures have been shown.
             _ if many.is_none() && !found.errors.is_empty() => Vec::new(),
-            total => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
+            total => total
+                .into_iter()
+                .chain(coverage::lines(found.coverage))
+                .collect(),
         };
-        let change = if is_one { None } else { text::about_the_change(found.findings) };
+        let change = if is_one {
+            None
+        } else {
+            text::about_the_change(found.findings)
+        };
         let suppressed = text::suppressed(found.roots);
-        let well = well.into_iter().flatten().chain(published).chain(not_checked);
+        let well = well
+            .into_iter()
+            .flatten()
+            .chain(published)
+            .chain(not_checked);
         well.chain(lines).chain(change).chain(suppressed).collect()
     }
 
@@ -417,14 +577,21 @@ impl Report<'_> {
         let Some(path) = path else { return Ok(()) };
         let summary = markdown::findings(&self.causes(false), self.found);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
         written.with_context(|| format!("cannot write the job summary {}", path.display()))
     }
 
     /// Returns the reasons why something was not checked, by cause.
     fn failures(&self, all: bool) -> Vec<Diagnostic> {
-        by_cause(self.found.errors.iter().map(|error| (error.root(), error)), self.many, all)
+        by_cause(
+            self.found.errors.iter().map(|error| (error.root(), error)),
+            self.many,
+            all,
+        )
     }
 
     /// Returns the failures by cause, then the findings.
@@ -435,7 +602,12 @@ impl Report<'_> {
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
         for ReportFile { format, path } in files {
-            let style = TextStyle { color: false, hyperlinks: false, columns: None, ..self.ui.stdout_style };
+            let style = TextStyle {
+                color: false,
+                hyperlinks: false,
+                columns: None,
+                ..self.ui.stdout_style
+            };
             let attempt = || format!("cannot write the report {}", path.display());
             let text = self.ui.safe(&self.rendered(*format, style), *format);
             refuse_links(path)?;

@@ -1,8 +1,8 @@
 //! Runs the git program.
 //!
-//! Arguments go to git as a list and never through a shell. Text from a user follows `--end-of-options` or `--`, and
-//! revisions are resolved to object names first. Paths are relative to the directory in which git runs. The default is
-//! the current directory.
+//! Arguments go to git as a list and never through a shell. Text from a user follows
+//! `--end-of-options` or `--`, and revisions are resolved to object names first. Paths are relative
+//! to the directory in which git runs. The default is the current directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -23,7 +23,8 @@ use sha2::{Digest, Sha256, digest};
 /// Maximum size of git's output in bytes. Git is stopped at this limit.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// Maximum size of a blob that is no lock file, in bytes: that of a configuration file, the largest kind that is read.
+/// Maximum size of a blob that is no lock file, in bytes: that of a configuration file, the largest
+/// kind that is read.
 const BLOB_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// Maximum size of git's error message in bytes.
@@ -40,7 +41,16 @@ pub(super) struct Output {
 
 /// The object name of the commit or tree of a revision; `None` if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
-    found(directory, ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
+    found(
+        directory,
+        [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            revision,
+        ],
+    )
 }
 
 /// The full name of the branch that is checked out; `None` for a detached HEAD.
@@ -55,33 +65,49 @@ pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
 
 /// Returns the full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
-    let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));
+    let arguments = ["for-each-ref", "--format=%(refname)", "--"]
+        .into_iter()
+        .chain(names.iter().map(String::as_str));
     let printed = successful(directory, arguments)?;
     let printed = String::from_utf8_lossy(&printed);
     // Git also lists references below a name.
-    Ok(printed.lines().map(str::to_owned).filter(|name| names.contains(name)).collect())
+    Ok(printed
+        .lines()
+        .map(str::to_owned)
+        .filter(|name| names.contains(name))
+        .collect())
 }
 
 /// The names of the remotes.
 pub(crate) fn remotes(directory: &Path) -> Result<Vec<String>> {
     let printed = successful(directory, ["remote"])?;
-    Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    Ok(String::from_utf8_lossy(&printed)
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Whether the repository has an object whose ID begins with these hexadecimal digits.
 pub(crate) fn object_exists(directory: &Path, digits: &str) -> Result<bool> {
-    let printed = successful(directory, ["rev-parse", &format!("--disambiguate={digits}")])?;
+    let printed = successful(
+        directory,
+        ["rev-parse", &format!("--disambiguate={digits}")],
+    )?;
     Ok(!printed.is_empty())
 }
 
 /// The best common ancestor of two objects from [`resolve`], if they have one.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
-    found(Path::new("."), ["merge-base", "--end-of-options", one, other])
+    found(
+        Path::new("."),
+        ["merge-base", "--end-of-options", one, other],
+    )
 }
 
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
-    Ok(revision.contains(':') && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
+    Ok(revision.contains(':')
+        && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
 /// A file of a working tree.
@@ -96,18 +122,38 @@ pub(crate) struct Entry {
     pub(crate) is_omitted: bool,
 }
 
-/// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with
-/// what is staged, and new ones that are not ignored.
-pub(crate) fn entries(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<BTreeMap<OsString, Entry>> {
-    let listing = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"];
+/// The wanted files in a directory and below, by their paths, which are compared faster as texts:
+/// tracked ones with what is staged, and new ones that are not ignored.
+pub(crate) fn entries(
+    directory: &Path,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Result<BTreeMap<OsString, Entry>> {
+    let listing = [
+        "ls-files",
+        "-z",
+        "-t",
+        "--stage",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
     let printed = successful(directory, listing)?;
     // `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
     let entry = |line: &[u8]| {
         let staged = || {
-            let (words, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
+            let (words, path) =
+                line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
             let (tag, words) = std::str::from_utf8(words).ok()?.split_once(' ')?;
             let (is_link, is_omitted) = (words.starts_with("12"), tag == "S");
-            Some((Entry { is_tracked: true, blob: blob(words, 1), is_link, is_omitted }, &path[1..]))
+            Some((
+                Entry {
+                    is_tracked: true,
+                    blob: blob(words, 1),
+                    is_link,
+                    is_omitted,
+                },
+                &path[1..],
+            ))
         };
         let new = line.strip_prefix(b"? ");
         let untracked = |path| Some((Entry::default(), path));
@@ -131,43 +177,86 @@ pub(crate) struct StagedChange {
 
 /// The paths at which the index differs from a commit. Git reads only the trees that differ.
 pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChange>> {
-    let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];
-    let printed = successful(top, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))?;
+    let options = [
+        "--cached",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "--ignore-submodules=none",
+    ];
+    let printed = successful(
+        top,
+        ["diff-index"]
+            .into_iter()
+            .chain(options)
+            .chain([commit, "--"]),
+    )?;
     let mut fields = printed.split(|byte| *byte == 0);
     // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index, and then the path.
     let changes = std::iter::from_fn(|| {
-        let words = std::str::from_utf8(fields.next()?).ok()?.strip_prefix(':')?;
+        let words = std::str::from_utf8(fields.next()?)
+            .ok()?
+            .strip_prefix(':')?;
         let is_submodule = words.split(' ').take(2).any(|mode| mode == "160000");
         let was_link = words.starts_with("12");
-        Some(StagedChange { path: native_path(fields.next()?), before: blob(words, 2), was_link, is_submodule })
+        Some(StagedChange {
+            path: native_path(fields.next()?),
+            before: blob(words, 2),
+            was_link,
+            is_submodule,
+        })
     });
     Ok(changes.collect())
 }
 
-/// The object name among words that begin with a mode, if that is the mode of a file or of a symbolic link.
+/// The object name among words that begin with a mode, if that is the mode of a file or of a
+/// symbolic link.
 pub(super) fn blob(words: &str, index: usize) -> Option<String> {
     let is_blob = words.starts_with("10") || words.starts_with("12");
-    if is_blob { words.split(' ').nth(index).map(str::to_owned) } else { None }
+    if is_blob {
+        words.split(' ').nth(index).map(str::to_owned)
+    } else {
+        None
+    }
 }
 
 /// The tracked files below a directory that differ from a commit, or exist in only one of the two.
 pub(crate) fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<OsString>> {
-    let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
+    let options = [
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--ignore-submodules=all",
+    ];
     let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
     Ok(paths(&successful(directory, arguments)?))
 }
 
 /// The files of a kind that match one of the patterns in any directory.
 pub(crate) fn listed(top: &Path, kind: &[&str], patterns: &[&str]) -> Result<BTreeSet<OsString>> {
-    let arguments = ["ls-files", "-z", "--full-name"].iter().chain(kind).chain(&["--"]).map(ToString::to_string);
-    let patterns = patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"));
-    Ok(paths(&run(top, Paths::Patterns, arguments.chain(patterns), b"")?.successful()?))
+    let arguments = ["ls-files", "-z", "--full-name"]
+        .iter()
+        .chain(kind)
+        .chain(&["--"])
+        .map(ToString::to_string);
+    let patterns = patterns
+        .iter()
+        .map(|pattern| format!(":(top,glob)**/{pattern}"));
+    Ok(paths(
+        &run(top, Paths::Patterns, arguments.chain(patterns), b"")?.successful()?,
+    ))
 }
 
 /// Paths that each end with a NUL. They are compared faster as texts.
 fn paths(printed: &[u8]) -> BTreeSet<OsString> {
-    let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    paths.map(|path| native_path(path).into_os_string()).collect()
+    let paths = printed
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty());
+    paths
+        .map(|path| native_path(path).into_os_string())
+        .collect()
 }
 
 /// Whether bytes are the blob with this object name (git-hash-object(1)).
@@ -175,14 +264,17 @@ pub(crate) fn is_blob(bytes: &[u8], object: &str) -> bool {
     is_blob_of(bytes.len() as u64, bytes, object).is_ok_and(|is_blob| is_blob)
 }
 
-/// Whether a file has exactly the bytes of the blob with this object name. Git converts some files at checkout; these
-/// differ from their blobs. A symbolic link, or a path through one, is not a file here.
+/// Whether a file has exactly the bytes of the blob with this object name. Git converts some files
+/// at checkout; these differ from their blobs. A symbolic link, or a path through one, is not a
+/// file here.
 pub(crate) fn is_blob_on_disk(path: &Path, object: &str) -> bool {
     if !canonicalize(path).is_ok_and(|canonical| canonical == path) {
         return false;
     }
     let file = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let Ok((metadata, file)) = file else { return false };
+    let Ok((metadata, file)) = file else {
+        return false;
+    };
     metadata.is_file() && is_blob_of(metadata.len(), file, object).is_ok_and(|is_blob| is_blob)
 }
 
@@ -196,7 +288,11 @@ fn is_blob_of(length: u64, content: impl Read, object: &str) -> std::io::Result<
         Ok(format!("{:x}", hasher.finalize()))
     }
     let content = content.take(length);
-    let digest = if object.len() == 40 { hex::<Sha1>(length, content) } else { hex::<Sha256>(length, content) };
+    let digest = if object.len() == 40 {
+        hex::<Sha1>(length, content)
+    } else {
+        hex::<Sha256>(length, content)
+    };
     Ok(digest? == object)
 }
 
@@ -207,7 +303,8 @@ pub(crate) struct IgnoreRule {
     pub(crate) line: usize,
 }
 
-/// The lines of ignore files that match `paths`, which are relative to `directory`; empty if git fails.
+/// The lines of ignore files that match `paths`, which are relative to `directory`; empty if git
+/// fails.
 pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
     if paths.is_empty() {
         return Vec::new();
@@ -215,34 +312,59 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
     // This command takes patterns; a path that begins like this is not read as a pattern.
     let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
     let input: Vec<u8> = paths.iter().flat_map(line).collect();
-    let arguments = ["check-ignore", "--stdin", "-z", "--verbose", "--non-matching"];
-    let printed = run(directory, Paths::Patterns, arguments, &input).and_then(Output::successful).unwrap_or_default();
+    let arguments = [
+        "check-ignore",
+        "--stdin",
+        "-z",
+        "--verbose",
+        "--non-matching",
+    ];
+    let printed = run(directory, Paths::Patterns, arguments, &input)
+        .and_then(Output::successful)
+        .unwrap_or_default();
     let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
     let rule = |fields: &[&[u8]]| {
-        let [file, line, pattern, _] = fields else { return None };
+        let [file, line, pattern, _] = fields else {
+            return None;
+        };
         let line = std::str::from_utf8(line).ok()?.parse().ok()?;
-        (!pattern.starts_with(b"!")).then(|| IgnoreRule { file: native_path(file), line })
+        (!pattern.starts_with(b"!")).then(|| IgnoreRule {
+            file: native_path(file),
+            line,
+        })
     };
     fields.chunks_exact(4).map(rule).collect()
 }
 
-/// The contents of files, given their object names and their paths. Neither filters nor textconv are applied. A
-/// file that is too large is an error.
-pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Result<BTreeMap<String, Vec<u8>>> {
+/// The contents of files, given their object names and their paths. Neither filters nor textconv
+/// are applied. A file that is too large is an error.
+pub(crate) fn contents(
+    directory: &Path,
+    objects: &BTreeMap<&str, &Path>,
+) -> Result<BTreeMap<String, Vec<u8>>> {
     if objects.is_empty() {
         return Ok(BTreeMap::new());
     }
     let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
-    let printed = run(directory, Paths::Literal, ["cat-file", "--batch"], input.as_bytes())?.successful()?;
+    let printed = run(
+        directory,
+        Paths::Literal,
+        ["cat-file", "--batch"],
+        input.as_bytes(),
+    )?
+    .successful()?;
     let (mut rest, mut contents) = (printed.as_slice(), BTreeMap::new());
     while !rest.is_empty() {
         let (object, content, after) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
         let path = objects.get(object.as_str()).unwrap_or(&directory);
-        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].iter().any(|name| path.ends_with(name));
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
+            .iter()
+            .any(|name| path.ends_with(name));
         let limit = if is_lock_file { SIZE_LIMIT } else { BLOB_LIMIT };
         if content.len() as u64 > limit {
             let (path, limit) = (path.display(), limit / (1024 * 1024));
-            let message = format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
+            let message =
+                format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
             return Err(Diagnostic::error(Code::Io, message).into());
         }
         contents.insert(object, content.to_owned());
@@ -256,22 +378,36 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let line_end = text.iter().position(|byte| *byte == b'\n')?;
     let header = std::str::from_utf8(&text[..line_end]).ok()?;
     let mut words = header.split(' ');
-    let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
+    let (object, _, size) = (
+        words.next()?,
+        words.next()?,
+        words.next()?.parse::<usize>().ok()?,
+    );
     let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
 }
 
 /// The error for an object that git knows but does not have.
 pub(super) fn unreadable(answer: &[u8]) -> Diagnostic {
-    let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it printed {:?}", first_line(answer)));
+    let error = Diagnostic::error(
+        Code::Io,
+        format!("git cat-file failed: it printed {:?}", first_line(answer)),
+    );
     error.help("look at the repository with git fsck; fetch what is missing")
 }
 
-/// Merges `ours` in place, line by line, as git does without a merge driver. Returns whether there was no conflict.
-pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &MarkerStyle) -> Result<bool> {
+/// Merges `ours` in place, line by line, as git does without a merge driver. Returns whether there
+/// was no conflict.
+pub(crate) fn merge_file(
+    base: &Path,
+    ours: &Path,
+    theirs: &Path,
+    style: &MarkerStyle,
+) -> Result<bool> {
     let size = format!("--marker-size={}", style.size);
     let mut arguments: Vec<OsString> = ["merge-file", "--quiet", &size].map(OsString::from).into();
-    arguments.extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
+    arguments
+        .extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
     arguments.extend([ours, base, theirs].map(OsString::from));
     let output = run(Path::new("."), Paths::Literal, arguments, b"")?;
     match output.status.code() {
@@ -304,7 +440,9 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
     arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
     let output = successful(directory, arguments)?;
     let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
-    Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
+    Ok(fields
+        .map(|value| String::from_utf8_lossy(value).into_owned())
+        .collect())
 }
 
 /// The first line of git's output; `None` if its exit code means that git has found nothing.
@@ -334,8 +472,8 @@ pub(super) enum Paths {
 
 /// Runs git in a directory to its end, and kills it if it prints more than [`OUTPUT_LIMIT`].
 ///
-/// The repository is untrusted: git runs no monitor from its configuration, and treats a directory as a bare repository
-/// only if it is in no other repository.
+/// The repository is untrusted: git runs no monitor from its configuration, and treats a directory
+/// as a bare repository only if it is in no other repository.
 pub(super) fn run<A: Into<OsString>>(
     directory: &Path,
     paths: Paths,
@@ -344,26 +482,58 @@ pub(super) fn run<A: Into<OsString>>(
 ) -> Result<Output> {
     let arguments: Vec<OsString> = arguments.into_iter().map(A::into).collect();
     let mut command = Command::new("git");
-    let bare = if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
+    let bare = if repository::is_bare(directory) {
+        "safe.bareRepository=all"
+    } else {
+        "safe.bareRepository=explicit"
+    };
     command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
-    command.arg(directory).args(&arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    command
+        .arg(directory)
+        .args(&arguments)
+        .env("LC_ALL", "C")
+        .env("GIT_OPTIONAL_LOCKS", "0");
     // Ignore replacements of commits.
     command.env("GIT_NO_REPLACE_OBJECTS", "1");
-    let mut removed = vec!["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
-    // Hooks of git get these variables, with which git would take `directory` as the top of the work tree.
+    let mut removed = vec![
+        "GIT_GLOB_PATHSPECS",
+        "GIT_NOGLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+    ];
+    // Hooks of git get these variables, with which git would take `directory` as the top of the
+    // work tree.
     if canonicalize(directory).is_ok_and(|directory| repository::top(&directory).is_some()) {
         removed.extend(["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"]);
     }
     for variable in removed {
         command.env_remove(variable);
     }
-    command.env("GIT_LITERAL_PATHSPECS", if matches!(paths, Paths::Literal) { "1" } else { "0" });
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    command.env(
+        "GIT_LITERAL_PATHSPECS",
+        if matches!(paths, Paths::Literal) {
+            "1"
+        } else {
+            "0"
+        },
+    );
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let ended = child.and_then(|child| finish(child, input));
     let (status, stdout, stderr) =
         ended.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))?;
-    let command = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Output { command, status, stdout, stderr })
+    let command = arguments
+        .first()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    Ok(Output {
+        command,
+        status,
+        stdout,
+        stderr,
+    })
 }
 
 /// Waits for the end of git, and returns its status, output and error message.
@@ -373,9 +543,14 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
         // Git may end before it has read everything; its exit code shows whether it failed.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         let message = scope.spawn(move || -> std::io::Result<String> {
-            let Some(mut stderr) = stderr else { return Ok(String::new()) };
+            let Some(mut stderr) = stderr else {
+                return Ok(String::new());
+            };
             let mut message = Vec::new();
-            stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
+            stderr
+                .by_ref()
+                .take(MESSAGE_LIMIT)
+                .read_to_end(&mut message)?;
             std::io::copy(&mut stderr, &mut std::io::sink())?;
             Ok(String::from_utf8_lossy(&message).into_owned())
         });
@@ -387,7 +562,9 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
             child.kill()?;
             child.wait()?;
             let limit = OUTPUT_LIMIT / (1024 * 1024);
-            return Err(std::io::Error::other(format!("it printed more than {limit} MiB")));
+            return Err(std::io::Error::other(format!(
+                "it printed more than {limit} MiB"
+            )));
         }
         let status = child.wait()?;
         let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
@@ -397,7 +574,11 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
 
 impl Output {
     pub(super) fn successful(self) -> Result<Vec<u8>> {
-        if self.status.success() { Ok(self.stdout) } else { Err(self.failure().into()) }
+        if self.status.success() {
+            Ok(self.stdout)
+        } else {
+            Err(self.failure().into())
+        }
     }
 
     fn failure(&self) -> Diagnostic {
@@ -406,16 +587,27 @@ impl Output {
         let error = Diagnostic::error(Code::Io, format!("git {} failed: {message}", self.command));
         // Git requires the user to trust the owner of the repository first.
         let mut lines = self.stderr.lines().map(str::trim);
-        if let Some(advice) = lines.find(|line| line.starts_with("git config --global --add safe.directory")) {
+        if let Some(advice) =
+            lines.find(|line| line.starts_with("git config --global --add safe.directory"))
+        {
             return error.help(format!("if you trust its owner: {advice}"));
         }
-        let is_in_repository = std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
-        if is_in_repository { error } else { error.help("run in a git repository") }
+        let is_in_repository =
+            std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
+        if is_in_repository {
+            error
+        } else {
+            error.help("run in a git repository")
+        }
     }
 }
 
 fn first_line(stdout: &[u8]) -> String {
-    String::from_utf8_lossy(stdout).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(stdout)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cfg(unix)]

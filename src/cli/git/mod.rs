@@ -6,8 +6,8 @@ mod revision;
 mod tree;
 
 pub(crate) use command::{
-    attributes, branch, configure, configured, contents, empty_tree, entries, is_directory, merge_base, merge_file,
-    resolve, top_directory,
+    attributes, branch, configure, configured, contents, empty_tree, entries, is_directory,
+    merge_base, merge_file, resolve, top_directory,
 };
 pub(crate) use repository::{Before, Repository, both};
 pub(crate) use revision::Commit;

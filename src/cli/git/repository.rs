@@ -1,5 +1,5 @@
-//! Lock files in git. Missing git, or a missing repository, is an error only for a comparison with a
-//! commit.
+//! Lock files in git. Missing git, or a missing repository, is an error only for a comparison with
+//! a commit.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -19,8 +19,8 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Entry, IgnoreRule, StagedChange, changed_files, contents, entries, ignore_rules, is_blob, is_blob_on_disk, listed,
-    staged_changes,
+    Entry, IgnoreRule, StagedChange, changed_files, contents, entries, ignore_rules, is_blob,
+    is_blob_on_disk, listed, staged_changes,
 };
 use super::revision::{self, Commit};
 use super::tree::{Blobs, files_in, follow_links, links_in};
@@ -42,7 +42,8 @@ pub(crate) struct Repository {
     data_directory: Option<PathBuf>,
     /// Tracked lock files and files in data directories.
     tracked: OnceLock<Result<BTreeSet<OsString>>>,
-    /// Files in data directories in the index or in the compared commit, each with its blob if both have the same one.
+    /// Files in data directories in the index or in the compared commit, each with its blob if both
+    /// have the same one.
     data: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<OsString>>>,
@@ -68,11 +69,17 @@ struct LinkedFile {
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
 /// Runs two functions at the same time: the first waits for git.
-pub(crate) fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+pub(crate) fn both<A: Send, B>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B,
+) -> (A, B) {
     thread::scope(|scope| {
         let one = scope.spawn(one);
         let other = other();
-        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+        (
+            one.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            other,
+        )
     })
 }
 
@@ -82,7 +89,14 @@ impl Repository {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
         let (tracked, data, others) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Some(Self { directory, top, data_directory, tracked, data, others })
+        Some(Self {
+            directory,
+            top,
+            data_directory,
+            tracked,
+            data,
+            others,
+        })
     }
 
     pub(crate) fn top(&self) -> &Path {
@@ -91,7 +105,9 @@ impl Repository {
 
     /// Whether git tracks the lock file with this name of a root module.
     fn tracking(&self, root: &Path, name: &str) -> Tracking {
-        let Some(path) = self.path_in(root, name) else { return Tracking::Unknown };
+        let Some(path) = self.path_in(root, name) else {
+            return Tracking::Unknown;
+        };
         match self.tracked() {
             None => Tracking::Unknown,
             Some(tracked) if tracked.contains(path.as_os_str()) => Tracking::Tracked,
@@ -115,9 +131,20 @@ impl Repository {
         let mut bytes = Vec::new();
         let file = path.is_file().then(|| File::open(&path).ok()).flatten();
         let read = file.and_then(|file| file.take(IGNORE_FILE_LIMIT).read_to_end(&mut bytes).ok());
-        let text = read.and_then(|_| String::from_utf8(bytes).ok()).unwrap_or_default();
-        let start = text.split_inclusive('\n').take(rule.line.saturating_sub(1)).map(str::len).sum::<usize>();
-        let length = text[start..].lines().next().unwrap_or_default().trim_end().len();
+        let text = read
+            .and_then(|_| String::from_utf8(bytes).ok())
+            .unwrap_or_default();
+        let start = text
+            .split_inclusive('\n')
+            .take(rule.line.saturating_sub(1))
+            .map(str::len)
+            .sum::<usize>();
+        let length = text[start..]
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .len();
         Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
@@ -126,91 +153,166 @@ impl Repository {
         self.data_directory.is_some() || path.iter().any(|part| part == DATA_DIRECTORY)
     }
 
-    /// The data directories of a root module in the repository, relative to its top: as written, and behind links.
+    /// The data directories of a root module in the repository, relative to its top: as written,
+    /// and behind links.
     fn data_directories(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let names = [Path::new(DATA_DIRECTORY)].into_iter().chain(self.data_directory.as_deref());
+        let names = [Path::new(DATA_DIRECTORY)]
+            .into_iter()
+            .chain(self.data_directory.as_deref());
         let written = names.map(|name| files::join(root, name));
-        let both = written.flat_map(|path| [canonicalize(&path).ok(), Some(path)]).flatten();
-        both.filter_map(|path| path.strip_prefix(&self.top).map(Path::to_owned).ok()).collect()
+        let both = written
+            .flat_map(|path| [canonicalize(&path).ok(), Some(path)])
+            .flatten();
+        both.filter_map(|path| path.strip_prefix(&self.top).map(Path::to_owned).ok())
+            .collect()
     }
 
     /// The files in the data directories of a root module that git tracks.
     fn data_files(&self, root: &Path) -> Vec<PathBuf> {
-        let Some(tracked) = self.tracked() else { return Vec::new() };
+        let Some(tracked) = self.tracked() else {
+            return Vec::new();
+        };
         let below = |directory: PathBuf| {
             let below = tracked.range(directory.join("").into_os_string()..);
-            let paths = tracked.get(directory.as_os_str()).into_iter().chain(below).map(Path::new);
+            let paths = tracked
+                .get(directory.as_os_str())
+                .into_iter()
+                .chain(below)
+                .map(Path::new);
             paths.take_while(move |path| path.starts_with(&directory))
         };
-        let files: BTreeSet<_> = self.data_directories(root).into_iter().flat_map(below).collect();
+        let files: BTreeSet<_> = self
+            .data_directories(root)
+            .into_iter()
+            .flat_map(below)
+            .collect();
         let files = files.into_iter().map(|path| self.top.join(path));
-        files.map(|path| path.strip_prefix(root).map(Path::to_owned).unwrap_or(path)).collect()
+        files
+            .map(|path| path.strip_prefix(root).map(Path::to_owned).unwrap_or(path))
+            .collect()
     }
 
-    /// Whether the compared commit has the same files in the data directories of a root module, byte for byte. Git's
-    /// own comparison with the files on disk depends on `.gitattributes`, which a pull request may change.
+    /// Whether the compared commit has the same files in the data directories of a root module,
+    /// byte for byte. Git's own comparison with the files on disk depends on `.gitattributes`,
+    /// which a pull request may change.
     fn has_unchanged_data(&self, root: &Path) -> bool {
-        let Some(data) = self.data.get() else { return false };
+        let Some(data) = self.data.get() else {
+            return false;
+        };
         let is_unchanged = |directory: PathBuf| {
             let below = data.range(directory.clone().into_os_string()..);
             let mut below = below.filter(|(path, _)| Path::new(path).starts_with(&directory));
-            below.all(|(path, blob)| blob.as_ref().is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob)))
+            below.all(|(path, blob)| {
+                blob.as_ref()
+                    .is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob))
+            })
         };
         self.data_directories(root).into_iter().all(is_unchanged)
     }
 
-    /// Git's knowledge of the compared commit, whose files [`Repository::write_commit`] has written to a directory.
+    /// Git's knowledge of the compared commit, whose files [`Repository::write_commit`] has written
+    /// to a directory.
     pub(crate) fn base<'a>(&'a self, directory: &'a Path) -> impl VersionControl + 'a {
-        Base { repository: self, directory }
+        Base {
+            repository: self,
+            directory,
+        }
     }
 
-    /// The lock files, settings and configurations in the commit of a revision, and now. `None` if git does not know
-    /// the commit.
+    /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
+    /// git does not know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
         let is_read = |path: &Path| ReviewedChange::reads(file_name(path));
-        let is_listed = |path: &Path| is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path);
+        let is_listed = |path: &Path| {
+            is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path)
+        };
         let compare = || -> Result<_> {
-            let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
+            let Some(found) = revision::commit(&self.top, revision)? else {
+                return Ok(None);
+            };
             let commit = &found.name;
-            let (changed, staged) = both(|| changed_files(&self.top, commit), || staged_changes(&self.top, commit));
+            let (changed, staged) = both(
+                || changed_files(&self.top, commit),
+                || staged_changes(&self.top, commit),
+            );
             Ok(Some((found, changed?, staged?)))
         };
         let (now, compared) = both(|| entries(&self.top, is_listed), compare);
-        let Some((found, changed, staged)) = compared? else { return Ok(None) };
+        let Some((found, changed, staged)) = compared? else {
+            return Ok(None);
+        };
         let (commit, mut now) = (&found.name, now?);
         let case_variants = self.note_listed(&now, &staged);
-        let submodules: BTreeSet<_> =
-            staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
+        let submodules: BTreeSet<_> = staged
+            .iter()
+            .filter(|one| one.is_submodule)
+            .map(|one| self.top.join(&one.path))
+            .collect();
         now.retain(|path, _| is_read(Path::new(path)));
         let of_index = || staged.iter().filter(|one| is_read(&one.path));
-        let mut links: BTreeSet<_> = of_index().filter(|one| one.was_link).map(|one| one.path.clone()).collect();
+        let mut links: BTreeSet<_> = of_index()
+            .filter(|one| one.was_link)
+            .map(|one| one.path.clone())
+            .collect();
         let before = blobs_before(&now, of_index());
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
-        let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
+        let differing = now
+            .keys()
+            .filter(is_new)
+            .chain(before.keys().filter(is_changed));
         let linked = self.linked_files(&now, |path| {
-            let is_changed =
-                |path: &Path| changed.contains(path.as_os_str()) || submodules.contains(&self.top.join(path));
+            let is_changed = |path: &Path| {
+                changed.contains(path.as_os_str()) || submodules.contains(&self.top.join(path))
+            };
             path.ancestors().any(is_changed)
         });
-        let differing = differing.chain(linked.iter().filter(|linked| linked.is_changed).map(|linked| &linked.path));
-        let touched: BTreeSet<_> = differing.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect();
-        let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
+        let differing = differing.chain(
+            linked
+                .iter()
+                .filter(|linked| linked.is_changed)
+                .map(|linked| &linked.path),
+        );
+        let touched: BTreeSet<_> = differing
+            .filter_map(|path| Path::new(path).parent())
+            .map(Path::to_owned)
+            .collect();
+        let is_touched = |path: &Path| {
+            path.parent()
+                .is_some_and(|directory| touched.contains(directory))
+        };
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-        let blobs = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
+        let blobs = before
+            .into_iter()
+            .map(|(path, object)| (PathBuf::from(path), object));
         let is_kept = |path: &Path| always.contains(&file_name(path)) || is_touched(path);
         let mut blobs: Blobs = blobs.filter(|(path, _)| is_kept(path)).collect();
-        links.extend(linked.iter().filter(|linked| linked.is_changed).map(|linked| PathBuf::from(&linked.path)));
+        links.extend(
+            linked
+                .iter()
+                .filter(|linked| linked.is_changed)
+                .map(|linked| PathBuf::from(&linked.path)),
+        );
         follow_links(&self.top, commit, false, &mut blobs, links)?;
         let (mut before, mut unchanged) = self.contents(blobs)?;
         self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
-        let omitted = now.iter().filter(|(_, entry)| entry.is_omitted).map(|(path, _)| self.top.join(path)).collect();
+        let omitted = now
+            .iter()
+            .filter(|(_, entry)| entry.is_omitted)
+            .map(|(path, _)| self.top.join(path))
+            .collect();
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
             commit: commit.clone(),
-            files_now: now.into_keys().map(|path| self.top.join(path).into_os_string()).collect(),
-            touched: touched.into_iter().map(|path| self.top.join(path)).collect(),
+            files_now: now
+                .into_keys()
+                .map(|path| self.top.join(path).into_os_string())
+                .collect(),
+            touched: touched
+                .into_iter()
+                .map(|path| self.top.join(path))
+                .collect(),
             before,
             unchanged,
             differing: changed.iter().map(|path| self.top.join(path)).collect(),
@@ -229,63 +331,112 @@ impl Repository {
         let mut targets: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for LinkedFile { path, target, .. } in linked {
             if let Some(target) = target {
-                targets.entry(self.top.join(target)).or_default().insert(self.top.join(path));
+                targets
+                    .entry(self.top.join(target))
+                    .or_default()
+                    .insert(self.top.join(path));
             }
         }
         targets
     }
 
-    /// Keeps the tracked files among the listed ones, and the files in data directories. Returns new paths that are
-    /// read only where case does not matter.
-    fn note_listed(&self, now: &BTreeMap<OsString, Entry>, staged: &[StagedChange]) -> BTreeSet<PathBuf> {
+    /// Keeps the tracked files among the listed ones, and the files in data directories. Returns
+    /// new paths that are read only where case does not matter.
+    fn note_listed(
+        &self,
+        now: &BTreeMap<OsString, Entry>,
+        staged: &[StagedChange],
+    ) -> BTreeSet<PathBuf> {
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
-        let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
-        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && self.is_data(Path::new(path));
-        let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
+        let _ = self
+            .tracked
+            .set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
+        let is_tracked_data =
+            |(path, entry): &(&OsString, &Entry)| entry.is_tracked && self.is_data(Path::new(path));
+        let data = now
+            .iter()
+            .filter(is_tracked_data)
+            .map(|(path, entry)| (path.clone(), entry.blob.clone()));
         let mut data: BTreeMap<_, _> = data.collect();
-        data.extend(staged.iter().filter(|one| self.is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
+        data.extend(
+            staged
+                .iter()
+                .filter(|one| self.is_data(&one.path))
+                .map(|one| (one.path.clone().into(), None)),
+        );
         let _ = self.data.set(data);
-        let added: HashSet<_> =
-            staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
+        let added: HashSet<_> = staged
+            .iter()
+            .filter(|one| one.before.is_none())
+            .map(|one| one.path.as_path())
+            .collect();
         let is_variant = |(path, entry): &(&OsString, &Entry)| {
             let path = Path::new(path);
             ReviewedChange::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
         };
-        now.iter().filter(is_variant).map(|(path, _)| self.top.join(path)).collect()
+        now.iter()
+            .filter(is_variant)
+            .map(|(path, _)| self.top.join(path))
+            .collect()
     }
 
-    /// The links among the files `now` to files in the repository. `is_changed` returns whether a path differs
-    /// from the base.
-    fn linked_files(&self, now: &BTreeMap<OsString, Entry>, is_changed: impl Fn(&Path) -> bool) -> Vec<LinkedFile> {
+    /// The links among the files `now` to files in the repository. `is_changed` returns whether a
+    /// path differs from the base.
+    fn linked_files(
+        &self,
+        now: &BTreeMap<OsString, Entry>,
+        is_changed: impl Fn(&Path) -> bool,
+    ) -> Vec<LinkedFile> {
         const MOST_LINKS: usize = 40;
         let next = |step: &Path| -> Option<PathBuf> {
             let target = step.parent()?.join(step.read_link().ok()?);
-            Some(canonicalize(target.parent()?).ok()?.join(target.file_name()?))
+            Some(
+                canonicalize(target.parent()?)
+                    .ok()?
+                    .join(target.file_name()?),
+            )
         };
         let linked = |path: &OsString| {
-            let steps = std::iter::successors(Some(self.top.join(path)), |step| next(step)).take(MOST_LINKS);
+            let steps = std::iter::successors(Some(self.top.join(path)), |step| next(step))
+                .take(MOST_LINKS);
             // No change of the repository alters a file outside of it.
             let inside = |step: PathBuf| Some(step.strip_prefix(&self.top).ok()?.to_owned());
             let steps = steps.map(inside).collect::<Option<Vec<_>>>()?;
             let (target, links) = steps.split_last().filter(|(_, links)| !links.is_empty())?;
-            // A link, or a link to a directory on its way, that changed itself leads elsewhere in the base.
+            // A link, or a link to a directory on its way, that changed itself leads elsewhere in
+            // the base.
             let way = |link: &PathBuf| {
                 let text = self.top.join(link).read_link().unwrap_or_default();
                 files::join(link.parent().unwrap_or(Path::new("")), text)
             };
-            let leads_elsewhere =
-                links.iter().any(|link| is_changed(link) || way(link).parent().is_some_and(&is_changed));
+            let leads_elsewhere = links
+                .iter()
+                .any(|link| is_changed(link) || way(link).parent().is_some_and(&is_changed));
             let is_changed = leads_elsewhere || is_changed(target);
-            Some(LinkedFile { path: path.clone(), target: (!leads_elsewhere).then(|| target.clone()), is_changed })
+            Some(LinkedFile {
+                path: path.clone(),
+                target: (!leads_elsewhere).then(|| target.clone()),
+                is_changed,
+            })
         };
-        now.iter().filter(|(_, entry)| entry.is_link).filter_map(|(path, _)| linked(path)).collect()
+        now.iter()
+            .filter(|(_, entry)| entry.is_link)
+            .filter_map(|(path, _)| linked(path))
+            .collect()
     }
 
     /// Replaces the texts of unchanged links by the contents of the files behind them.
-    fn follow_unchanged_links(&self, linked: &[LinkedFile], before: &mut Contents, unchanged: &mut HashSet<OsString>) {
+    fn follow_unchanged_links(
+        &self,
+        linked: &[LinkedFile],
+        before: &mut Contents,
+        unchanged: &mut HashSet<OsString>,
+    ) {
         for LinkedFile { path, target, .. } in linked.iter().filter(|linked| !linked.is_changed) {
             let path = self.top.join(path).into_os_string();
-            let Some((content, target)) = before.get_mut(&path).zip(target.as_ref()) else { continue };
+            let Some((content, target)) = before.get_mut(&path).zip(target.as_ref()) else {
+                continue;
+            };
             if let Ok(Some(now)) = lockfile::read(&self.top.join(target)) {
                 *content = now;
                 unchanged.insert(path);
@@ -295,19 +446,32 @@ impl Repository {
 
     /// Returns the symbolic links among paths and the directories above them.
     fn links<'a>(&self, paths: impl IntoIterator<Item = &'a OsString>) -> BTreeSet<PathBuf> {
-        let own_and_above: BTreeSet<_> = paths.into_iter().flat_map(|path| Path::new(path).ancestors()).collect();
-        own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect()
+        let own_and_above: BTreeSet<_> = paths
+            .into_iter()
+            .flat_map(|path| Path::new(path).ancestors())
+            .collect();
+        own_and_above
+            .into_iter()
+            .map(|path| self.top.join(path))
+            .filter(|path| path.is_symlink())
+            .collect()
     }
 
-    /// Writes the lock files, settings, configurations and the files that these usually read from a commit into an
-    /// empty directory. Git does not write them, so neither filters nor hooks run.
+    /// Writes the lock files, settings, configurations and the files that these usually read from a
+    /// commit into an empty directory. Git does not write them, so neither filters nor hooks run.
     pub(crate) fn write_commit(&self, commit: &str, to: &Path) -> Result<()> {
         let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
-        let is_read = |name: &OsStr| name.to_str().is_some_and(|name| ReviewedChange::reads(name) || has_data(name));
+        let is_read = |name: &OsStr| {
+            name.to_str()
+                .is_some_and(|name| ReviewedChange::reads(name) || has_data(name))
+        };
         let links = links_in(&self.top, commit)?;
         let mut blobs = files_in(&self.top, commit, false, &[], is_read)?;
         blobs.extend(links.clone());
-        let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains_key(path));
+        let is_link = |path: &Path| {
+            path.strip_prefix(&self.top)
+                .is_ok_and(|path| links.contains_key(path))
+        };
         let (files, _) = self.contents(blobs)?;
         std::fs::create_dir(to.join(".git"))?;
         for (path, bytes) in files.iter().map(|(path, bytes)| (Path::new(path), bytes)) {
@@ -323,40 +487,69 @@ impl Repository {
         Ok(())
     }
 
-    /// The content of a file in a commit at the same path. Links of directories in the commit are not followed, because
-    /// the change may have created them.
+    /// The content of a file in a commit at the same path. Links of directories in the commit are
+    /// not followed, because the change may have created them.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
-        let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
-        let canonical = directory.zip(path.file_name()).map(|(directory, name)| directory.join(name));
-        let own = Some(&path).filter(|path| path.starts_with(&self.top)).cloned();
+        let directory = path
+            .parent()
+            .and_then(|directory| canonicalize(directory).ok());
+        let canonical = directory
+            .zip(path.file_name())
+            .map(|(directory, name)| directory.join(name));
+        let own = Some(&path)
+            .filter(|path| path.starts_with(&self.top))
+            .cloned();
         let inside = canonical.filter(|path| path.starts_with(&self.top));
-        let Some(path) = own.or(inside) else { return Ok(Before::Outside) };
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
-        let blobs = files_in(&self.top, commit, false, &[], |other| other == OsStr::new(name))?;
-        Ok(Before::Inside(self.contents(blobs)?.0.remove(path.as_os_str())))
+        let Some(path) = own.or(inside) else {
+            return Ok(Before::Outside);
+        };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return Ok(Before::Inside(None));
+        };
+        let blobs = files_in(&self.top, commit, false, &[], |other| {
+            other == OsStr::new(name)
+        })?;
+        Ok(Before::Inside(
+            self.contents(blobs)?.0.remove(path.as_os_str()),
+        ))
     }
 
-    /// Contents of blobs, by their path on disk. Most are the current content of files, so git need not unpack them.
-    /// Also returns which ones.
+    /// Contents of blobs, by their path on disk. Most are the current content of files, so git need
+    /// not unpack them. Also returns which ones.
     fn contents(&self, blobs: Blobs) -> Result<(Contents, HashSet<OsString>)> {
         let on_disk = |(path, object): (PathBuf, String)| {
             let path = self.top.join(path);
-            let bytes = lockfile::read(&path).ok().flatten().filter(|bytes| is_blob(bytes, &object));
+            let bytes = lockfile::read(&path)
+                .ok()
+                .flatten()
+                .filter(|bytes| is_blob(bytes, &object));
             (path.into_os_string(), object, bytes)
         };
         let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), on_disk);
         let others = files.iter().filter(|(.., bytes)| bytes.is_none());
-        let contents =
-            contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), Path::new(path))).collect())?;
-        let unchanged = files.iter().filter(|(.., bytes)| bytes.is_some()).map(|(path, ..)| path.clone()).collect();
+        let contents = contents(
+            &self.top,
+            &others
+                .map(|(path, object, _)| (object.as_str(), Path::new(path)))
+                .collect(),
+        )?;
+        let unchanged = files
+            .iter()
+            .filter(|(.., bytes)| bytes.is_some())
+            .map(|(path, ..)| path.clone())
+            .collect();
         let with_content = |(path, object, bytes): (OsString, String, Option<Vec<u8>>)| {
             Some((path, bytes.or_else(|| contents.get(&object).cloned())?))
         };
-        Ok((files.into_iter().filter_map(with_content).collect(), unchanged))
+        Ok((
+            files.into_iter().filter_map(with_content).collect(),
+            unchanged,
+        ))
     }
 
-    /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they need the list.
+    /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they
+    /// need the list.
     pub(crate) fn list_tracked(&self) {
         self.listed();
     }
@@ -367,15 +560,33 @@ impl Repository {
     }
 
     fn listed(&self) -> &Result<BTreeSet<OsString>> {
-        let usual = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
-        let patterns = if self.data_directory.is_some() { &["*"][..] } else { &usual };
-        self.tracked.get_or_init(|| listed(&self.top, &["--cached"], patterns))
+        let usual = [
+            LOCK_FILE_NAME,
+            MODULE_LOCK_FILE_NAME,
+            ".terraform",
+            ".terraform/**",
+        ];
+        let patterns = if self.data_directory.is_some() {
+            &["*"][..]
+        } else {
+            &usual
+        };
+        self.tracked
+            .get_or_init(|| listed(&self.top, &["--cached"], patterns))
     }
 
     /// A warning if git cannot list the tracked files.
     pub(crate) fn warning(&self) -> Option<Diagnostic> {
-        let error = self.listed().as_ref().err()?.downcast_ref::<Diagnostic>()?.clone();
-        let warning = Diagnostic { severity: Severity::Warning, ..error };
+        let error = self
+            .listed()
+            .as_ref()
+            .err()?
+            .downcast_ref::<Diagnostic>()?
+            .clone();
+        let warning = Diagnostic {
+            severity: Severity::Warning,
+            ..error
+        };
         Some(warning.note("could not check whether git tracks the lock files"))
     }
 
@@ -384,7 +595,8 @@ impl Repository {
         Some(directory.strip_prefix(&self.top).ok()?.join(name))
     }
 
-    /// Whether no other repository, such as a submodule, is between the top and a directory without symlinks.
+    /// Whether no other repository, such as a submodule, is between the top and a directory without
+    /// symlinks.
     fn holds(&self, directory: &Path) -> bool {
         repository::top(directory).as_ref() == Some(&self.top)
     }
@@ -407,8 +619,13 @@ impl VersionControl for Repository {
         };
         let paths: Vec<_> = roots.iter().map(path_of).collect();
         let known: Vec<&PathBuf> = paths.iter().flatten().collect();
-        let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
-        paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
+        let mut rules = ignore_rules(&self.top, &known)
+            .into_iter()
+            .map(|rule| rule.map(|rule| self.place(&rule)));
+        paths
+            .iter()
+            .map(|path| path.as_ref().and_then(|_| rules.next().flatten()))
+            .collect()
     }
 }
 
@@ -419,13 +636,22 @@ struct Base<'a> {
 }
 
 impl VersionControl for Base<'_> {
-    /// The tracked data files if they are unchanged. Nothing else is known, so that only a finding about the same files
-    /// is treated as known from the commit.
+    /// The tracked data files if they are unchanged. Nothing else is known, so that only a finding
+    /// about the same files is treated as known from the commit.
     fn tracked(&self, root: &Path, _: bool) -> Tracked {
-        let root = root.strip_prefix(self.directory).map(|below| self.repository.top.join(below));
-        let root = root.ok().filter(|root| self.repository.has_unchanged_data(root));
-        let data_files = root.map(|root| self.repository.data_files(&root)).unwrap_or_default();
-        Tracked { data_files, ..Tracked::default() }
+        let root = root
+            .strip_prefix(self.directory)
+            .map(|below| self.repository.top.join(below));
+        let root = root
+            .ok()
+            .filter(|root| self.repository.has_unchanged_data(root));
+        let data_files = root
+            .map(|root| self.repository.data_files(&root))
+            .unwrap_or_default();
+        Tracked {
+            data_files,
+            ..Tracked::default()
+        }
     }
 
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
@@ -438,11 +664,19 @@ fn blobs_before<'a>(
     now: &BTreeMap<OsString, Entry>,
     changes: impl Iterator<Item = &'a StagedChange>,
 ) -> BTreeMap<OsString, String> {
-    let staged = now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?)));
+    let staged = now
+        .iter()
+        .filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?)));
     let mut before: BTreeMap<_, _> = staged.collect();
-    for StagedChange { path, before: blob, .. } in changes {
+    for StagedChange {
+        path, before: blob, ..
+    } in changes
+    {
         before.remove(path.as_os_str());
-        before.extend(blob.clone().map(|blob| (path.clone().into_os_string(), blob)));
+        before.extend(
+            blob.clone()
+                .map(|blob| (path.clone().into_os_string(), blob)),
+        );
     }
     before
 }

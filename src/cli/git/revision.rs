@@ -1,6 +1,6 @@
-//! The commit that a revision stands for. Git takes a tag for the branch that it is named after, and anyone who may
-//! push can make a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a
-//! remote.
+//! The commit that a revision stands for. Git takes a tag for the branch that it is named after,
+//! and anyone who may push can make a tag; so a name with two meanings is refused here, and so is a
+//! tag with the name of a branch of a remote.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -21,19 +21,31 @@ pub(crate) struct Commit {
 /// # Errors
 /// The revision has several meanings.
 pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
-    let end = revision.find(['~', '^', ':']).into_iter().chain(revision.find("@{")).min().unwrap_or(revision.len());
+    let end = revision
+        .find(['~', '^', ':'])
+        .into_iter()
+        .chain(revision.find("@{"))
+        .min()
+        .unwrap_or(revision.len());
     let (name, rest) = revision.split_at(end);
     let revision = match meanings(top, name)?.as_slice() {
-        // The name is not a path of a reference, or it is one with a file of its own, such as `HEAD`.
+        // The name is not a path of a reference, or it is one with a file of its own, such as
+        // `HEAD`.
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
         [one] if is_foreign_tag(top, name, one)? => {
             let message = format!("{one} is a tag, and no local branch has this name");
-            let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
+            let error = Diagnostic::error(
+                Code::InvalidArgument,
+                format!("--base {revision}: {message}"),
+            );
             let branch = remote_branches(top, name)?.into_iter().next();
-            let branch =
-                branch.map_or("fetch the branch".to_owned(), |branch| format!("name the branch: {branch}{rest}"));
-            return Err(error.help(format!("{branch}, or the tag itself: {one}{rest}")).into());
+            let branch = branch.map_or("fetch the branch".to_owned(), |branch| {
+                format!("name the branch: {branch}{rest}")
+            });
+            return Err(error
+                .help(format!("{branch}, or the tag itself: {one}{rest}"))
+                .into());
         }
         [one] => format!("{one}{rest}"),
         several => return Err(ambiguous(revision, rest, several).into()),
@@ -53,7 +65,10 @@ fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
         _ if is_path_of_reference(name) => &["refs/"],
         _ => &["refs/tags/", "refs/heads/", "refs/remotes/"],
     };
-    let mut candidates: Vec<_> = places.iter().map(|place| format!("{place}{name}")).collect();
+    let mut candidates: Vec<_> = places
+        .iter()
+        .map(|place| format!("{place}{name}"))
+        .collect();
     if places.len() > 1 {
         candidates.push(format!("refs/remotes/{name}/HEAD"));
     }
@@ -68,34 +83,51 @@ fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
 
 /// Whether a name contains the kind of its reference, as in `refs/tags/v1`.
 fn is_path_of_reference(name: &str) -> bool {
-    ["refs/", "heads/", "tags/", "remotes/"].iter().any(|start| name.starts_with(start))
+    ["refs/", "heads/", "tags/", "remotes/"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
     length.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name of a branch, such as `main` or `origin/main`, is only a tag here. A clone need not have fetched the
-/// branch, so every name without a digit is treated as one; a tag such as `v1` has a digit.
+/// Whether a name of a branch, such as `main` or `origin/main`, is only a tag here. A clone need
+/// not have fetched the branch, so every name without a digit is treated as one; a tag such as `v1`
+/// has a digit.
 fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
     if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
         return Ok(false);
     }
-    let of_remote = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    let of_remote = |remote: &String| {
+        name.strip_prefix(remote.as_str())
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
     let is_like_branch = !name.bytes().any(|byte| byte.is_ascii_digit());
-    Ok(is_like_branch || remotes(top)?.iter().any(of_remote) || !remote_branches(top, name)?.is_empty())
+    Ok(is_like_branch
+        || remotes(top)?.iter().any(of_remote)
+        || !remote_branches(top, name)?.is_empty())
 }
 
 /// Returns the branches of remotes with a name, as they were fetched last.
 fn remote_branches(top: &Path, name: &str) -> Result<Vec<String>> {
-    let candidates: Vec<_> = remotes(top)?.iter().map(|remote| format!("refs/remotes/{remote}/{name}")).collect();
+    let candidates: Vec<_> = remotes(top)?
+        .iter()
+        .map(|remote| format!("refs/remotes/{remote}/{name}"))
+        .collect();
     references(top, &candidates)
 }
 
 fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
-    let message = format!("--base {revision}: the name is ambiguous: {}", meanings.join(", "));
-    let is_branch = |name: &&String| name.starts_with("refs/remotes/") || name.starts_with("refs/heads/");
+    let message = format!(
+        "--base {revision}: the name is ambiguous: {}",
+        meanings.join(", ")
+    );
+    let is_branch =
+        |name: &&String| name.starts_with("refs/remotes/") || name.starts_with("refs/heads/");
     let example = meanings.iter().rev().find(is_branch).or(meanings.first());
-    let example = example.map(|name| format!(", such as {name}{rest}")).unwrap_or_default();
+    let example = example
+        .map(|name| format!(", such as {name}{rest}"))
+        .unwrap_or_default();
     Diagnostic::error(Code::InvalidArgument, message).help(format!("write the full name{example}"))
 }

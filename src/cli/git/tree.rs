@@ -15,9 +15,9 @@ const LINK: &str = "120000 ";
 /// The object names of a tree's blobs, by path.
 pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
-/// The files with wanted names in an object from [`resolve`](super::resolve), at these paths, or anywhere if there are
-/// none; for a symbolic link, the file behind it in the object. The object is the state of `directory` if
-/// `is_directory` is set, otherwise that of the repository around it.
+/// The files with wanted names in an object from [`resolve`](super::resolve), at these paths, or
+/// anywhere if there are none; for a symbolic link, the file behind it in the object. The object is
+/// the state of `directory` if `is_directory` is set, otherwise that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,
     object: &str,
@@ -25,13 +25,26 @@ pub(crate) fn files_in(
     paths: &[&Path],
     is_wanted: impl Fn(&OsStr) -> bool,
 ) -> Result<Blobs> {
-    let mut options: Vec<&OsStr> = is_directory.then_some(OsStr::new("--full-tree")).into_iter().collect();
+    let mut options: Vec<&OsStr> = is_directory
+        .then_some(OsStr::new("--full-tree"))
+        .into_iter()
+        .collect();
     options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
     options.extend(paths.iter().map(|path| path.as_os_str()));
     let is_meant = |path: &Path| path.file_name().is_some_and(&is_wanted);
-    let entries: Vec<_> = tree(directory, &options)?.into_iter().filter(|(_, path)| is_meant(path)).collect();
-    let links = entries.iter().filter(|(words, _)| words.starts_with(LINK)).map(|(_, path)| path.clone()).collect();
-    let mut blobs: Blobs = entries.into_iter().filter_map(|(words, path)| Some((path, blob(&words, 2)?))).collect();
+    let entries: Vec<_> = tree(directory, &options)?
+        .into_iter()
+        .filter(|(_, path)| is_meant(path))
+        .collect();
+    let links = entries
+        .iter()
+        .filter(|(words, _)| words.starts_with(LINK))
+        .map(|(_, path)| path.clone())
+        .collect();
+    let mut blobs: Blobs = entries
+        .into_iter()
+        .filter_map(|(words, path)| Some((path, blob(&words, 2)?)))
+        .collect();
     follow_links(directory, object, is_directory, &mut blobs, links)?;
     Ok(blobs)
 }
@@ -40,11 +53,14 @@ pub(crate) fn files_in(
 pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<Blobs> {
     let entries = tree(directory, &["--end-of-options", commit].map(OsStr::new))?.into_iter();
     let links = entries.filter(|(words, _)| words.starts_with(LINK));
-    Ok(links.filter_map(|(words, path)| Some((path, blob(&words, 2)?))).collect())
+    Ok(links
+        .filter_map(|(words, path)| Some((path, blob(&words, 2)?)))
+        .collect())
 }
 
-/// Replaces symbolic links among the files of an object, as for [`files_in`], by the files behind them in the object. A
-/// link that leads out of the object remains, and a link to nothing is removed.
+/// Replaces symbolic links among the files of an object, as for [`files_in`], by the files behind
+/// them in the object. A link that leads out of the object remains, and a link to nothing is
+/// removed.
 pub(crate) fn follow_links(
     directory: &Path,
     object: &str,
@@ -58,14 +74,22 @@ pub(crate) fn follow_links(
     if links.is_empty() {
         return Ok(());
     }
-    let start = if is_directory || repository::is_bare(directory) { "" } else { "./" };
-    let line = |link: &PathBuf| [format!("{object}:{start}").as_bytes(), &bytes(link), b"\n"].concat();
+    let start = if is_directory || repository::is_bare(directory) {
+        ""
+    } else {
+        "./"
+    };
+    let line =
+        |link: &PathBuf| [format!("{object}:{start}").as_bytes(), &bytes(link), b"\n"].concat();
     let input: Vec<u8> = links.iter().flat_map(line).collect();
     let arguments = ["cat-file", "--batch-check", "--follow-symlinks"];
     let printed = run(directory, Paths::Literal, arguments, &input)?.successful()?;
     let mut rest = printed.as_slice();
     for link in links {
-        let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| unreadable(rest))?;
+        let end = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(|| unreadable(rest))?;
         let answer = String::from_utf8_lossy(&rest[..end]).into_owned();
         rest = &rest[end + 1..];
         let words: Vec<_> = answer.split(' ').collect();
@@ -85,11 +109,17 @@ pub(crate) fn follow_links(
 
 /// The entries of a tree: mode, type and object name, separated by spaces, and the path.
 fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
-    let arguments = ["ls-tree", "-r", "-z"].map(OsStr::new).into_iter().chain(options.iter().copied());
+    let arguments = ["ls-tree", "-r", "-z"]
+        .map(OsStr::new)
+        .into_iter()
+        .chain(options.iter().copied());
     let listed = successful(directory, arguments)?;
     let entry = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        Some((String::from_utf8_lossy(&entry[..tab]).into_owned(), native_path(&entry[tab + 1..])))
+        Some((
+            String::from_utf8_lossy(&entry[..tab]).into_owned(),
+            native_path(&entry[tab + 1..]),
+        ))
     };
     Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
 }

@@ -1,4 +1,5 @@
-//! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown once.
+//! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown
+//! once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -23,7 +24,11 @@ pub(crate) struct Many<'a> {
 impl<'a> Many<'a> {
     /// `None` if there is only one root module, whose diagnostics are all shown.
     pub(crate) fn of(roots: &Roots, selection: &'a Selection) -> Option<Self> {
-        roots.may_be_several().then_some(Self { selection, number: roots.len(), units: roots.units() })
+        roots.may_be_several().then_some(Self {
+            selection,
+            number: roots.len(),
+            units: roots.units(),
+        })
     }
 
     /// The word for the root modules: units if all of them are Terragrunt units.
@@ -35,65 +40,123 @@ impl<'a> Many<'a> {
         }
     }
 
-    /// Selects just these root modules. For commands that cannot name all of them, no path is given.
+    /// Selects just these root modules. For commands that cannot name all of them, no path is
+    /// given.
     fn only(self, directories: Vec<PathBuf>) -> RootModules {
         const MOST_PATHS: usize = 20;
         let (paths, recursive) = match directories.len() {
-            number if number >= self.number => (self.selection.paths.clone(), self.selection.recursive),
+            number if number >= self.number => {
+                (self.selection.paths.clone(), self.selection.recursive)
+            }
             ..=MOST_PATHS => (directories.clone(), false),
             _ => (Vec::new(), false),
         };
-        RootModules::Selected { paths, recursive, directories }
+        RootModules::Selected {
+            paths,
+            recursive,
+            directories,
+        }
     }
 }
 
-/// Returns diagnostics by cause, each with the root module that it is about, if that is known. The first of each cause
-/// stands for all; of many root modules errors come first. `all`: every root module is named.
+/// Returns diagnostics by cause, each with the root module that it is about, if that is known. The
+/// first of each cause stands for all; of many root modules errors come first. `all`: every root
+/// module is named.
 pub(crate) fn by_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
-    let key = |diagnostic: &'a Diagnostic| (diagnostic.severity, diagnostic.code, common_message(diagnostic));
-    let keyed = diagnostics.into_iter().map(|(root, diagnostic)| (key(diagnostic), (root, diagnostic)));
+    let key = |diagnostic: &'a Diagnostic| {
+        (
+            diagnostic.severity,
+            diagnostic.code,
+            common_message(diagnostic),
+        )
+    };
+    let keyed = diagnostics
+        .into_iter()
+        .map(|(root, diagnostic)| (key(diagnostic), (root, diagnostic)));
     let mut causes = group_by(keyed);
     if many.is_some() {
         causes.sort_by_key(|((severity, ..), _)| Reverse(*severity));
     }
-    causes.iter().flat_map(|(_, cause)| one_cause(cause, many, all)).collect()
+    causes
+        .iter()
+        .flat_map(|(_, cause)| one_cause(cause, many, all))
+        .collect()
 }
 
-/// Returns one diagnostic for several root modules, and each different one for a single root module.
-fn one_cause(cause: &[(Option<&Path>, &Diagnostic)], many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+/// Returns one diagnostic for several root modules, and each different one for a single root
+/// module.
+fn one_cause(
+    cause: &[(Option<&Path>, &Diagnostic)],
+    many: Option<Many<'_>>,
+    all: bool,
+) -> Vec<Diagnostic> {
     let (root, first) = cause[0];
-    let others: BTreeSet<_> = cause.iter().filter_map(|(path, _)| *path).filter(|path| Some(*path) != root).collect();
+    let others: BTreeSet<_> = cause
+        .iter()
+        .filter_map(|(path, _)| *path)
+        .filter(|path| Some(*path) != root)
+        .collect();
     let (Some(many), Some(root), false) = (many, root, others.is_empty()) else {
         return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
     };
-    let directories = std::iter::once(root).chain(others.iter().copied()).map(Path::to_owned).collect();
-    let message = format!("{}, in {}", common_message(first), count(others.len() + 1, many.noun()));
-    let shown = Diagnostic { message, ..first.clone() }.in_root_modules(many.only(directories));
+    let directories = std::iter::once(root)
+        .chain(others.iter().copied())
+        .map(Path::to_owned)
+        .collect();
+    let message = format!(
+        "{}, in {}",
+        common_message(first),
+        count(others.len() + 1, many.noun())
+    );
+    let shown = Diagnostic {
+        message,
+        ..first.clone()
+    }
+    .in_root_modules(many.only(directories));
     vec![shown.note(places(first, root, &others, all))]
 }
 
 /// Returns each diagnostic once, in the order of the first ones.
-pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+pub(crate) fn without_repetition<'a>(
+    diagnostics: impl Iterator<Item = &'a Diagnostic>,
+) -> Vec<Diagnostic> {
     let groups = group_by(diagnostics.map(|diagnostic| (diagnostic, ())));
-    groups.into_iter().map(|(diagnostic, _)| diagnostic.clone()).collect()
+    groups
+        .into_iter()
+        .map(|(diagnostic, _)| diagnostic.clone())
+        .collect()
 }
 
-/// Returns the message that root modules with the same cause share. It names the provider and its version.
+/// Returns the message that root modules with the same cause share. It names the provider and its
+/// version.
 fn common_message(diagnostic: &Diagnostic) -> &String {
-    diagnostic.shared_message.as_ref().unwrap_or(&diagnostic.message)
+    diagnostic
+        .shared_message
+        .as_ref()
+        .unwrap_or(&diagnostic.message)
 }
 
-/// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position that is shown is in
-/// it.
+/// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position
+/// that is shown is in it.
 fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: bool) -> String {
-    let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
-    let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };
-    let names: Vec<_> =
-        first_root.into_iter().chain(others.iter().copied()).map(|root| root.display().to_string()).collect();
+    let is_shown = first
+        .labels
+        .first()
+        .is_some_and(|label| label.location.path().starts_with(first_root));
+    let (word, first_root) = if is_shown {
+        ("also in", None)
+    } else {
+        ("in", Some(first_root))
+    };
+    let names: Vec<_> = first_root
+        .into_iter()
+        .chain(others.iter().copied())
+        .map(|root| root.display().to_string())
+        .collect();
     match names.len() {
         _ if all => format!("{word} {}", enumerate(&names)),
         0..=MOST_NAMED => format!("{word} {}", few(names)),
@@ -114,45 +177,93 @@ mod tests {
     }
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
-        let found = found.iter().map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
-        let selection = &Selection { recursive: true, ..Selection::default() };
-        by_cause(found, Some(Many { selection, number: 5, units: 0 }), all)
+        let found = found
+            .iter()
+            .map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
+        let selection = &Selection {
+            recursive: true,
+            ..Selection::default()
+        };
+        by_cause(
+            found,
+            Some(Many {
+                selection,
+                number: 5,
+                units: 0,
+            }),
+            all,
+        )
     }
 
     #[test]
     fn one_cause_is_shown_once_with_its_first_position() {
         let roots: Vec<String> = (1..=5).map(|number| format!("live/{number}")).collect();
-        let mut all: Vec<_> = roots.iter().map(|root| (root.as_str(), found(root, "acme/a"))).collect();
+        let mut all: Vec<_> = roots
+            .iter()
+            .map(|root| (root.as_str(), found(root, "acme/a")))
+            .collect();
         all.insert(1, ("live/1", found("live/1", "acme/b")));
         let shown = messages(&all, false);
-        let texts: Vec<_> = shown.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
-        let expected =
-            ["no hash is recorded for acme/a 3.2.4, in 5 root modules", "no hash is recorded for acme/b 3.2.4"];
+        let texts: Vec<_> = shown
+            .iter()
+            .map(|diagnostic| diagnostic.message.as_str())
+            .collect();
+        let expected = [
+            "no hash is recorded for acme/a 3.2.4, in 5 root modules",
+            "no hash is recorded for acme/b 3.2.4",
+        ];
         assert_eq!(texts, expected);
-        assert_eq!(shown[0].notes, ["seen in live/1", "in live/1, live/2, live/3 and 2 more: -v lists them"]);
+        assert_eq!(
+            shown[0].notes,
+            [
+                "seen in live/1",
+                "in live/1, live/2, live/3 and 2 more: -v lists them"
+            ]
+        );
         let directories = roots.iter().map(PathBuf::from).collect();
-        let selected = RootModules::Selected { paths: Vec::new(), recursive: true, directories };
+        let selected = RootModules::Selected {
+            paths: Vec::new(),
+            recursive: true,
+            directories,
+        };
         assert_eq!(shown[0].root_modules.as_deref(), Some(&selected));
-        assert_eq!(shown[1].root_modules, all[1].1.root_modules, "one root module");
-        assert_eq!(messages(&all, true)[0].notes[1], "in live/1, live/2, live/3, live/4 and live/5");
+        assert_eq!(
+            shown[1].root_modules, all[1].1.root_modules,
+            "one root module"
+        );
+        assert_eq!(
+            messages(&all, true)[0].notes[1],
+            "in live/1, live/2, live/3, live/4 and live/5"
+        );
     }
 
     #[test]
     fn a_lock_file_in_a_message_does_not_distinguish_causes() {
         let missing = |root: &str| {
             let lock_file = Path::new(root).join(".terraform.lock.hcl");
-            Diagnostic::finding(Code::LockFileMissing, "").naming(&lock_file, |path| format!("{path} is missing"))
+            Diagnostic::finding(Code::LockFileMissing, "")
+                .naming(&lock_file, |path| format!("{path} is missing"))
         };
         let all = [("a", missing("a")), ("b", missing("b"))];
         let shown = messages(&all, false);
         assert_eq!(shown.len(), 1);
-        assert_eq!(shown[0].message, ".terraform.lock.hcl is missing, in 2 root modules");
+        assert_eq!(
+            shown[0].message,
+            ".terraform.lock.hcl is missing, in 2 root modules"
+        );
         assert_eq!(shown[0].notes, ["in a and b"]);
     }
 
     #[test]
     fn of_one_root_module_everything_is_shown_once() {
-        let twice = [("a", found("a", "acme/a")), ("a", found("a", "acme/a")), ("a", found("b", "acme/a"))];
-        assert_eq!(messages(&twice, false), [twice[0].1.clone(), twice[2].1.clone()]);
+        let twice = [
+            ("a", found("a", "acme/a")),
+            ("a", found("a", "acme/a")),
+            ("a", found("b", "acme/a")),
+        ];
+        assert_eq!(
+            messages(&twice, false),
+            [twice[0].1.clone(), twice[2].1.clone()]
+        );
     }
 }

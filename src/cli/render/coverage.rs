@@ -12,20 +12,27 @@ use super::style::{count, enumerate};
 
 /// A line for each kind of root module: `282 Terragrunt units: 4 OK, 278 without a lock file`.
 pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
-    DirectoryKind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
+    DirectoryKind::ALL
+        .into_iter()
+        .filter_map(|kind| line(coverage, kind))
+        .collect()
 }
 
 /// Whether there is only one kind and all are OK, so that one line is enough.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
-    let mut kinds = DirectoryKind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
+    let mut kinds = DirectoryKind::ALL
+        .into_iter()
+        .filter(|kind| coverage.total(*kind) > 0);
     let is_fine = |kind| coverage.number(kind, RootStatus::Ok) == coverage.total(kind);
     kinds.next().is_none_or(is_fine) && kinds.next().is_none()
 }
 
 /// `Skipped: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
 pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
-    let statuses =
-        [(RootStatus::NotLocked, "without a lock file"), (RootStatus::Excluded, "excluded by provlock.toml")];
+    let statuses = [
+        (RootStatus::NotLocked, "without a lock file"),
+        (RootStatus::Excluded, "excluded by provlock.toml"),
+    ];
     let parts = DirectoryKind::ALL.into_iter().flat_map(|kind| {
         statuses.map(|(status, words)| match coverage.number(kind, status) {
             0 => None,
@@ -49,31 +56,69 @@ pub(super) fn noun(kind: DirectoryKind) -> &'static str {
 fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let total = coverage.total(kind);
     let number = |status| coverage.number(kind, status);
-    let (nouns, unlocked) = (count(total, noun(kind)), number(RootStatus::NotLocked) + number(RootStatus::Ignored));
+    let (nouns, unlocked) = (
+        count(total, noun(kind)),
+        number(RootStatus::NotLocked) + number(RootStatus::Ignored),
+    );
     if total == 0 {
         return None;
     } else if total > 1 && number(RootStatus::Excluded) == total {
         return Some(format!("All {nouns} are excluded by provlock.toml"));
     } else if total > 1 && unlocked == total {
-        return Some(format!("{nouns}: none has a lock file{}", ignored(coverage, kind, unlocked)));
+        return Some(format!(
+            "{nouns}: none has a lock file{}",
+            ignored(coverage, kind, unlocked)
+        ));
     }
-    let need = if number(RootStatus::NeedsNone) == 1 { "needs" } else { "need" };
+    let need = if number(RootStatus::NeedsNone) == 1 {
+        "needs"
+    } else {
+        "need"
+    };
     let statuses = [
         (number(RootStatus::Errors), "with errors".to_owned()),
         (number(RootStatus::Warnings), "with warnings".to_owned()),
-        (number(RootStatus::PartlyChecked), "partly checked".to_owned()),
+        (
+            number(RootStatus::PartlyChecked),
+            "partly checked".to_owned(),
+        ),
         (number(RootStatus::Ok), "OK".to_owned()),
-        (unlocked, format!("without a lock file{}", ignored(coverage, kind, unlocked))),
-        (number(RootStatus::NeedsNone), format!("{need} no lock file")),
-        (number(RootStatus::Excluded), "excluded by provlock.toml".to_owned()),
+        (
+            unlocked,
+            format!("without a lock file{}", ignored(coverage, kind, unlocked)),
+        ),
+        (
+            number(RootStatus::NeedsNone),
+            format!("{need} no lock file"),
+        ),
+        (
+            number(RootStatus::Excluded),
+            "excluded by provlock.toml".to_owned(),
+        ),
     ];
     let present = statuses.iter().filter(|(number, _)| *number > 0);
-    let part = |(number, words): &(usize, String)| if total == 1 { words.clone() } else { format!("{number} {words}") };
+    let part = |(number, words): &(usize, String)| {
+        if total == 1 {
+            words.clone()
+        } else {
+            format!("{number} {words}")
+        }
+    };
     let parts: Vec<_> = present.map(part).collect();
-    let failures = (number(RootStatus::Failed), "could not be checked".to_owned());
+    let failures = (
+        number(RootStatus::Failed),
+        "could not be checked".to_owned(),
+    );
     let failed = (failures.0 > 0).then(|| part(&failures));
     let checked = (!parts.is_empty()).then(|| parts.join(", "));
-    Some(format!("{nouns}: {}", checked.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
+    Some(format!(
+        "{nouns}: {}",
+        checked
+            .into_iter()
+            .chain(failed)
+            .collect::<Vec<_>>()
+            .join("; ")
+    ))
 }
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
@@ -95,8 +140,17 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     }
     let shown = |path: &PathBuf| printable(&path.display().to_string());
     let searched = roots.searched_paths().iter().map(shown).collect::<Vec<_>>();
-    let searched = if searched.is_empty() { ".".to_owned() } else { enumerate(&searched) };
-    let OtherDirectories { skipped_by_name, without_sign, stacks, .. } = roots.other_directories();
+    let searched = if searched.is_empty() {
+        ".".to_owned()
+    } else {
+        enumerate(&searched)
+    };
+    let OtherDirectories {
+        skipped_by_name,
+        without_sign,
+        stacks,
+        ..
+    } = roots.other_directories();
     let signs = "has a backend, a lock file, or providers that it configures and uses";
     let why = match skipped_by_name.len() {
         0 => format!("none {signs}"),
@@ -107,13 +161,22 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     };
     let stacks = match stacks.len() {
         0 => String::new(),
-        _ => format!("; stacks of Terraform are not read ({})", few(stacks.iter().map(shown))),
+        _ => format!(
+            "; stacks of Terraform are not read ({})",
+            few(stacks.iter().map(shown))
+        ),
     };
     let lock = without_sign.first().map(|directory| {
         let paths = Some(directory.clone()).filter(|directory| directory != Path::new("."));
-        let selection = Selection { paths: paths.into_iter().collect(), ..Selection::default() };
+        let selection = Selection {
+            paths: paths.into_iter().collect(),
+            ..Selection::default()
+        };
         let lock = invocation.suggest(vec!["lock".to_owned()], &selection, None);
-        format!("; to lock the configuration in {} as a root module: {lock}", shown(directory))
+        format!(
+            "; to lock the configuration in {} as a root module: {lock}",
+            shown(directory)
+        )
     });
     let none = if roots.searches_below() {
         format!("No root module in {searched} or below")

@@ -18,8 +18,8 @@ const MOST_OF_A_FILE: usize = 100;
 /// Number of bytes before and after a position that are shown of a long line; terminals show fewer.
 const FARTHEST: usize = 1000;
 
-/// Renders diagnostics, each without a final newline. If very many are about one file, only the number of the last ones
-/// is shown.
+/// Renders diagnostics, each without a final newline. If very many are about one file, only the
+/// number of the last ones is shown.
 pub(crate) fn render_all<'a>(
     list: impl IntoIterator<Item = &'a Diagnostic>,
     invocation: &Invocation,
@@ -29,7 +29,9 @@ pub(crate) fn render_all<'a>(
     let mut texts = Vec::new();
     for diagnostic in list {
         if let Some(label) = diagnostic.labels.first() {
-            let (number, left_out) = numbers.entry((label.location.path(), diagnostic.severity)).or_default();
+            let (number, left_out) = numbers
+                .entry((label.location.path(), diagnostic.severity))
+                .or_default();
             *number += 1;
             if *number > MOST_OF_A_FILE {
                 *left_out += diagnostic.left_out;
@@ -38,11 +40,19 @@ pub(crate) fn render_all<'a>(
         }
         texts.push(render(diagnostic, invocation, style));
     }
-    let numbers = numbers.into_iter().filter(|(_, (number, _))| *number > MOST_OF_A_FILE);
+    let numbers = numbers
+        .into_iter()
+        .filter(|(_, (number, _))| *number > MOST_OF_A_FILE);
     for ((path, severity), (number, left_out)) in numbers {
-        let more = count(number - MOST_OF_A_FILE + left_out, &format!("more {severity}"));
+        let more = count(
+            number - MOST_OF_A_FILE + left_out,
+            &format!("more {severity}"),
+        );
         let listed = if left_out == 0 { "all" } else { "more" };
-        texts.push(printable(&format!("and {more} in {}; --json lists {listed}", path.display())));
+        texts.push(printable(&format!(
+            "and {more} in {}; --json lists {listed}",
+            path.display()
+        )));
     }
     texts
 }
@@ -54,12 +64,21 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(printable(&diagnostic.message)).id(diagnostic.code.as_str());
+    let title = level
+        .primary_title(printable(&diagnostic.message))
+        .id(diagnostic.code.as_str());
     let mut group = Group::with_title(match pages::url(diagnostic.code) {
         Some(page) if style.hyperlinks => title.id_url(page),
         _ => title,
     });
-    let path = |label: &Label| printable(&invocation.shown(label.location.path()).display().to_string());
+    let path = |label: &Label| {
+        printable(
+            &invocation
+                .shown(label.location.path())
+                .display()
+                .to_string(),
+        )
+    };
     let origin = |label: &Label| {
         let (line, column) = label.location.line_column();
         Origin::path(path(label)).line(line).char_column(column)
@@ -76,7 +95,8 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
             continue;
         }
         let excerpt = excerpt(&file.text, together.iter().map(clamped));
-        let mut snippet = Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
+        let mut snippet =
+            Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
         snippet = snippet.line_start(file.line_column(excerpt.start).0);
         if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
             snippet = snippet.path(path(first));
@@ -86,22 +106,37 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         }
         for label in together {
             let is_first = std::ptr::eq(label, &raw const diagnostic.labels[0]);
-            let kind = if is_first { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let kind = if is_first {
+                AnnotationKind::Primary
+            } else {
+                AnnotationKind::Context
+            };
             let text = Some(printable(&label.text)).filter(|text| !text.is_empty());
-            snippet = snippet.annotation(kind.span(shifted(clamped(label), excerpt.start)).label(text));
+            snippet = snippet.annotation(
+                kind.span(shifted(clamped(label), excerpt.start))
+                    .label(text),
+            );
         }
         group = group.element(snippet);
     }
     for note in diagnostic.all_notes() {
         group = group.element(Level::NOTE.no_name().message(printable(&note)));
     }
-    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if style.color {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     let renderer = renderer.term_width(style.columns.unwrap_or(DEFAULT_TERM_WIDTH));
-    let Some(help) = invocation.help(diagnostic) else { return renderer.render(&[group]) };
+    let Some(help) = invocation.help(diagnostic) else {
+        return renderer.render(&[group]);
+    };
     let help = Group::with_title(Level::HELP.secondary_title(printable(&help)));
     // Rendered together, the two would be connected by a line, which belongs to an excerpt.
     if diagnostic.labels.is_empty() {
-        return [group, help].map(|group| renderer.render(&[group])).join("\n");
+        return [group, help]
+            .map(|group| renderer.render(&[group]))
+            .join("\n");
     }
     renderer.render(&[group, help])
 }
@@ -114,18 +149,32 @@ fn are_near(a: &Label, b: &Label) -> bool {
     }
     let (a, b) = (clamped(a).start, clamped(b).start);
     let between = a.min(b)..a.max(b);
-    between.len() <= 64 * FARTHEST && file.text[between].lines().all(|line| line.len() <= FARTHEST)
+    between.len() <= 64 * FARTHEST
+        && file.text[between]
+            .lines()
+            .all(|line| line.len() <= FARTHEST)
 }
 
-/// The lines of the spans, or parts of long lines: the renderer reads its whole input several times.
+/// The lines of the spans, or parts of long lines: the renderer reads its whole input several
+/// times.
 fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
-    let (start, end) = spans.fold((text.len(), 0), |(start, end), span| (start.min(span.start), end.max(span.end)));
+    let (start, end) = spans.fold((text.len(), 0), |(start, end), span| {
+        (start.min(span.start), end.max(span.end))
+    });
     // A position after the last line break is shown on the line before.
-    let start = if start == text.len() { text.trim_end_matches('\n').len() } else { start };
+    let start = if start == text.len() {
+        text.trim_end_matches('\n').len()
+    } else {
+        start
+    };
     let from = text.floor_char_boundary(start.saturating_sub(FARTHEST));
     let to = text.ceil_char_boundary(end.saturating_add(FARTHEST).min(text.len()));
-    let line_start = text[from..start].rfind('\n').map_or(from, |newline| from + newline + 1);
-    let line_end = text[end..to].find('\n').map_or(to, |length| end + length + 1);
+    let line_start = text[from..start]
+        .rfind('\n')
+        .map_or(from, |newline| from + newline + 1);
+    let line_end = text[end..to]
+        .find('\n')
+        .map_or(to, |length| end + length + 1);
     line_start..line_end
 }
 
@@ -137,9 +186,17 @@ fn shifted(span: Range<usize>, start: usize) -> Range<usize> {
 fn clamped(label: &Label) -> Range<usize> {
     let text = &label.location.file.text;
     let start = text.floor_char_boundary(label.location.span.start.min(text.len()));
-    let end =
-        text.floor_char_boundary(label.location.span.end.clamp(start, start.saturating_add(FARTHEST)).min(text.len()));
-    let end = text[start..end].find(['\n', '\r']).map_or(end, |length| start + length);
+    let end = text.floor_char_boundary(
+        label
+            .location
+            .span
+            .end
+            .clamp(start, start.saturating_add(FARTHEST))
+            .min(text.len()),
+    );
+    let end = text[start..end]
+        .find(['\n', '\r'])
+        .map_or(end, |length| start + length);
     start..end.max(start)
 }
 
@@ -149,7 +206,12 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: TextStyle = TextStyle { color: false, hyperlinks: false, columns: None, verbose: false };
+    const PLAIN: TextStyle = TextStyle {
+        color: false,
+        hyperlinks: false,
+        columns: None,
+        verbose: false,
+    };
 
     fn render(diagnostic: &Diagnostic) -> String {
         super::render(diagnostic, &Invocation::new(None), PLAIN)
@@ -162,12 +224,18 @@ mod tests {
             let start = file.text.find(text).unwrap();
             Location::new(&file, start..start + text.len())
         };
-        let both = Diagnostic::error(Code::Io, "twice").at(place("second"), "here").at(place("first"), "and there");
+        let both = Diagnostic::error(Code::Io, "twice")
+            .at(place("second"), "here")
+            .at(place("first"), "and there");
         let expected = "error[io]: twice\n  --> main.tf:44:1\n   |\n42 | first = 1\n   | ----- and there\n43 | b\n\
                         44 | second\n   | ^^^^^^ here";
         assert_eq!(render(&both), expected);
-        let end = Diagnostic::error(Code::Io, "end").at(Location::new(&file, file.text.len()..file.text.len()), "");
-        assert_eq!(render(&end), "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^");
+        let end = Diagnostic::error(Code::Io, "end")
+            .at(Location::new(&file, file.text.len()..file.text.len()), "");
+        assert_eq!(
+            render(&end),
+            "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^"
+        );
     }
 
     #[test]
@@ -177,31 +245,54 @@ mod tests {
             "\n{".to_owned() + &"\u{e9}, ".repeat(10_000) + "?" + &", 1".repeat(10_000),
         );
         let at = file.text.find('?').unwrap();
-        let error = Diagnostic::error(Code::Io, "no").at(Location::new(&file, at..file.text.len()), "what");
+        let error =
+            Diagnostic::error(Code::Io, "no").at(Location::new(&file, at..file.text.len()), "what");
         let text = render(&error.at(Location::new(&file, 0..1), "first"));
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[..3], ["error[io]: no", " --> main.tf.json:2:30002", "  |"], "{text}");
-        let shown = lines.iter().find_map(|line| line.strip_prefix("2 | ...")).unwrap_or_default();
-        assert!(shown.contains(", ?, 1, 1") && shown.ends_with("..."), "{text}");
-        assert!(text.contains("main.tf.json:1:1\n") && text.len() < 1000, "{text}");
+        assert_eq!(
+            lines[..3],
+            ["error[io]: no", " --> main.tf.json:2:30002", "  |"],
+            "{text}"
+        );
+        let shown = lines
+            .iter()
+            .find_map(|line| line.strip_prefix("2 | ..."))
+            .unwrap_or_default();
+        assert!(
+            shown.contains(", ?, 1, 1") && shown.ends_with("..."),
+            "{text}"
+        );
+        assert!(
+            text.contains("main.tf.json:1:1\n") && text.len() < 1000,
+            "{text}"
+        );
     }
 
     #[test]
     fn of_very_many_in_one_file_the_last_are_counted() {
         let file = SourceFile::new("main.tf", "a\n".repeat(200));
         let other = SourceFile::new("other.tf", "a\n");
-        let at =
-            |file, line: usize| Diagnostic::error(Code::Io, "no").at(Location::new(file, 2 * line..2 * line + 1), "");
+        let at = |file, line: usize| {
+            Diagnostic::error(Code::Io, "no").at(Location::new(file, 2 * line..2 * line + 1), "")
+        };
         let mut list: Vec<_> = (0..102).map(|line| at(&file, line)).collect();
         list.push(at(&other, 0));
-        list.extend((0..101).map(|line| Diagnostic { severity: Severity::Warning, ..at(&file, line) }));
+        list.extend((0..101).map(|line| Diagnostic {
+            severity: Severity::Warning,
+            ..at(&file, line)
+        }));
         list.extend(vec![Diagnostic::error(Code::Io, "nowhere"); 101]);
         list[101].left_out = 5;
         let texts = render_all(&list, &Invocation::new(None), PLAIN);
         assert_eq!(texts.len(), 100 + 1 + 100 + 101 + 2);
-        assert!(texts[99].contains("main.tf:100:1") && texts[100].contains("other.tf:1:1"), "{texts:#?}");
-        let ends =
-            ["and 1 more warning in main.tf; --json lists all", "and 7 more errors in main.tf; --json lists more"];
+        assert!(
+            texts[99].contains("main.tf:100:1") && texts[100].contains("other.tf:1:1"),
+            "{texts:#?}"
+        );
+        let ends = [
+            "and 1 more warning in main.tf; --json lists all",
+            "and 7 more errors in main.tf; --json lists more",
+        ];
         assert_eq!(texts[texts.len() - 2..], ends);
     }
 }

@@ -1,8 +1,8 @@
-//! Text from outside: from registries, mirrors, archives, lock files, configurations, names of files, the environment,
-//! git and helper programs. All output passes through these functions.
+//! Text from outside: from registries, mirrors, archives, lock files, configurations, names of
+//! files, the environment, git and helper programs. All output passes through these functions.
 //!
-//! Every format hides secrets and limits lengths. Control characters and commands are escaped for a terminal and for
-//! the runner of a workflow, which would execute them.
+//! Every format hides secrets and limits lengths. Control characters and commands are escaped for a
+//! terminal and for the runner of a workflow, which would execute them.
 
 use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Diagnostic, Label, Location};
@@ -18,20 +18,31 @@ const MOST_PARTS: usize = 100;
 /// Marks of commands that the runners of GitHub and Azure Pipelines obey anywhere in a line.
 const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 
-/// A diagnostic that is safe to show: without secrets, with a limited length, and without text of files outside of the
-/// repository.
+/// A diagnostic that is safe to show: without secrets, with a limited length, and without text of
+/// files outside of the repository.
 pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
     let text = |text: &str| capped(&invocation.secrets.redact(text));
-    let Diagnostic { message, labels, notes, .. } = diagnostic;
+    let Diagnostic {
+        message,
+        labels,
+        notes,
+        ..
+    } = diagnostic;
     let is_outside = |label: &Label| {
         let file = &label.location.file;
         !file.is_private && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
     };
     let label = |label: &Label| {
         if is_outside(label) {
-            Label { location: Location::of_file(label.location.path()), text: String::new() }
+            Label {
+                location: Location::of_file(label.location.path()),
+                text: String::new(),
+            }
         } else {
-            Label { text: text(&label.text), ..label.clone() }
+            Label {
+                text: text(&label.text),
+                ..label.clone()
+            }
         }
     };
     let labels: Vec<_> = labels.iter().take(MOST_PARTS).map(label).collect();
@@ -39,21 +50,34 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         let path = first.location.path().display();
         let message = format!("{path} leads out of the repository, so provlock does not quote it");
         let what = format!("what was found: {}", diagnostic.code.summary());
-        return Diagnostic { message: text(&message), labels, notes: vec![what], help: None, ..diagnostic.clone() };
+        return Diagnostic {
+            message: text(&message),
+            labels,
+            notes: vec![what],
+            help: None,
+            ..diagnostic.clone()
+        };
     }
     // The errors of git quote files of a repository on this machine.
-    let is_of_git = message.contains("the module package git::") && invocation.boundary().excludes_package_in(message);
+    let is_of_git = message.contains("the module package git::")
+        && invocation.boundary().excludes_package_in(message);
     let notes = if is_of_git { &[][..] } else { notes };
     let mut shown = Diagnostic {
         message: text(message),
         labels,
-        notes: notes.iter().take(MOST_PARTS).map(|note| text(note)).collect(),
+        notes: notes
+            .iter()
+            .take(MOST_PARTS)
+            .map(|note| text(note))
+            .collect(),
         ..diagnostic.clone()
     };
     let labels = diagnostic.labels.len() + diagnostic.more_labels;
     for (number, what) in [(labels, "place"), (notes.len(), "note")] {
         if let Some(more @ 1..) = number.checked_sub(MOST_PARTS) {
-            shown.notes.push(format!("{} omitted", count(more, &format!("more {what}"))));
+            shown
+                .notes
+                .push(format!("{} omitted", count(more, &format!("more {what}"))));
         }
     }
     shown
@@ -62,12 +86,17 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
 /// The start of a text that is too long.
 pub(crate) fn capped(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
-        Some((end, _)) => format!("{}… ({} more characters)", &text[..end], text[end..].chars().count()),
+        Some((end, _)) => format!(
+            "{}… ({} more characters)",
+            &text[..end],
+            text[end..].chars().count()
+        ),
         None => text.to_owned(),
     }
 }
 
-/// A text on one line without invisible characters and without commands for a terminal or the runner of a workflow.
+/// A text on one line without invisible characters and without commands for a terminal or the
+/// runner of a workflow.
 pub(crate) fn printable(text: &str) -> String {
     without_marks(&text.chars().map(escaped).collect::<String>())
 }
@@ -81,13 +110,17 @@ pub(crate) fn safe_line(text: &str) -> String {
 pub(crate) fn printable_lines(text: &str) -> String {
     let line = |line: &str| {
         let content = line.trim_end_matches(['\r', '\n']);
-        let content: String = content.chars().map(|c| if c == '\t' { c.to_string() } else { escaped(c) }).collect();
+        let content: String = content
+            .chars()
+            .map(|c| if c == '\t' { c.to_string() } else { escaped(c) })
+            .collect();
         content + &line[line.trim_end_matches(['\r', '\n']).len()..]
     };
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// A text of the same length without secrets and invisible characters, so that positions in it stay valid.
+/// A text of the same length without secrets and invisible characters, so that positions in it stay
+/// valid.
 pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
     // The renderer of excerpts shows the other control characters of ASCII as pictures.
     let mask = |c: char| match c.len_utf8() {
@@ -99,34 +132,51 @@ pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
     secrets.mask(text).chars().map(mask).collect()
 }
 
-/// A text without commands for the runner of a workflow: GitHub's looks for `::` at the start of a line and for `##[`
-/// anywhere, Azure's for `##vso[`.
+/// A text without commands for the runner of a workflow: GitHub's looks for `::` at the start of a
+/// line and for `##[` anywhere, Azure's for `##vso[`.
 pub(crate) fn without_commands(text: &str) -> String {
     let is_command = |line: &str| {
-        // Excerpts begin with three colons. The third would belong to the command's name, which no command has.
-        line.trim_start().strip_prefix("::").is_some_and(|rest| !rest.starts_with(':'))
+        // Excerpts begin with three colons. The third would belong to the command's name, which no
+        // command has.
+        line.trim_start()
+            .strip_prefix("::")
+            .is_some_and(|rest| !rest.starts_with(':'))
     };
-    let line = |line: &str| if is_command(line) { line.replacen("::", ":\\u{3a}", 1) } else { line.to_owned() };
+    let line = |line: &str| {
+        if is_command(line) {
+            line.replacen("::", ":\\u{3a}", 1)
+        } else {
+            line.to_owned()
+        }
+    };
     without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
 }
 
-/// JSON with the same values, without invisible characters and without commands for the runner of a workflow. Outside
-/// of texts, JSON contains no such characters except line breaks.
+/// JSON with the same values, without invisible characters and without commands for the runner of a
+/// workflow. Outside of texts, JSON contains no such characters except line breaks.
 pub(crate) fn harmless_json(text: &str) -> String {
-    let escaped: String = text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
-        if is_hidden(c) && c != '\n' {
-            let mut units = [0; 2];
-            escaped.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            escaped.push(c);
-        }
-        escaped
-    });
-    COMMAND_MARKS.iter().fold(escaped, |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
+    let escaped: String = text
+        .chars()
+        .fold(String::with_capacity(text.len()), |mut escaped, c| {
+            if is_hidden(c) && c != '\n' {
+                let mut units = [0; 2];
+                escaped.extend(
+                    c.encode_utf16(&mut units)
+                        .iter()
+                        .map(|unit| format!("\\u{unit:04x}")),
+                );
+            } else {
+                escaped.push(c);
+            }
+            escaped
+        });
+    COMMAND_MARKS.iter().fold(escaped, |text, mark| {
+        text.replace(mark, &mark.replacen('#', "\\u0023", 1))
+    })
 }
 
-/// Text in a form that is safe to print: its lines and tabs stay, and so do the styles of this program if the output
-/// has them. All other control and invisible characters are escaped.
+/// Text in a form that is safe to print: its lines and tabs stay, and so do the styles of this
+/// program if the output has them. All other control and invisible characters are escaped.
 pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
     let text = without_commands(text);
     if !text.contains(|c| is_hidden(c) && c != '\n') {
@@ -151,14 +201,22 @@ pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
     shown
 }
 
-/// The length of the style or the end of a hyperlink that a text begins with: `ESC [ 31 m`, or `ESC ] 8 ; ; URL ESC \`.
-/// 0 if it begins with anything else.
+/// The length of the style or the end of a hyperlink that a text begins with: `ESC [ 31 m`, or `ESC
+/// ] 8 ; ; URL ESC \`. 0 if it begins with anything else.
 fn style_length(text: &str) -> usize {
     if let Some(parameters) = text.strip_prefix("\u{1b}[") {
-        let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(parameters.len());
-        return if parameters[end..].starts_with('m') { end + 3 } else { 0 };
+        let end = parameters
+            .find(|c: char| !c.is_ascii_digit() && c != ';')
+            .unwrap_or(parameters.len());
+        return if parameters[end..].starts_with('m') {
+            end + 3
+        } else {
+            0
+        };
     }
-    let Some(link) = text.strip_prefix("\u{1b}]8;;") else { return 0 };
+    let Some(link) = text.strip_prefix("\u{1b}]8;;") else {
+        return 0;
+    };
     match link.find(is_hidden) {
         Some(end) if link[end..].starts_with("\u{1b}\\") => end + 7,
         _ => 0,
@@ -175,13 +233,17 @@ pub(crate) fn clean(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => *text = capped(&secrets.redact(text)),
         Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
-        Value::Object(members) => members.values_mut().for_each(|member| clean(member, secrets)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| clean(member, secrets)),
         _ => {}
     }
 }
 
 fn without_marks(text: &str) -> String {
-    COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replacen('#', "\\u{23}", 1)))
+    COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| {
+        text.replace(mark, &mark.replacen('#', "\\u{23}", 1))
+    })
 }
 
 fn escaped(c: char) -> String {
@@ -192,9 +254,9 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// Whether a character controls the terminal or is invisible: controls, directions of bidirectional text (Unicode
-/// Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`),
-/// except variation selectors.
+/// Whether a character controls the terminal or is invisible: controls, directions of bidirectional
+/// text (Unicode Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point`
+/// in `DerivedCoreProperties`), except variation selectors.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -223,13 +285,25 @@ mod tests {
             ("plain ~> 5.0 — é 日本 🦀", "plain ~> 5.0 — é 日本 🦀"),
             ("a\u{1b}[31mb\r\n\tc", "a\\u{1b}[31mb\\r\\n\\tc"),
             ("\u{9b}31m\u{85}", "\\u{9b}31m\\u{85}"),
-            ("\u{202e}a\u{2066}b\u{200b}c\u{feff}", "\\u{202e}a\\u{2066}b\\u{200b}c\\u{feff}"),
-            ("\u{2028}\u{e0041}\u{ad}\u{3164}", "\\u{2028}\\u{e0041}\\u{ad}\\u{3164}"),
-            ("x ##[group]a ##vso[task]b", "x \\u{23}#[group]a \\u{23}#vso[task]b"),
+            (
+                "\u{202e}a\u{2066}b\u{200b}c\u{feff}",
+                "\\u{202e}a\\u{2066}b\\u{200b}c\\u{feff}",
+            ),
+            (
+                "\u{2028}\u{e0041}\u{ad}\u{3164}",
+                "\\u{2028}\\u{e0041}\\u{ad}\\u{3164}",
+            ),
+            (
+                "x ##[group]a ##vso[task]b",
+                "x \\u{23}#[group]a \\u{23}#vso[task]b",
+            ),
         ] {
             assert_eq!(printable(text), shown);
         }
-        assert_eq!(printable_lines("\ta\r\n\u{1b}b\rc\n"), "\ta\r\n\\u{1b}b\\rc\n");
+        assert_eq!(
+            printable_lines("\ta\r\n\u{1b}b\rc\n"),
+            "\ta\r\n\\u{1b}b\\rc\n"
+        );
         let masked = masked("é\u{85}\u{202e}\u{e0041}s3cr3t-token\t", &secrets());
         assert_eq!(masked, "é·\u{fffd}🞄************\t");
     }
@@ -246,19 +320,26 @@ mod tests {
         }
         let hidden = "##[x]##vso[y]\u{7f}\u{9b}\u{202e}\u{e0041}";
         let json = harmless_json(&serde_json::json!({ "a": hidden }).to_string());
-        assert!(!json.contains("##[") && !json.contains("##vso[") && !json.contains(is_hidden), "{json}");
+        assert!(
+            !json.contains("##[") && !json.contains("##vso[") && !json.contains(is_hidden),
+            "{json}"
+        );
         assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["a"], hidden);
     }
 
     #[test]
     fn only_styles_are_written_as_they_are() {
-        let styled = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]8;;https://a.test\u{1b}\\a\u{1b}]8;;\u{1b}\\\r\n\tb\n";
+        let styled =
+            "\u{1b}[1;31mred\u{1b}[0m \u{1b}]8;;https://a.test\u{1b}\\a\u{1b}]8;;\u{1b}\\\r\n\tb\n";
         assert_eq!(harmless(styled, true), styled);
         assert_eq!(harmless("\u{1b}[31ma\n", false), "\\u{1b}[31ma\n");
         for (text, shown) in [
             ("\u{1b}[2Ja\rb", "\\u{1b}[2Ja\\rb"),
             ("\u{1b}]0;title\u{7}\u{8}", "\\u{1b}]0;title\\u{7}\\u{8}"),
-            ("\u{1b}]8;;x\u{7}\u{9b}31m\u{1b}[", "\\u{1b}]8;;x\\u{7}\\u{9b}31m\\u{1b}["),
+            (
+                "\u{1b}]8;;x\u{7}\u{9b}31m\u{1b}[",
+                "\\u{1b}]8;;x\\u{7}\\u{9b}31m\\u{1b}[",
+            ),
             ("\u{202e}\u{1b}", "\\u{202e}\\u{1b}"),
         ] {
             assert_eq!(harmless(text, true), shown);
@@ -268,10 +349,20 @@ mod tests {
     #[test]
     fn positions_omitted_here_or_before_are_one_number() {
         let place = |line: usize| Location::of_file(format!("{line}.tf"));
-        let error =
-            (0..MOST_PARTS + 2).fold(Diagnostic::error(Code::Io, "no"), |error, line| error.at(place(line), ""));
-        let shown = shown(&Diagnostic { more_labels: 5, ..error }, &Invocation::new(None));
-        assert_eq!((shown.labels.len(), shown.notes), (MOST_PARTS, vec!["7 more places omitted".to_owned()]));
+        let error = (0..MOST_PARTS + 2).fold(Diagnostic::error(Code::Io, "no"), |error, line| {
+            error.at(place(line), "")
+        });
+        let shown = shown(
+            &Diagnostic {
+                more_labels: 5,
+                ..error
+            },
+            &Invocation::new(None),
+        );
+        assert_eq!(
+            (shown.labels.len(), shown.notes),
+            (MOST_PARTS, vec!["7 more places omitted".to_owned()])
+        );
     }
 
     #[test]
@@ -282,10 +373,18 @@ mod tests {
         let mut invocation = Invocation::new(None);
         invocation.secrets = secrets();
         let shown = shown(&error, &invocation);
-        assert!(!shown.message.contains("s3c") && shown.message.ends_with("more characters)"), "{}", shown.message);
-        assert_eq!((shown.notes.len(), shown.notes[99].as_str()), (101, "my [redacted]"));
+        assert!(
+            !shown.message.contains("s3c") && shown.message.ends_with("more characters)"),
+            "{}",
+            shown.message
+        );
+        assert_eq!(
+            (shown.notes.len(), shown.notes[99].as_str()),
+            (101, "my [redacted]")
+        );
         assert_eq!(shown.notes[100], "2 more notes omitted");
-        let mut value = serde_json::json!({ "a": ["s3cr3t-token", { "b": format!("{long}s3cr3t-token") }] });
+        let mut value =
+            serde_json::json!({ "a": ["s3cr3t-token", { "b": format!("{long}s3cr3t-token") }] });
         clean(&mut value, &secrets());
         assert_eq!(value["a"][0], "[redacted]");
         assert!(!value.to_string().contains("s3c"));

@@ -1,4 +1,5 @@
-//! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
+//! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of
+//! a step.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,31 +15,49 @@ use super::verify::Verification;
 /// (<https://docs.github.com/en/rest/checks/runs>).
 const MOST_OF_A_LEVEL: usize = 10;
 
-/// Returns a line for each finding and each failure. If there are more than GitHub shows, returns the most severe ones
-/// and the number of the others.
+/// Returns a line for each finding and each failure. If there are more than GitHub shows, returns
+/// the most severe ones and the number of the others.
 pub(crate) fn annotations(found: Verification<'_>) -> String {
     let all = Issue::all(found);
     let (mut text, mut more) = (String::new(), Vec::new());
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let noun = &format!("more {severity}");
         let of_level = worst_first(all.iter().filter(|issue| issue.severity == severity));
-        text.extend(of_level.iter().take(MOST_OF_A_LEVEL).map(|issue| annotation(issue)));
-        more.extend((of_level.len() > MOST_OF_A_LEVEL).then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)));
+        text.extend(
+            of_level
+                .iter()
+                .take(MOST_OF_A_LEVEL)
+                .map(|issue| annotation(issue)),
+        );
+        more.extend(
+            (of_level.len() > MOST_OF_A_LEVEL)
+                .then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)),
+        );
     }
     if !more.is_empty() {
-        text.extend(["::notice title=provlock::", &enumerate(&more), ": the job summary has all causes\n"]);
+        text.extend([
+            "::notice title=provlock::",
+            &enumerate(&more),
+            ": the job summary has all causes\n",
+        ]);
     }
     text
 }
 
-/// Sorts issues by weight: possible substitutions and forgeries, failed checks, then the rest. The first issue of each
-/// code comes before the second of any code, so that many issues of one code do not hide others.
+/// Sorts issues by weight: possible substitutions and forgeries, failed checks, then the rest. The
+/// first issue of each code comes before the second of any code, so that many issues of one code do
+/// not hide others.
 fn worst_first<'a>(all: impl Iterator<Item = &'a Issue>) -> Vec<&'a Issue> {
     let mut numbers: HashMap<Code, usize> = HashMap::new();
     let ranked = all.map(|issue| {
         let (threat, number) = (issue.threat(), numbers.entry(issue.code).or_default());
         *number += 1;
-        let rank = (*number, Reverse(threat >= Threat::Substitution), Reverse(issue.is_failure), Reverse(threat));
+        let rank = (
+            *number,
+            Reverse(threat >= Threat::Substitution),
+            Reverse(issue.is_failure),
+            Reverse(threat),
+        );
         (rank, issue)
     });
     let mut ranked: Vec<_> = ranked.collect();
@@ -54,17 +73,24 @@ fn annotation(issue: &Issue) -> String {
         ("col", position.map(|(_, column)| column.to_string())),
         ("title", Some(issue.code.to_string())),
     ];
-    let written =
-        properties.iter().filter_map(|(key, value)| Some(format!("{key}={}", property(&printable(value.as_ref()?)))));
+    let written = properties.iter().filter_map(|(key, value)| {
+        Some(format!("{key}={}", property(&printable(value.as_ref()?))))
+    });
     let lines: Vec<_> = issue.lines().iter().map(|line| printable(line)).collect();
-    let level = if issue.severity == Severity::Note { "notice".to_owned() } else { issue.severity.to_string() };
+    let level = if issue.severity == Severity::Note {
+        "notice".to_owned()
+    } else {
+        issue.severity.to_string()
+    };
     let written = written.collect::<Vec<_>>().join(",");
     format!("::{level} {written}::{}\n", data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// Escapes the value of a property.
@@ -90,14 +116,18 @@ mod tests {
             findings: &[],
             errors,
             coverage: &Coverage::default(),
-            paths: RepositoryPaths { current_directory: Path::new("/nowhere"), top: None },
+            paths: RepositoryPaths {
+                current_directory: Path::new("/nowhere"),
+                top: None,
+            },
             invocation: &Invocation::new(None),
         })
     }
 
     #[test]
     fn of_too_many_the_worst_are_shown() {
-        let unsorted = (0..30).map(|number| Diagnostic::error(Code::NoHashes, format!("no hash {number}")));
+        let unsorted =
+            (0..30).map(|number| Diagnostic::error(Code::NoHashes, format!("no hash {number}")));
         let other = Diagnostic::error(Code::LockFileMissing, "missing");
         let forged = Diagnostic::error(Code::HashNotPublished, "forged");
         let root = VerifiedRoot {
@@ -107,8 +137,14 @@ mod tests {
         };
         let failure = Diagnostic::error(Code::Io, "not read");
         let text = written(root, &[failure]);
-        let lines: Vec<_> = text.lines().map(|line| line.rsplit("::").next().unwrap()).collect();
-        assert_eq!(lines[..5], ["forged", "not read", "no hash 0", "missing", "no hash 1"]);
+        let lines: Vec<_> = text
+            .lines()
+            .map(|line| line.rsplit("::").next().unwrap())
+            .collect();
+        assert_eq!(
+            lines[..5],
+            ["forged", "not read", "no hash 0", "missing", "no hash 1"]
+        );
         assert_eq!(lines.len(), 11);
         assert_eq!(lines[10], "23 more errors: the job summary has all causes");
     }
@@ -119,8 +155,11 @@ mod tests {
         let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
             .at(Location::new(&file, 4..5), "")
             .help("run this");
-        let root =
-            VerifiedRoot { lock_path: "a,b:c/.terraform.lock.hcl".into(), findings: vec![finding], ..root(None, 1) };
+        let root = VerifiedRoot {
+            lock_path: "a,b:c/.terraform.lock.hcl".into(),
+            findings: vec![finding],
+            ..root(None, 1)
+        };
         let text = written(root, &[]);
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";

@@ -14,9 +14,14 @@ use super::verify::Verification;
 pub(crate) fn report(found: Verification<'_>) -> String {
     let mut equal_before = HashMap::new();
     let object = |issue: Issue| {
-        let (code, path, description) =
-            (issue.code.as_str(), issue.file.as_deref().unwrap_or("."), issue.lines().join("\n"));
-        let text = [code, path, &description].map(|text| json!(text).to_string()).join("\n");
+        let (code, path, description) = (
+            issue.code.as_str(),
+            issue.file.as_deref().unwrap_or("."),
+            issue.lines().join("\n"),
+        );
+        let text = [code, path, &description]
+            .map(|text| json!(text).to_string())
+            .join("\n");
         let number = equal_before.entry(text.clone()).or_insert(0);
         // Lines move between two commits, so they are not part of the fingerprint.
         let fingerprint = Sha256::digest(format!("{text}\n{number}"));
@@ -32,10 +37,14 @@ pub(crate) fn report(found: Verification<'_>) -> String {
             "fingerprint": format!("{fingerprint:x}"),
         })
     };
-    format!("{}\n", Value::Array(Issue::all(found).into_iter().map(object).collect()))
+    format!(
+        "{}\n",
+        Value::Array(Issue::all(found).into_iter().map(object).collect())
+    )
 }
 
-/// Returns the severity. Possible forgeries are the most severe, as in SARIF's severity for security.
+/// Returns the severity. Possible forgeries are the most severe, as in SARIF's severity for
+/// security.
 fn severity(issue: &Issue) -> &'static str {
     match (issue.severity, issue.threat()) {
         (Severity::Error, Threat::Forgery) => "blocker",

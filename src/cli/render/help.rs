@@ -21,7 +21,8 @@ pub(crate) struct Invocation {
     /// Flags of the command that commands in help repeat.
     pub(crate) repeated: Vec<RepeatedFlag>,
     boundary: OnceLock<Boundary>,
-    /// The directory of `-C`, to which the directories of commands are relative; `.` without the flag.
+    /// The directory of `-C`, to which the directories of commands are relative; `.` without the
+    /// flag.
     directory: PathBuf,
     shell: Shell,
 }
@@ -35,86 +36,165 @@ enum Shell {
 
 impl Shell {
     /// The most common shell of this system.
-    const CURRENT: Self = if cfg!(windows) { Self::PowerShell } else { Self::Posix };
+    const CURRENT: Self = if cfg!(windows) {
+        Self::PowerShell
+    } else {
+        Self::Posix
+    };
 }
 
 impl Invocation {
-    /// An invocation with the directory of `-C`, if it was given, about that directory. It has no secrets yet.
+    /// An invocation with the directory of `-C`, if it was given, about that directory. It has no
+    /// secrets yet.
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
         let (secrets, boundary) = (Secrets::default(), OnceLock::new());
         let repeated = Vec::new();
-        Self { secrets, start, data_directory: None, repeated, boundary, directory, shell: Shell::CURRENT }
+        Self {
+            secrets,
+            start,
+            data_directory: None,
+            repeated,
+            boundary,
+            directory,
+            shell: Shell::CURRENT,
+        }
     }
 
-    /// Sets the paths of the command, relative to that directory; empty for the directory itself. Returns the boundary
-    /// around the paths of the first call.
+    /// Sets the paths of the command, relative to that directory; empty for the directory itself.
+    /// Returns the boundary around the paths of the first call.
     pub(crate) fn set_paths(&self, paths: &[PathBuf]) -> &Boundary {
         self.boundary.get_or_init(|| {
-            let paths = if paths.is_empty() { &[PathBuf::new()][..] } else { paths };
-            let data_directory = self.data_directory.as_ref().map(|path| self.start.join(path));
+            let paths = if paths.is_empty() {
+                &[PathBuf::new()][..]
+            } else {
+                paths
+            };
+            let data_directory = self
+                .data_directory
+                .as_ref()
+                .map(|path| self.start.join(path));
             Boundary::around(paths.iter().map(|path| self.start.join(path))).and(data_directory)
         })
     }
 
-    /// The files that may be quoted: those in the repositories around the paths, and in the data directory.
+    /// The files that may be quoted: those in the repositories around the paths, and in the data
+    /// directory.
     pub(crate) fn boundary(&self) -> &Boundary {
         self.set_paths(&[])
     }
 
-    /// A path relative to the directory from which the user started the program, where a terminal or an editor looks
-    /// for it.
+    /// A path relative to the directory from which the user started the program, where a terminal
+    /// or an editor looks for it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
-        if self.directory == Path::new(".") { path.to_owned() } else { self.directory.join(path) }
+        if self.directory == Path::new(".") {
+            path.to_owned()
+        } else {
+            self.directory.join(path)
+        }
     }
 
-    /// The help of a diagnostic in the form that is shown. Commands start with the program's name and change to their
-    /// directory.
+    /// The help of a diagnostic in the form that is shown. Commands start with the program's name
+    /// and change to their directory.
     pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
         let part = |part: &HelpPart| match part {
             HelpPart::Text(text) => text.clone(),
             HelpPart::Remedy(Remedy::Option(option)) => remedy::flag(option),
             HelpPart::Remedy(remedy) => self.command(remedy, diagnostic),
         };
-        let first = if remedy::is_for_each(diagnostic) { "in each root module: " } else { "" };
+        let first = if remedy::is_for_each(diagnostic) {
+            "in each root module: "
+        } else {
+            ""
+        };
         let help = diagnostic.help.as_ref()?;
-        Some(std::iter::once(first.to_owned()).chain(help.parts().iter().map(part)).collect())
+        Some(
+            std::iter::once(first.to_owned())
+                .chain(help.parts().iter().map(part))
+                .collect(),
+        )
     }
 
-    /// Returns a command of this program for root modules, quoted, with the directory that it runs in.
-    pub(crate) fn suggest(&self, words: Vec<String>, selection: &Selection, dialect: Option<Dialect>) -> String {
-        let Selection { paths, recursive, .. } = selection.clone();
-        let roots = RootModules::Selected { paths, recursive, directories: Vec::new() };
+    /// Returns a command of this program for root modules, quoted, with the directory that it runs
+    /// in.
+    pub(crate) fn suggest(
+        &self,
+        words: Vec<String>,
+        selection: &Selection,
+        dialect: Option<Dialect>,
+    ) -> String {
+        let Selection {
+            paths, recursive, ..
+        } = selection.clone();
+        let roots = RootModules::Selected {
+            paths,
+            recursive,
+            directories: Vec::new(),
+        };
         let (directory, arguments) = remedy::command(words, Some(&roots), dialect);
         self.written(directory, arguments, false)
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
-            return words.iter().map(|word| quoted(word, self.shell)).collect::<Vec<_>>().join(" ");
+            return words
+                .iter()
+                .map(|word| quoted(word, self.shell))
+                .collect::<Vec<_>>()
+                .join(" ");
         }
-        let (directory, arguments) =
-            remedy::command(remedy::arguments(remedy), diagnostic.root_modules.as_deref(), diagnostic.dialect);
+        let (directory, arguments) = remedy::command(
+            remedy::arguments(remedy),
+            diagnostic.root_modules.as_deref(),
+            diagnostic.dialect,
+        );
         self.written(directory, arguments, remedy::is_for_each(diagnostic))
     }
 
-    /// Writes a command, which the user runs `in_each` root module or where the program was started.
-    fn written(&self, directory: Option<&Path>, mut arguments: Vec<String>, in_each: bool) -> String {
+    /// Writes a command, which the user runs `in_each` root module or where the program was
+    /// started.
+    fn written(
+        &self,
+        directory: Option<&Path>,
+        mut arguments: Vec<String>,
+        in_each: bool,
+    ) -> String {
         // A relative path is relative to the directory of the command.
-        let path = |path: &Path| if directory.is_some() { files::join(&self.start, path) } else { path.to_owned() };
-        let repeated: Vec<_> = self.repeated.iter().flat_map(|flag| flag.words(&arguments, path)).collect();
+        let path = |path: &Path| {
+            if directory.is_some() {
+                files::join(&self.start, path)
+            } else {
+                path.to_owned()
+            }
+        };
+        let repeated: Vec<_> = self
+            .repeated
+            .iter()
+            .flat_map(|flag| flag.words(&arguments, path))
+            .collect();
         arguments.extend(repeated);
-        let start = || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
-        let directory = directory.map(|directory| self.shown(directory)).or_else(start);
-        let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
-        let words = std::iter::once("provlock".to_owned()).chain(directory).chain(arguments);
-        words.map(|word| quoted(&word, self.shell)).collect::<Vec<_>>().join(" ")
+        let start =
+            || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
+        let directory = directory
+            .map(|directory| self.shown(directory))
+            .or_else(start);
+        let directory = directory
+            .into_iter()
+            .flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
+        let words = std::iter::once("provlock".to_owned())
+            .chain(directory)
+            .chain(arguments);
+        words
+            .map(|word| quoted(&word, self.shell))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
-/// A word quoted for a shell. In PowerShell typographic quotes end a quoted text, too, and are doubled like the plain
-/// one (see `about_Quoting_Rules`); an `@` is special only at the beginning of a word (`about_Splatting`).
+/// A word quoted for a shell. In PowerShell typographic quotes end a quoted text, too, and are
+/// doubled like the plain one (see `about_Quoting_Rules`); an `@` is special only at the beginning
+/// of a word (`about_Splatting`).
 fn quoted(word: &str, shell: Shell) -> String {
     let is_plain = |c: char| match shell {
         Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),
@@ -128,7 +208,16 @@ fn quoted(word: &str, shell: Shell) -> String {
         Shell::Posix => word.replace('\'', "'\\''"),
         Shell::PowerShell => word
             .chars()
-            .flat_map(|c| std::iter::repeat_n(c, if matches!(c, '\'' | '\u{2018}'..='\u{201b}') { 2 } else { 1 }))
+            .flat_map(|c| {
+                std::iter::repeat_n(
+                    c,
+                    if matches!(c, '\'' | '\u{2018}'..='\u{201b}') {
+                        2
+                    } else {
+                        1
+                    },
+                )
+            })
             .collect(),
     };
     format!("'{inner}'")
@@ -141,53 +230,98 @@ mod tests {
     use super::*;
 
     fn posix(directory: &str) -> Invocation {
-        Invocation { directory: PathBuf::from(directory), shell: Shell::Posix, ..Invocation::new(None) }
+        Invocation {
+            directory: PathBuf::from(directory),
+            shell: Shell::Posix,
+            ..Invocation::new(None)
+        }
     }
 
     fn shown(invocation: &Invocation, help: impl Into<Help>) -> String {
-        invocation.help(&Diagnostic::error(Code::Io, "no").help(help)).unwrap()
+        invocation
+            .help(&Diagnostic::error(Code::Io, "no").help(help))
+            .unwrap()
     }
 
     #[test]
     fn commands_are_quoted_within_text() {
         let diff = Remedy::Run(["diff", "--git", "a b"].map(str::to_owned).into());
-        let help = Help::text("wait: ").and(Remedy::lock()).and_text(", or ").and(diff);
-        assert_eq!(shown(&posix("."), help), "wait: provlock lock, or provlock diff --git 'a b'");
+        let help = Help::text("wait: ")
+            .and(Remedy::lock())
+            .and_text(", or ")
+            .and(diff);
+        assert_eq!(
+            shown(&posix("."), help),
+            "wait: provlock lock, or provlock diff --git 'a b'"
+        );
     }
 
     #[test]
     fn a_command_changes_to_its_directory() {
-        let error = Diagnostic::error(Code::Io, "no").help(Remedy::lock()).in_root(Path::new("a"), false);
+        let error = Diagnostic::error(Code::Io, "no")
+            .help(Remedy::lock())
+            .in_root(Path::new("a"), false);
         let joined = Path::new("live").join("a").display().to_string();
         let expected = format!("provlock -C {} lock", quoted(&joined, Shell::Posix));
         assert_eq!(posix("live").help(&error).unwrap(), expected);
-        assert_eq!(shown(&posix("live"), Remedy::lock()), "provlock -C live lock");
+        assert_eq!(
+            shown(&posix("live"), Remedy::lock()),
+            "provlock -C live lock"
+        );
     }
 
     #[test]
     fn a_command_is_for_the_root_module_of_the_diagnostic() {
-        let error = |remedy| Diagnostic::error(Code::Io, "no").help(remedy).in_dialect(Dialect::Terraform);
+        let error = |remedy| {
+            Diagnostic::error(Code::Io, "no")
+                .help(remedy)
+                .in_dialect(Dialect::Terraform)
+        };
         let shown = |error: Diagnostic| posix(".").help(&error).unwrap();
-        let prune = Remedy::Lock(LockRemedy { prune: true, ..LockRemedy::default() });
-        let login = Remedy::Login { host: "h.test".to_owned() };
+        let prune = Remedy::Lock(LockRemedy {
+            prune: true,
+            ..LockRemedy::default()
+        });
+        let login = Remedy::Login {
+            host: "h.test".to_owned(),
+        };
         let selected = |recursive| {
             let paths = vec![PathBuf::from("a"), PathBuf::from("-b")];
-            RootModules::Selected { paths, recursive, directories: vec![PathBuf::from("a/x"), PathBuf::from("y")] }
+            RootModules::Selected {
+                paths,
+                recursive,
+                directories: vec![PathBuf::from("a/x"), PathBuf::from("y")],
+            }
         };
-        assert_eq!(shown(error(prune.clone())), "provlock lock --prune --dialect terraform");
+        assert_eq!(
+            shown(error(prune.clone())),
+            "provlock lock --prune --dialect terraform"
+        );
         assert_eq!(
             shown(error(prune.clone()).in_root(Path::new("."), false)),
             "provlock lock --prune --dialect terraform"
         );
         let below = error(prune.clone()).in_root_modules(selected(true));
-        assert_eq!(shown(below), "provlock lock -r a ./-b --prune --dialect terraform");
+        assert_eq!(
+            shown(below),
+            "provlock lock -r a ./-b --prune --dialect terraform"
+        );
         let two = error(prune).in_root_modules(selected(false));
-        assert_eq!(shown(two), "provlock lock a ./-b --prune --dialect terraform");
-        let merge = Remedy::Merge { file: PathBuf::from("x"), resolve: true };
+        assert_eq!(
+            shown(two),
+            "provlock lock a ./-b --prune --dialect terraform"
+        );
+        let merge = Remedy::Merge {
+            file: PathBuf::from("x"),
+            resolve: true,
+        };
         let many = error(merge).in_root_modules(selected(true));
         for directory in [".", "live"] {
             let help = posix(directory).help(&many).unwrap();
-            assert_eq!(help, "in each root module: provlock merge --resolve x --dialect terraform");
+            assert_eq!(
+                help,
+                "in each root module: provlock merge --resolve x --dialect terraform"
+            );
         }
         assert_eq!(
             shown(error(login).in_root(Path::new("a"), false)),
@@ -209,11 +343,21 @@ mod tests {
             ("-C x", "'./-C x'", "'./-C x'"),
         ] {
             for (shell, expected) in [(Shell::Posix, posix), (Shell::PowerShell, power_shell)] {
-                let invocation = Invocation { directory: PathBuf::from(directory), shell, ..Invocation::new(None) };
-                assert_eq!(shown(&invocation, Remedy::lock()), format!("provlock -C {expected} lock"));
+                let invocation = Invocation {
+                    directory: PathBuf::from(directory),
+                    shell,
+                    ..Invocation::new(None)
+                };
+                assert_eq!(
+                    shown(&invocation, Remedy::lock()),
+                    format!("provlock -C {expected} lock")
+                );
             }
         }
-        let merge = Remedy::Merge { file: PathBuf::from("-x"), resolve: false };
+        let merge = Remedy::Merge {
+            file: PathBuf::from("-x"),
+            resolve: false,
+        };
         assert_eq!(shown(&posix("."), merge), "provlock merge ./-x");
     }
 }

@@ -1,5 +1,5 @@
-//! Findings and locked versions as one page of HTML for people: it makes no requests, and can be read without its
-//! script.
+//! Findings and locked versions as one page of HTML for people: it makes no requests, and can be
+//! read without its script.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -20,15 +20,32 @@ use super::versions;
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all its root modules.
-pub(crate) fn verify(causes: &[Diagnostic], found: Verification<'_>, uses: &[ProviderUse<'_>]) -> String {
+/// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all
+/// its root modules.
+pub(crate) fn verify(
+    causes: &[Diagnostic],
+    found: Verification<'_>,
+    uses: &[ProviderUse<'_>],
+) -> String {
     let invocation = found.invocation;
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
-        let number = causes.iter().filter(|cause| cause.severity == severity).count();
-        let class = if number == 0 { "none".to_owned() } else { severity.to_string() };
-        format!("<li class=\"{class}\">{}</li>\n", count(number, &severity.to_string()))
+        let number = causes
+            .iter()
+            .filter(|cause| cause.severity == severity)
+            .count();
+        let class = if number == 0 {
+            "none".to_owned()
+        } else {
+            severity.to_string()
+        };
+        format!(
+            "<li class=\"{class}\">{}</li>\n",
+            count(number, &severity.to_string())
+        )
     });
-    let lines = coverage::lines(found.coverage).into_iter().map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
+    let lines = coverage::lines(found.coverage)
+        .into_iter()
+        .map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
         causes => causes.iter().map(|cause| finding(cause, found)).collect(),
@@ -46,7 +63,10 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Verification<'_>, uses: &[Pro
 /// Returns the page of `tree --recursive`: locked versions and their root modules.
 pub(crate) fn tree(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String {
     let table = versions::table(uses).html(|part| text(part, invocation));
-    document("provlock tree", &format!("<div id=\"filter\"></div>\n{table}"))
+    document(
+        "provlock tree",
+        &format!("<div id=\"filter\"></div>\n{table}"),
+    )
 }
 
 fn document(title: &str, body: &str) -> String {
@@ -71,15 +91,33 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
         // The last note contains their names in a sentence.
         cause.notes.pop();
-        roots = details(directories.iter().map(|path| text(&path.display().to_string(), invocation)));
+        roots = details(
+            directories
+                .iter()
+                .map(|path| text(&path.display().to_string(), invocation)),
+        );
     }
     let issue = Issue::new(&cause, None, found);
     let paragraph = |html: String| format!("<p>{html}</p>\n");
-    let positions = issue.positions.iter().map(|Position { path, start, text: label, .. }| {
-        format!("<code>{}</code> {}", text(&format!("{path}:{}", start.0), invocation), text(label, invocation))
-    });
+    let positions = issue.positions.iter().map(
+        |Position {
+             path,
+             start,
+             text: label,
+             ..
+         }| {
+            format!(
+                "<code>{}</code> {}",
+                text(&format!("{path}:{}", start.0), invocation),
+                text(label, invocation)
+            )
+        },
+    );
     let notes = issue.notes.iter().map(|note| text(note, invocation));
-    let help = issue.help.as_ref().map(|help| format!("<b>help:</b> {}", text(help, invocation)));
+    let help = issue
+        .help
+        .as_ref()
+        .map(|help| format!("<b>help:</b> {}", text(help, invocation)));
     let parts: String = positions.chain(notes).chain(help).map(paragraph).collect();
     let (severity, code, message) = (issue.severity, issue.code, text(&issue.message, invocation));
     format!(

@@ -8,8 +8,8 @@ use provlock::lockfile::LOCK_FILE_NAME;
 use super::foreign::{capped, shown};
 use super::verify::Verification;
 
-/// A finding, or a reason why something was not checked: without secrets, and with paths from the top of the
-/// repository.
+/// A finding, or a reason why something was not checked: without secrets, and with paths from the
+/// top of the repository.
 pub(crate) struct Issue {
     pub(crate) severity: Severity,
     pub(crate) code: Code,
@@ -19,7 +19,8 @@ pub(crate) struct Issue {
     pub(crate) help: Option<String>,
     /// Positions in files, the most important first.
     pub(crate) positions: Vec<Position>,
-    /// File of the first position; without one the lock file of the root module, if it is about one.
+    /// File of the first position; without one the lock file of the root module, if it is about
+    /// one.
     pub(crate) file: Option<String>,
 }
 
@@ -36,11 +37,18 @@ impl Issue {
     pub(crate) fn all(found: Verification<'_>) -> Vec<Self> {
         let findings = found.all().map(|(root, finding)| {
             // A finding about no root module is shown at the top of the repository.
-            Self::new(finding, Some(root.map_or(Path::new("."), |root| &root.lock_path)), found)
+            Self::new(
+                finding,
+                Some(root.map_or(Path::new("."), |root| &root.lock_path)),
+                found,
+            )
         });
         let failures = found.errors.iter().map(|error| {
             let lock_path = error.root().map(|root| root.join(LOCK_FILE_NAME));
-            Self { is_failure: true, ..Self::new(error, lock_path.as_deref(), found) }
+            Self {
+                is_failure: true,
+                ..Self::new(error, lock_path.as_deref(), found)
+            }
         });
         findings.chain(failures).collect()
     }
@@ -62,7 +70,10 @@ impl Issue {
             is_failure: false,
             notes: finding.all_notes().map(|note| safe(&note)).collect(),
             help: found.invocation.help(&finding).map(|help| safe(&help)),
-            file: positions.first().map(|first| first.path.clone()).or_else(|| file.map(|file| found.path(file))),
+            file: positions
+                .first()
+                .map(|first| first.path.clone())
+                .or_else(|| file.map(|file| found.path(file))),
             positions,
             message: finding.message,
         }
@@ -71,7 +82,11 @@ impl Issue {
     /// Message, notes and help.
     pub(crate) fn lines(&self) -> Vec<String> {
         let help = self.help.as_ref().map(|help| format!("help: {help}"));
-        std::iter::once(&self.message).chain(&self.notes).cloned().chain(help).collect()
+        std::iter::once(&self.message)
+            .chain(&self.notes)
+            .cloned()
+            .chain(help)
+            .collect()
     }
 
     pub(crate) fn threat(&self) -> Threat {

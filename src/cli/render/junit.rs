@@ -25,49 +25,79 @@ struct Suite<'a> {
     skipped: Option<&'static str>,
 }
 
-/// Returns a suite for each root module, with a test for each finding and failure, and one suite for issues about no
-/// single root module. Warnings are passed tests with output. A root module without issues has one test, which passes
-/// only if everything was checked.
+/// Returns a suite for each root module, with a test for each finding and failure, and one suite
+/// for issues about no single root module. Warnings are passed tests with output. A root module
+/// without issues has one test, which passes only if everything was checked.
 pub(crate) fn report(found: Verification<'_>) -> String {
-    let suites = found.roots.iter().map(|root| of_root(root, found)).chain(others(found));
+    let suites = found
+        .roots
+        .iter()
+        .map(|root| of_root(root, found))
+        .chain(others(found));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");
-    let element = writer.create_element("testsuites").with_attribute(("name", "provlock verify"));
+    let element = writer
+        .create_element("testsuites")
+        .with_attribute(("name", "provlock verify"));
     let written = element.write_inner_content(|writer| {
-        suites.into_iter().try_for_each(|suite| write_suite(writer, &suite, &printable(&found.path(suite.path))))
+        suites
+            .into_iter()
+            .try_for_each(|suite| write_suite(writer, &suite, &printable(&found.path(suite.path))))
     });
     written.expect("a vector takes all bytes");
     String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n"
 }
 
 fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
-    let findings = root.findings.iter().map(|finding| Issue::new(finding, None, found));
-    let issues = findings.chain(root.errors.iter().map(|error| failure(error, found))).collect();
+    let findings = root
+        .findings
+        .iter()
+        .map(|finding| Issue::new(finding, None, found));
+    let issues = findings
+        .chain(root.errors.iter().map(|error| failure(error, found)))
+        .collect();
     let skipped = match root {
         _ if !root.errors.is_empty() => None,
         _ if root.is_partly_checked() => Some("partly checked"),
         _ if !root.has_lock_file && root.needs_lock_file => Some("without a lock file"),
         _ => None,
     };
-    Suite { path: &root.path, issues, skipped }
+    Suite {
+        path: &root.path,
+        issues,
+        skipped,
+    }
 }
 
-/// Suites of root modules that could not be checked at all, then one for issues about no single root module.
+/// Suites of root modules that could not be checked at all, then one for issues about no single
+/// root module.
 fn others(found: Verification<'_>) -> impl Iterator<Item = Suite<'_>> {
-    let is_of_root = |error: &&Diagnostic| found.roots.iter().any(|root| root.errors.contains(error));
+    let is_of_root =
+        |error: &&Diagnostic| found.roots.iter().any(|root| root.errors.contains(error));
     let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
-    let mut issues: Vec<_> = found.findings.iter().map(|finding| Issue::new(finding, None, found)).collect();
+    let mut issues: Vec<_> = found
+        .findings
+        .iter()
+        .map(|finding| Issue::new(finding, None, found))
+        .collect();
     for error in found.errors.iter().filter(|error| !is_of_root(error)) {
         let of_root = error.root().map(|path| failed.entry(path).or_default());
         of_root.unwrap_or(&mut issues).push(failure(error, found));
     }
     let rest = (!issues.is_empty()).then_some((Path::new("provlock"), issues));
-    failed.into_iter().chain(rest).map(|(path, issues)| Suite { path, issues, skipped: None })
+    failed.into_iter().chain(rest).map(|(path, issues)| Suite {
+        path,
+        issues,
+        skipped: None,
+    })
 }
 
 fn failure(error: &Diagnostic, found: Verification<'_>) -> Issue {
-    Issue { is_failure: true, ..Issue::new(error, None, found) }
+    Issue {
+        is_failure: true,
+        ..Issue::new(error, None, found)
+    }
 }
 
 fn element(issue: &Issue) -> &'static str {
@@ -79,8 +109,16 @@ fn element(issue: &Issue) -> &'static str {
 }
 
 fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> io::Result<()> {
-    let Suite { issues, skipped, .. } = suite;
-    let number = |name| issues.iter().filter(|issue| element(issue) == name).count().to_string();
+    let Suite {
+        issues, skipped, ..
+    } = suite;
+    let number = |name| {
+        issues
+            .iter()
+            .filter(|issue| element(issue) == name)
+            .count()
+            .to_string()
+    };
     let tests = issues.len() + usize::from(issues.is_empty() || skipped.is_some());
     let element = writer.create_element("testsuite").with_attributes([
         ("name", name),
@@ -88,17 +126,33 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> i
         ("failures", &number("failure")),
         ("errors", &number("error")),
     ]);
-    let element = if skipped.is_some() { element.with_attribute(("skipped", "1")) } else { element };
+    let element = if skipped.is_some() {
+        element.with_attribute(("skipped", "1"))
+    } else {
+        element
+    };
     let written = element.write_inner_content(|writer| {
         let whole = [("classname", name), ("name", "verify")];
         if let Some(reason) = skipped {
-            writer.create_element("testcase").with_attributes(whole).write_inner_content(|writer| {
-                writer.create_element("skipped").with_attribute(("message", *reason)).write_empty().map(drop)
-            })?;
+            writer
+                .create_element("testcase")
+                .with_attributes(whole)
+                .write_inner_content(|writer| {
+                    writer
+                        .create_element("skipped")
+                        .with_attribute(("message", *reason))
+                        .write_empty()
+                        .map(drop)
+                })?;
         } else if issues.is_empty() {
-            writer.create_element("testcase").with_attributes(whole).write_empty()?;
+            writer
+                .create_element("testcase")
+                .with_attributes(whole)
+                .write_empty()?;
         }
-        issues.iter().try_for_each(|issue| case(writer, issue, name))
+        issues
+            .iter()
+            .try_for_each(|issue| case(writer, issue, name))
     });
     written.map(drop)
 }
@@ -106,9 +160,16 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> i
 fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<()> {
     let message = printable(&issue.message);
     let name = format!("{}: {message}", issue.code);
-    let mut case = writer.create_element("testcase").with_attributes([("classname", root), ("name", &name)]);
+    let mut case = writer
+        .create_element("testcase")
+        .with_attributes([("classname", root), ("name", &name)]);
     let mut output = printable_lines(&issue.lines().join("\n"));
-    if let Some(Position { path, start: (line, column), .. }) = issue.positions.first() {
+    if let Some(Position {
+        path,
+        start: (line, column),
+        ..
+    }) = issue.positions.first()
+    {
         let file = printable(path);
         output = format!("{file}:{line}:{column}\n{output}");
         case = case.with_attributes([("file", file.as_str()), ("line", &line.to_string())]);
@@ -121,7 +182,9 @@ fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<(
                 writer.create_element(name).with_attributes(attributes)
             }
         };
-        element.write_text_content(BytesText::new(&output)).map(drop)
+        element
+            .write_text_content(BytesText::new(&output))
+            .map(drop)
     });
     written.map(drop)
 }

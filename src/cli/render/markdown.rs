@@ -19,7 +19,8 @@ use super::verify::{Verification, numbers};
 /// GitHub allows 65,536 characters in a comment; the folded hashes are omitted near that limit.
 const LENGTH_LIMIT: usize = 60_000;
 
-/// A section for each file that differs, one for all files with the same changes, or one line if no file differs.
+/// A section for each file that differs, one for all files with the same changes, or one line if no
+/// file differs.
 pub(crate) fn render(files: &[FileDiff<'_>]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
@@ -36,12 +37,24 @@ pub(crate) fn render(files: &[FileDiff<'_>]) -> String {
 
 /// The sections of files. Files with the same content share one.
 fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) -> String {
-    let groups = group_by(files.iter().map(|file| (content(file), code(&file.path.display().to_string()))));
+    let groups = group_by(
+        files
+            .iter()
+            .map(|file| (content(file), code(&file.path.display().to_string()))),
+    );
     let section = |(content, paths): (String, Vec<String>)| match &paths[..] {
         [path] => format!("#### {path}\n\n{content}"),
-        paths => format!("#### {} lock files\n\n{}\n\n{content}", paths.len(), few(paths)),
+        paths => format!(
+            "#### {} lock files\n\n{}\n\n{content}",
+            paths.len(),
+            few(paths)
+        ),
     };
-    groups.into_iter().map(section).collect::<Vec<_>>().join("\n")
+    groups
+        .into_iter()
+        .map(section)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns the findings for the summary of a job.
@@ -52,38 +65,69 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String
             Severity::Error => Piece::Strong(issue.severity.to_string()),
             _ => Piece::Own(issue.severity.to_string()),
         };
-        let position = issue.positions.first().map(|first| format!("{}:{}", first.path, first.start.0));
+        let position = issue
+            .positions
+            .first()
+            .map(|first| format!("{}:{}", first.path, first.start.0));
         let code = Piece::Foreign(issue.code.to_string());
         let text = Cell::new(issue.lines().into_iter().map(Piece::Foreign));
         TableRow {
-            cells: vec![Cell::new([level, code]), text, Cell::foreign(position.unwrap_or_default())],
+            cells: vec![
+                Cell::new([level, code]),
+                text,
+                Cell::foreign(position.unwrap_or_default()),
+            ],
             ..TableRow::default()
         }
     };
     let numbers = numbers(&causes.iter().collect::<Vec<_>>());
-    let title = if causes.is_empty() { "nothing was found" } else { numbers.as_str() };
+    let title = if causes.is_empty() {
+        "nothing was found"
+    } else {
+        numbers.as_str()
+    };
     let lines = coverage::lines(found.coverage);
-    let lines: String = lines.iter().map(|line| code(&found.invocation.secrets.redact(line)) + "\n\n").collect();
+    let lines: String = lines
+        .iter()
+        .map(|line| code(&found.invocation.secrets.redact(line)) + "\n\n")
+        .collect();
     let text = format!("#### provlock verify: {title}\n\n{lines}");
     if causes.is_empty() {
         return text;
     }
-    let table = Table { header: vec!["level", "finding", "first place"], rows: causes.iter().map(row).collect() };
+    let table = Table {
+        header: vec!["level", "finding", "first place"],
+        rows: causes.iter().map(row).collect(),
+    };
     text + &table.markdown(LENGTH_LIMIT) + "\n"
 }
 
-/// Returns the description of a pull request: providers and modules that move and that are held back, and rewritten
-/// constraints. If `many`, the root modules are shown.
+/// Returns the description of a pull request: providers and modules that move and that are held
+/// back, and rewritten constraints. If `many`, the root modules are shown.
 pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<EditText>, many: bool) -> String {
     let is_moving = groups.iter().any(|group| !group.first.allowed().is_empty());
     let nothing = (!is_moving).then(|| "Nothing can move.\n".to_owned());
     let row = |edit: &EditText| {
-        let cells = [&edit.position(), &edit.old, &edit.new].map(Cell::foreign).into();
-        TableRow { cells, ..TableRow::default() }
+        let cells = [&edit.position(), &edit.old, &edit.new]
+            .map(Cell::foreign)
+            .into();
+        TableRow {
+            cells,
+            ..TableRow::default()
+        }
     };
-    let edits = Table { header: vec!["constraint", "from", "to"], rows: edits.iter().map(row).collect() };
-    let tables = upgrade::tables(groups, many).into_iter().chain(Some(edits).filter(|edits| !edits.rows.is_empty()));
-    nothing.into_iter().chain(tables.map(|table| table.markdown(LENGTH_LIMIT))).collect::<Vec<_>>().join("\n")
+    let edits = Table {
+        header: vec!["constraint", "from", "to"],
+        rows: edits.iter().map(row).collect(),
+    };
+    let tables = upgrade::tables(groups, many)
+        .into_iter()
+        .chain(Some(edits).filter(|edits| !edits.rows.is_empty()));
+    nothing
+        .into_iter()
+        .chain(tables.map(|table| table.markdown(LENGTH_LIMIT)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The added and removed hashes, folded.
@@ -105,5 +149,7 @@ fn folded_hashes(file: &FileDiff<'_>) -> String {
         return String::new();
     }
     let summary = count(total, "hash");
-    format!("\n<details>\n<summary>{summary} added or removed</summary>\n\n```diff\n{lines}```\n\n</details>\n")
+    format!(
+        "\n<details>\n<summary>{summary} added or removed</summary>\n\n```diff\n{lines}```\n\n</details>\n"
+    )
 }

@@ -7,11 +7,14 @@ const FINDINGS: &str = include_str!("../../../docs/findings.md");
 /// Returns the page of a code: its meaning and the next step, as a paragraph of Markdown.
 pub(crate) fn page(code: Code) -> &'static str {
     let heading = format!("\n### `{code}`\n");
-    let section = FINDINGS.split_once(&heading).map_or(code.summary(), |(_, section)| section);
+    let section = FINDINGS
+        .split_once(&heading)
+        .map_or(code.summary(), |(_, section)| section);
     section.split("\n##").next().unwrap_or(section).trim()
 }
 
-/// Returns a sentence about suppressing findings with this code; `None` if only errors have the code.
+/// Returns a sentence about suppressing findings with this code; `None` if only errors have the
+/// code.
 pub(crate) fn suppression(code: Code) -> Option<String> {
     let is_finding = Code::FINDINGS.contains(&code);
     is_finding.then(|| {

@@ -8,9 +8,19 @@ use super::foreign::printable;
 use super::style::bytes;
 
 /// `GET https://registry.opentofu.org/v1/providers/hashicorp/aws/versions 200 41.20 KiB 83 ms`
-pub(crate) fn line(RequestReport { method, url, outcome }: &RequestReport) -> String {
+pub(crate) fn line(
+    RequestReport {
+        method,
+        url,
+        outcome,
+    }: &RequestReport,
+) -> String {
     let outcome = match outcome {
-        RequestOutcome::Response { status, bytes: number, duration } => {
+        RequestOutcome::Response {
+            status,
+            bytes: number,
+            duration,
+        } => {
             format!("{status} {} {}", bytes(*number), time(*duration))
         }
         RequestOutcome::NoResponse { duration } => format!("no response {}", time(*duration)),

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use provlock::lockfile::{EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove};
+use provlock::lockfile::{
+    EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove,
+};
 use provlock::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 use serde::Serialize;
 
@@ -40,14 +42,19 @@ pub(crate) struct Row<'a> {
     /// Number of replaced `zh:` hashes.
     #[serde(skip)]
     zh_replaced: Option<usize>,
-    /// Whether the same version in a registry, or the same source with its tag or branch, has a different package.
+    /// Whether the same version in a registry, or the same source with its tag or branch, has a
+    /// different package.
     #[serde(skip)]
     pub(crate) package_replaced: bool,
 }
 
 /// A value before and after; null without an entry.
 #[derive(Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "change_of_{T}", deny_unknown_fields)
+)]
 pub(crate) struct Change<T> {
     pub(crate) old: Option<T>,
     pub(crate) new: Option<T>,
@@ -55,17 +62,31 @@ pub(crate) struct Change<T> {
 
 /// The added and removed hashes.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_change", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "hash_change", deny_unknown_fields)
+)]
 pub(crate) struct HashChange<'a> {
-    #[cfg_attr(test, schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:"))))]
+    #[cfg_attr(
+        test,
+        schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:")))
+    )]
     pub(crate) added: BTreeSet<&'a Hash>,
-    #[cfg_attr(test, schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:"))))]
+    #[cfg_attr(
+        test,
+        schemars(with = "Vec<String>", inner(regex(pattern = "^[^:]+:")))
+    )]
     pub(crate) removed: BTreeSet<&'a Hash>,
 }
 
 /// Number of hashes of each scheme.
 #[derive(Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "hash_counts", deny_unknown_fields)
+)]
 pub(crate) struct SchemeCounts {
     pub(crate) h1: usize,
     pub(crate) zh: usize,
@@ -76,7 +97,10 @@ impl<'a> Row<'a> {
     /// The row of a provider, with its short name in the dialect.
     pub(crate) fn new(provider: &'a ProviderDiff, dialect: Dialect) -> Self {
         let constraints = Change::of(provider, |entry| Some(AsText(&entry.constraints)));
-        Self { constraints, ..Self::of(provider, dialect) }
+        Self {
+            constraints,
+            ..Self::of(provider, dialect)
+        }
     }
 
     /// The row of a module. Its version is the version in a registry.
@@ -98,27 +122,48 @@ impl<'a> Row<'a> {
             action: entry.change,
             version: Change::of(entry, |entry| entry.version().map(AsText)),
             version_change: entry.version_move(),
-            constraints: Change { old: None, new: None },
-            source: Change { old: None, new: None },
-            package: Change { old: None, new: None },
-            hashes: HashChange { added: entry.hashes_added(), removed: entry.hashes_removed() },
+            constraints: Change {
+                old: None,
+                new: None,
+            },
+            source: Change {
+                old: None,
+                new: None,
+            },
+            package: Change {
+                old: None,
+                new: None,
+            },
+            hashes: HashChange {
+                added: entry.hashes_added(),
+                removed: entry.hashes_removed(),
+            },
             hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
             hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
-            zh_replaced: if entry.hashes_replaced() { None } else { zh_replaced },
+            zh_replaced: if entry.hashes_replaced() {
+                None
+            } else {
+                zh_replaced
+            },
             package_replaced: false,
         }
     }
 
-    /// Text if hashes or a package were replaced under the same version: the release was replaced, or the file was
-    /// edited.
+    /// Text if hashes or a package were replaced under the same version: the release was replaced,
+    /// or the file was edited.
     pub(crate) fn replaced(&self) -> Option<String> {
         if self.package_replaced {
-            let what = if self.version.old.is_some() { "version" } else { "source" };
+            let what = if self.version.old.is_some() {
+                "version"
+            } else {
+                "source"
+            };
             return Some(format!("package replaced under the same {what}"));
         }
         let number = self.zh_replaced.map(|removed| format!("{removed} zh"));
         let hashes = number.unwrap_or_else(|| "hashes".to_owned());
-        self.hashes_replaced.then(|| format!("{hashes} replaced under the same version"))
+        self.hashes_replaced
+            .then(|| format!("{hashes} replaced under the same version"))
     }
 
     pub(crate) fn keeps_version(&self) -> bool {
@@ -129,11 +174,15 @@ impl<'a> Row<'a> {
     pub(crate) fn versions(&self) -> String {
         match (self.version.old, self.version.new) {
             (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-            (old, new) => new.or(old).map(|version| version.to_string()).unwrap_or_default(),
+            (old, new) => new
+                .or(old)
+                .map(|version| version.to_string())
+                .unwrap_or_default(),
         }
     }
 
-    /// Number of hashes of an entry, or the change of the number; for the same version also its direction.
+    /// Number of hashes of an entry, or the change of the number; for the same version also its
+    /// direction.
     pub(crate) fn hash_changes(&self) -> Option<String> {
         let (old, new) = match (self.hash_counts.old, self.hash_counts.new) {
             (Some(old), Some(new)) => (old, new),
@@ -142,14 +191,20 @@ impl<'a> Row<'a> {
         };
         let [added, removed] = [&self.hashes.added, &self.hashes.removed]
             .map(|hashes| SchemeCounts::of(hashes.iter().copied()).by_scheme());
-        let numbers = old.by_scheme().into_iter().zip(new.by_scheme()).zip(added.into_iter().zip(removed));
-        let changes = numbers.filter_map(|(((before, name), (after, _)), ((added, _), (removed, _)))| {
-            if self.keeps_version() && added > 0 && removed > 0 {
-                Some(format!("{name} {added} added, {removed} removed"))
-            } else {
-                (before != after).then(|| format!("{name} {before} → {after}"))
-            }
-        });
+        let numbers = old
+            .by_scheme()
+            .into_iter()
+            .zip(new.by_scheme())
+            .zip(added.into_iter().zip(removed));
+        let changes = numbers.filter_map(
+            |(((before, name), (after, _)), ((added, _), (removed, _)))| {
+                if self.keeps_version() && added > 0 && removed > 0 {
+                    Some(format!("{name} {added} added, {removed} removed"))
+                } else {
+                    (before != after).then(|| format!("{name} {before} → {after}"))
+                }
+            },
+        );
         let changes: Vec<_> = changes.collect();
         (!changes.is_empty()).then(|| changes.join(", "))
     }
@@ -167,7 +222,10 @@ pub(crate) fn symbol(action: EntryChange) -> Symbol {
 
 impl<T: Copy + PartialEq> Change<T> {
     fn of<'a, E: EntryKind>(entry: &'a EntryDiff<E>, value: impl Fn(&'a E) -> Option<T>) -> Self {
-        Self { old: entry.old.as_deref().and_then(&value), new: entry.new.as_deref().and_then(&value) }
+        Self {
+            old: entry.old.as_deref().and_then(&value),
+            new: entry.new.as_deref().and_then(&value),
+        }
     }
 
     /// Returns the new value if it differs from the old one.
@@ -179,7 +237,11 @@ impl<T: Copy + PartialEq> Change<T> {
 impl SchemeCounts {
     pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
         let HashesByScheme { h1, zh, unknown } = hashes.into_iter().collect();
-        Self { h1: h1.len(), zh: zh.len(), other: unknown.len() }
+        Self {
+            h1: h1.len(),
+            zh: zh.len(),
+            other: unknown.len(),
+        }
     }
 
     fn by_scheme(self) -> [(usize, &'static str); 3] {
@@ -191,6 +253,10 @@ impl SchemeCounts {
 impl std::fmt::Display for SchemeCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let counts = numbers(self.by_scheme());
-        f.write_str(if counts.is_empty() { "no hashes" } else { &counts })
+        f.write_str(if counts.is_empty() {
+            "no hashes"
+        } else {
+            &counts
+        })
     }
 }

@@ -11,11 +11,14 @@ use super::issue::{Issue, Position};
 use super::pages;
 use super::verify::Verification;
 
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Returns a log with one run. A failure is a notification, and the run is then not successful.
 pub(crate) fn log(found: Verification<'_>) -> String {
-    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found).into_iter().partition(|issue| issue.is_failure);
+    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found)
+        .into_iter()
+        .partition(|issue| issue.is_failure);
     let mut results: Vec<_> = findings.iter().map(result).collect();
     add_fingerprints(&mut results);
     let notification = |error: &Issue| {
@@ -57,20 +60,29 @@ fn driver(repository: &str) -> Value {
     driver
 }
 
-/// Adds a fingerprint to each result, so that a service recognizes a finding after lines have moved. It is computed
-/// from code, file and message; GitHub prescribes the name of the property, and the number of equal results before it.
+/// Adds a fingerprint to each result, so that a service recognizes a finding after lines have
+/// moved. It is computed from code, file and message; GitHub prescribes the name of the property,
+/// and the number of equal results before it.
 fn add_fingerprints(results: &mut [Value]) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for result in results {
-        let text = |pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| {
+            result
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let file = text("/locations/0/physicalLocation/artifactLocation/uri");
         // The first line is the message; notes and help contain other positions of a finding.
         let message = text("/message/text").lines().next().unwrap_or_default();
         let digest = Sha256::digest([text("/ruleId"), file, message].join("\n"));
-        let hash = digest[..8].iter().fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
+        let hash = digest[..8]
+            .iter()
+            .fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
         let number = numbers.entry(hash.clone()).or_default();
         *number += 1;
-        result["partialFingerprints"] = json!({ "primaryLocationLineHash": format!("{hash}:{number}") });
+        result["partialFingerprints"] =
+            json!({ "primaryLocationLineHash": format!("{hash}:{number}") });
     }
 }
 
@@ -87,8 +99,7 @@ fn rule(code: Code) -> Value {
         rule["helpUri"] = url.into();
     }
     if let Some(severity) = security_severity(code) {
-        rule["properties"] =
-            json!({ "tags": ["lock-file", "security", "supply-chain"], "security-severity": severity });
+        rule["properties"] = json!({ "tags": ["lock-file", "security", "supply-chain"], "security-severity": severity });
     }
     rule
 }
@@ -130,10 +141,19 @@ fn result(issue: &Issue) -> Value {
 /// Returns the first position, or the file that represents it.
 fn location(issue: &Issue) -> Option<Value> {
     let file = || Some(json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }));
-    issue.positions.first().map(place).or_else(file).map(|place| json!({ "physicalLocation": place }))
+    issue
+        .positions
+        .first()
+        .map(place)
+        .or_else(file)
+        .map(|place| json!({ "physicalLocation": place }))
 }
 
-fn place(Position { path, start, end, .. }: &Position) -> Value {
+fn place(
+    Position {
+        path, start, end, ..
+    }: &Position,
+) -> Value {
     json!({
         "artifactLocation": { "uri": uri(path) },
         "region": { "startLine": start.0, "startColumn": start.1, "endLine": end.0, "endColumn": end.1 },
@@ -142,7 +162,12 @@ fn place(Position { path, start, end, .. }: &Position) -> Value {
 
 /// A path as a relative reference (RFC 3986).
 fn uri(path: &str) -> String {
-    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'/');
     utf8_percent_encode(path, ESCAPED).to_string()
 }
 
@@ -161,20 +186,27 @@ mod tests {
     #[test]
     fn a_finding_keeps_its_fingerprint_where_lines_move() {
         let result = |message: &str, line: usize| {
-            let file =
-                json!({ "artifactLocation": { "uri": "live/.terraform.lock.hcl" }, "region": { "startLine": line } });
+            let file = json!({ "artifactLocation": { "uri": "live/.terraform.lock.hcl" }, "region": { "startLine": line } });
             let locations = [json!({ "physicalLocation": file })];
             json!({ "ruleId": "no-hashes", "message": { "text": message }, "locations": locations })
         };
         let fingerprints = |results: &[Value]| {
             let mut results = results.to_vec();
             add_fingerprints(&mut results);
-            let fingerprint = |result: &Value| result["partialFingerprints"]["primaryLocationLineHash"].clone();
-            results.iter().map(|result| fingerprint(result).as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+            let fingerprint =
+                |result: &Value| result["partialFingerprints"]["primaryLocationLineHash"].clone();
+            results
+                .iter()
+                .map(|result| fingerprint(result).as_str().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
         };
         let first = fingerprints(&[result("a\nhelp: x", 1), result("b", 2), result("a", 3)]);
         assert_eq!(first.iter().map(String::len).collect::<Vec<_>>(), [18; 3]);
-        assert!(first[0].ends_with(":1") && first[2].ends_with(":2") && first[0][..16] == first[2][..16]);
+        assert!(
+            first[0].ends_with(":1")
+                && first[2].ends_with(":2")
+                && first[0][..16] == first[2][..16]
+        );
         assert_ne!(first[0][..16], first[1][..16]);
         assert_eq!(fingerprints(&[result("a", 7)])[0], first[0]);
     }

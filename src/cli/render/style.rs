@@ -29,7 +29,11 @@ impl TextStyle {
 
 /// Wraps `text` in an ANSI colour when `enabled`.
 pub(crate) fn paint(enabled: bool, color: Color, text: impl Display) -> String {
-    if enabled { format!("\u{1b}[{}m{text}\u{1b}[0m", color as u8) } else { text.to_string() }
+    if enabled {
+        format!("\u{1b}[{}m{text}\u{1b}[0m", color as u8)
+    } else {
+        text.to_string()
+    }
 }
 
 /// The few colours in use, with their ANSI codes.
@@ -47,26 +51,39 @@ pub(crate) type Symbol = (&'static str, Color);
 /// Returns rows in columns, each behind its symbol.
 pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, color: bool) -> Vec<String> {
     let (symbols, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let line = |((symbol, of_symbol), line)| format!("  {} {line}", paint(color, of_symbol, symbol));
+    let line =
+        |((symbol, of_symbol), line)| format!("  {} {line}", paint(color, of_symbol, symbol));
     symbols.into_iter().zip(columns(&rows)).map(line).collect()
 }
 
-/// Returns rows with the same number of cells as lines in columns. A column without any text takes no room. The text of
-/// cells is made printable.
+/// Returns rows with the same number of cells as lines in columns. A column without any text takes
+/// no room. The text of cells is made printable.
 pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| safe_line(cell)).collect()).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let rows: Vec<Vec<_>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| safe_line(cell)).collect())
+        .collect();
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
-        let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<_> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
         cells.join("   ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }
 
 /// Groups values by their keys, in the order of the first value of each.
-pub(crate) fn group_by<K: Clone + Eq + Hash, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
     let (mut groups, mut indexes) = (Vec::<(K, Vec<T>)>::new(), HashMap::new());
     for (key, value) in items {
         let index = *indexes.entry(key.clone()).or_insert(groups.len());
@@ -87,7 +104,10 @@ pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> 
 /// `3 added, 1 changed`: the counts that are not zero.
 pub(crate) fn numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    parts.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
+    parts
+        .map(|(number, what)| format!("{number} {what}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Bytes in binary units, as in `118.4 MiB`.

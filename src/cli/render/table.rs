@@ -1,4 +1,5 @@
-//! Tables: one model, drawn as text, Markdown and HTML. Each drawing escapes the texts in its own way.
+//! Tables: one model, drawn as text, Markdown and HTML. Each drawing escapes the texts in its own
+//! way.
 
 use std::borrow::Cow;
 
@@ -48,7 +49,8 @@ impl Piece {
         }
     }
 
-    /// Text from outside is shown as code, in which GitHub and GitLab see neither markup nor mentions.
+    /// Text from outside is shown as code, in which GitHub and GitLab see neither markup nor
+    /// mentions.
     fn markdown(&self) -> String {
         match self {
             Self::Strong(text) => format!("**{text}**"),
@@ -61,7 +63,10 @@ impl Piece {
 impl Cell {
     /// A cell with these pieces, without the empty ones.
     pub(crate) fn new(pieces: impl IntoIterator<Item = Piece>) -> Self {
-        let pieces = pieces.into_iter().filter(|piece| !piece.text().is_empty()).collect();
+        let pieces = pieces
+            .into_iter()
+            .filter(|piece| !piece.text().is_empty())
+            .collect();
         Self { pieces, page: None }
     }
 
@@ -78,15 +83,27 @@ impl Cell {
     }
 
     fn joined(&self) -> String {
-        self.pieces.iter().map(Piece::text).collect::<Vec<_>>().join("; ")
+        self.pieces
+            .iter()
+            .map(Piece::text)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     fn line(&self, line: usize) -> String {
-        self.pieces.get(line).map(|piece| piece.text().into_owned()).unwrap_or_default()
+        self.pieces
+            .get(line)
+            .map(|piece| piece.text().into_owned())
+            .unwrap_or_default()
     }
 
     fn markdown(&self) -> String {
-        let text = self.pieces.iter().map(Piece::markdown).collect::<Vec<_>>().join("<br>");
+        let text = self
+            .pieces
+            .iter()
+            .map(Piece::markdown)
+            .collect::<Vec<_>>()
+            .join("<br>");
         match &self.page {
             Some(page) if !text.is_empty() => format!("[{text}]({page})"),
             _ => text,
@@ -96,80 +113,154 @@ impl Cell {
 
 impl Table {
     fn has_text(&self, column: usize) -> bool {
-        self.rows.iter().any(|row| !row.cells[column].pieces.is_empty())
+        self.rows
+            .iter()
+            .any(|row| !row.cells[column].pieces.is_empty())
     }
 
     /// Draws rows with symbols as text, a line each, without the header.
     pub(crate) fn lines(&self, color: bool) -> Vec<String> {
-        let rows = self.rows.iter().filter_map(|row| Some((row.symbol?, row.cells.iter().map(Cell::joined).collect())));
+        let rows = self
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.symbol?, row.cells.iter().map(Cell::joined).collect())));
         symbol_rows(rows.collect(), color)
     }
 
-    /// Draws rows as text in columns below the header. The columns `below` are omitted if they have no text, and move
-    /// below their rows, in this order, until no line is longer than `width`.
+    /// Draws rows as text in columns below the header. The columns `below` are omitted if they have
+    /// no text, and move below their rows, in this order, until no line is longer than `width`.
     pub(crate) fn text(&self, below: &[&str], width: usize) -> String {
         let layout = |number| self.layout(below, &below[..number], width);
         let fits = |(_, longest): &(String, usize)| *longest <= width;
-        (0..below.len()).map(layout).find(fits).unwrap_or_else(|| layout(below.len())).0
+        (0..below.len())
+            .map(layout)
+            .find(fits)
+            .unwrap_or_else(|| layout(below.len()))
+            .0
     }
 
-    /// Draws rows with the columns `below` under each, and returns the length of the longest line of the columns.
+    /// Draws rows with the columns `below` under each, and returns the length of the longest line
+    /// of the columns.
     fn layout(&self, optional: &[&str], below: &[&str], width: usize) -> (String, usize) {
-        let wrap = Options::new(width).initial_indent("  ").subsequent_indent("    ");
-        let wrap = wrap.word_splitter(WordSplitter::NoHyphenation).break_words(false);
+        let wrap = Options::new(width)
+            .initial_indent("  ")
+            .subsequent_indent("    ");
+        let wrap = wrap
+            .word_splitter(WordSplitter::NoHyphenation)
+            .break_words(false);
         let is_beside = |column: &usize| match self.header[*column] {
             name if below.contains(&name) => false,
             name => !optional.contains(&name) || self.has_text(*column),
         };
         let beside: Vec<_> = (0..self.header.len()).filter(is_beside).collect();
-        let mut lines = vec![beside.iter().map(|column| self.header[*column].to_owned()).collect::<Vec<_>>()];
+        let mut lines = vec![
+            beside
+                .iter()
+                .map(|column| self.header[*column].to_owned())
+                .collect::<Vec<_>>(),
+        ];
         // Texts below each of the lines.
         let mut after = vec![Vec::new()];
         for TableRow { cells, repeats, .. } in &self.rows {
-            let height = beside.iter().map(|column| cells[*column].pieces.len()).max().unwrap_or_default().max(1);
+            let height = beside
+                .iter()
+                .map(|column| cells[*column].pieces.len())
+                .max()
+                .unwrap_or_default()
+                .max(1);
             let text = |column: &usize, line| match column {
                 0 if *repeats => String::new(),
                 column => cells[*column].line(line),
             };
-            lines.extend((0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()));
-            let named = self.header.iter().zip(cells).filter(|(name, _)| below.contains(name));
-            let named =
-                named.flat_map(|(name, cell)| cell.pieces.iter().map(move |text| format!("{name} {}", text.text())));
+            lines.extend(
+                (0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()),
+            );
+            let named = self
+                .header
+                .iter()
+                .zip(cells)
+                .filter(|(name, _)| below.contains(name));
+            let named = named.flat_map(|(name, cell)| {
+                cell.pieces
+                    .iter()
+                    .map(move |text| format!("{name} {}", text.text()))
+            });
             let pages = cells.iter().filter_map(|cell| cell.page.clone());
             after.resize(lines.len() - 1, Vec::new());
-            after.push(named.chain(pages).map(|text| textwrap::fill(&safe_line(&text), &wrap)).collect());
+            after.push(
+                named
+                    .chain(pages)
+                    .map(|text| textwrap::fill(&safe_line(&text), &wrap))
+                    .collect(),
+            );
         }
         let aligned = columns(&lines);
-        let longest = aligned.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-        let all = aligned.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
+        let longest = aligned
+            .iter()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or_default();
+        let all = aligned
+            .into_iter()
+            .zip(after)
+            .flat_map(|(line, after)| [line].into_iter().chain(after));
         (all.map(|line| line + "\n").collect(), longest)
     }
 
     /// Draws a table of Markdown without empty columns, of at most `limit` bytes.
     pub(crate) fn markdown(&self, limit: usize) -> String {
         let has_symbols = self.rows.iter().any(|row| row.symbol.is_some());
-        let shown: Vec<_> = (0..self.header.len()).filter(|column| self.has_text(*column)).collect();
-        let names = shown.iter().map(|column| format!(" {} |", capitalized(self.header[*column])));
-        let names: String = has_symbols.then(|| " |".to_owned()).into_iter().chain(names).collect();
-        let mut text = format!("|{names}\n|{}\n", "---|".repeat(shown.len() + usize::from(has_symbols)));
+        let shown: Vec<_> = (0..self.header.len())
+            .filter(|column| self.has_text(*column))
+            .collect();
+        let names = shown
+            .iter()
+            .map(|column| format!(" {} |", capitalized(self.header[*column])));
+        let names: String = has_symbols
+            .then(|| " |".to_owned())
+            .into_iter()
+            .chain(names)
+            .collect();
+        let mut text = format!(
+            "|{names}\n|{}\n",
+            "---|".repeat(shown.len() + usize::from(has_symbols))
+        );
         for (index, row) in self.rows.iter().enumerate() {
             // A minus sign as wide as the plus sign.
-            let symbol = row.symbol.map(|(symbol, _)| format!("**{}**", symbol.replace('-', "−")));
-            let cells = symbol.into_iter().chain(shown.iter().map(|column| row.cells[*column].markdown()));
+            let symbol = row
+                .symbol
+                .map(|(symbol, _)| format!("**{}**", symbol.replace('-', "−")));
+            let cells = symbol
+                .into_iter()
+                .chain(shown.iter().map(|column| row.cells[*column].markdown()));
             let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
             if text.len() + line.len() > limit {
-                return text + &format!("\n{} not listed here.\n", count(self.rows.len() - index, "more row"));
+                return text
+                    + &format!(
+                        "\n{} not listed here.\n",
+                        count(self.rows.len() - index, "more row")
+                    );
             }
             text += &line;
         }
         text
     }
 
-    /// Draws a table of HTML. Names of root modules unfold below their number, beside a bar. `escape` makes a text
-    /// safe.
+    /// Draws a table of HTML. Names of root modules unfold below their number, beside a bar.
+    /// `escape` makes a text safe.
     pub(crate) fn html(&self, escape: impl Fn(&str) -> String) -> String {
-        let number = |piece: &Piece| if let Piece::RootModules(names) = piece { names.len() } else { 0 };
-        let pieces = self.rows.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.pieces);
+        let number = |piece: &Piece| {
+            if let Piece::RootModules(names) = piece {
+                names.len()
+            } else {
+                0
+            }
+        };
+        let pieces = self
+            .rows
+            .iter()
+            .flat_map(|row| &row.cells)
+            .flat_map(|cell| &cell.pieces);
         let most = pieces.map(number).max().unwrap_or_default();
         let piece = |piece: &Piece| match piece {
             Piece::RootModules(names) => {
@@ -180,26 +271,54 @@ impl Table {
         };
         let row = |row: &TableRow| {
             let class = if row.repeats { "other" } else { "first" };
-            let cell = |cell: &Cell| cell.pieces.iter().map(piece).collect::<Vec<_>>().join("<br/>");
-            let cells = row.cells.iter().map(cell).collect::<Vec<_>>().join("</td><td>");
+            let cell = |cell: &Cell| {
+                cell.pieces
+                    .iter()
+                    .map(piece)
+                    .collect::<Vec<_>>()
+                    .join("<br/>")
+            };
+            let cells = row
+                .cells
+                .iter()
+                .map(cell)
+                .collect::<Vec<_>>()
+                .join("</td><td>");
             format!("<tr class=\"{class}\"><td>{cells}</td></tr>\n")
         };
-        let names = self.header.iter().map(|name| capitalized(name)).collect::<Vec<_>>().join("</th><th>");
-        format!("<table>\n<tr><th>{names}</th></tr>\n{}</table>\n", self.rows.iter().map(row).collect::<String>())
+        let names = self
+            .header
+            .iter()
+            .map(|name| capitalized(name))
+            .collect::<Vec<_>>()
+            .join("</th><th>");
+        format!(
+            "<table>\n<tr><th>{names}</th></tr>\n{}</table>\n",
+            self.rows.iter().map(row).collect::<String>()
+        )
     }
 }
 
 /// The number of root modules, which unfolds to their names, which are safe.
 pub(crate) fn details(names: impl Iterator<Item = String>) -> String {
     let names: Vec<_> = names.collect();
-    format!("<details><summary>{}</summary>{}</details>\n", count(names.len(), "root module"), names.join("<br/>"))
+    format!(
+        "<details><summary>{}</summary>{}</details>\n",
+        count(names.len(), "root module"),
+        names.join("<br/>")
+    )
 }
 
 fn capitalized(name: &str) -> String {
-    name.chars().take(1).flat_map(char::to_uppercase).chain(name.chars().skip(1)).collect()
+    name.chars()
+        .take(1)
+        .flat_map(char::to_uppercase)
+        .chain(name.chars().skip(1))
+        .collect()
 }
 
-/// Longest row of backticks in a code span. `cmark` and others look for the end of a span up to a limit.
+/// Longest row of backticks in a code span. `cmark` and others look for the end of a span up to a
+/// limit.
 const MOST_BACKTICKS: usize = 8;
 
 /// A code span between more backticks than the text has in a row (`CommonMark` 0.31, section 6.1).
@@ -211,11 +330,24 @@ pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     // Readers of tables differ in a backslash before an escaped bar.
     if longest > MOST_BACKTICKS || text.contains("\\|") {
-        let reference = |c: char| if c.is_ascii_punctuation() { format!("&#{};", c as u32) } else { c.to_string() };
-        return format!("<code>{}</code>", text.chars().map(reference).collect::<String>());
+        let reference = |c: char| {
+            if c.is_ascii_punctuation() {
+                format!("&#{};", c as u32)
+            } else {
+                c.to_string()
+            }
+        };
+        return format!(
+            "<code>{}</code>",
+            text.chars().map(reference).collect::<String>()
+        );
     }
     let fence = "`".repeat(longest + 1);
-    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
+    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
+        " "
+    } else {
+        ""
+    };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
@@ -233,8 +365,14 @@ mod tests {
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(Cell::foreign("a|b").markdown(), "`a\\|b`");
         assert_eq!(Cell::foreign("").markdown(), "");
-        assert_eq!(Cell::foreign("a\\|<b").markdown(), "<code>a&#92;&#124;&#60;b</code>");
-        assert_eq!(code(&format!("<{}", "`".repeat(9))), format!("<code>&#60;{}</code>", "&#96;".repeat(9)));
+        assert_eq!(
+            Cell::foreign("a\\|<b").markdown(),
+            "<code>a&#92;&#124;&#60;b</code>"
+        );
+        assert_eq!(
+            code(&format!("<{}", "`".repeat(9))),
+            format!("<code>&#60;{}</code>", "&#96;".repeat(9))
+        );
         assert_eq!(code("a\n# b\u{202e}"), "`a\\n# b\\u{202e}`");
     }
 }

@@ -33,9 +33,15 @@ pub(crate) struct Verification<'a> {
 impl<'a> Verification<'a> {
     /// All findings, each with its root module, if it is about one.
     pub(crate) fn all(self) -> impl Iterator<Item = (Option<&'a VerifiedRoot>, &'a Diagnostic)> {
-        let of_roots =
-            self.roots.iter().flat_map(|root| root.findings.iter().map(move |finding| (Some(root), finding)));
-        self.findings.iter().map(|finding| (None, finding)).chain(of_roots)
+        let of_roots = self.roots.iter().flat_map(|root| {
+            root.findings
+                .iter()
+                .map(move |finding| (Some(root), finding))
+        });
+        self.findings
+            .iter()
+            .map(|finding| (None, finding))
+            .chain(of_roots)
     }
 
     /// A path relative to the top of the repository, with slashes and without secrets.
@@ -44,34 +50,82 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// The findings of at least this severity as text, with a blank line after each; findings of many root modules by
-/// cause.
-pub(crate) fn findings(found: Verification<'_>, least: Severity, many: Option<Many<'_>>, style: TextStyle) -> String {
-    let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), found.invocation, style);
-    texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
+/// The findings of at least this severity as text, with a blank line after each; findings of many
+/// root modules by cause.
+pub(crate) fn findings(
+    found: Verification<'_>,
+    least: Severity,
+    many: Option<Many<'_>>,
+    style: TextStyle,
+) -> String {
+    let texts = diagnostics::render_all(
+        &causes(found, least, many, style.verbose),
+        found.invocation,
+        style,
+    );
+    texts
+        .into_iter()
+        .flat_map(|text| [text, "\n\n".to_owned()])
+        .collect()
 }
 
 /// The findings with at least this severity, each cause once.
-pub(crate) fn causes(found: Verification<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
-    let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
-    by_cause(findings.filter(|(_, finding)| finding.severity >= least), many, all)
+pub(crate) fn causes(
+    found: Verification<'_>,
+    least: Severity,
+    many: Option<Many<'_>>,
+    all: bool,
+) -> Vec<Diagnostic> {
+    let findings = found
+        .all()
+        .map(|(root, finding)| (root.map(|root| &*root.path), finding));
+    by_cause(
+        findings.filter(|(_, finding)| finding.severity >= least),
+        many,
+        all,
+    )
 }
 
-/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each provider whose
-/// registry was asked how it authenticates the locked version: `live/a: hashicorp/aws: signed by 34365D95...`
+/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each
+/// provider whose registry was asked how it authenticates the locked version: `live/a:
+/// hashicorp/aws: signed by 34365D95...`
 pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
-    let VerifiedRoot { path, dialect, dialect_reason, authentications, entries, modules, platforms, .. } = root;
-    let confirmed = if root.has_unknown_platforms { " (not confirmed)" } else { "" };
+    let VerifiedRoot {
+        path,
+        dialect,
+        dialect_reason,
+        authentications,
+        entries,
+        modules,
+        platforms,
+        ..
+    } = root;
+    let confirmed = if root.has_unknown_platforms {
+        " (not confirmed)"
+    } else {
+        ""
+    };
     let named = |platforms: &PlatformSelection| format!("{}{confirmed}", names(platforms));
-    let platforms = platforms.as_ref().map_or_else(|| "no platform, because none is set".to_owned(), named);
-    let modules = if *modules > 0 { format!(" and {}", count(*modules, "module")) } else { String::new() };
+    let platforms = platforms
+        .as_ref()
+        .map_or_else(|| "no platform, because none is set".to_owned(), named);
+    let modules = if *modules > 0 {
+        format!(" and {}", count(*modules, "module"))
+    } else {
+        String::new()
+    };
     let checked = format!("{}{modules}", count(*entries, "provider"));
     let path = path.display();
-    let first = format!("{path}: dialect {dialect} ({}); checked {checked} for {platforms}", reason(*dialect_reason));
+    let first = format!(
+        "{path}: dialect {dialect} ({}); checked {checked} for {platforms}",
+        reason(*dialect_reason)
+    );
     let authenticated = |(address, found): (&ProviderAddress, &Authentication)| {
         format!("{path}: {}: {}", address.short(*dialect), found.in_full())
     };
-    std::iter::once(first).chain(authentications.iter().map(authenticated)).collect()
+    std::iter::once(first)
+        .chain(authentications.iter().map(authenticated))
+        .collect()
 }
 
 /// `linux_amd64 and darwin_arm64`, or `all platforms`
@@ -99,20 +153,35 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
 pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
-    let files: BTreeSet<_> = found.all().filter_map(|(root, finding)| file(root, finding)).collect();
+    let files: BTreeSet<_> = found
+        .all()
+        .filter_map(|(root, finding)| file(root, finding))
+        .collect();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,
         [file] => file.display().to_string(),
         [one, other] => format!("{} and {}", one.display(), other.display()),
         files => format!("{} files", files.len()),
     };
-    Some(format!("{} in {place}", numbers(&found.all().map(|(_, finding)| finding).collect::<Vec<_>>())))
+    Some(format!(
+        "{} in {place}",
+        numbers(&found.all().map(|(_, finding)| finding).collect::<Vec<_>>())
+    ))
 }
 
 /// `2 errors and 1 warning`
 pub(super) fn numbers(findings: &[&Diagnostic]) -> String {
-    let number = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let numbers = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
+    let number = |severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let numbers = [
+        (Severity::Error, "error"),
+        (Severity::Warning, "warning"),
+        (Severity::Note, "note"),
+    ];
     counted(numbers.map(|(severity, noun)| (number(severity), noun)))
 }
 
@@ -122,34 +191,58 @@ pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
     (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
-/// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags allow are not
-/// included, because they do not suppress single findings.
+/// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags
+/// allow are not included, because they do not suppress single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
-    let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
+    let number = |number: fn(&Suppressed) -> usize| {
+        roots
+            .iter()
+            .map(|root| number(&root.suppressed))
+            .sum::<usize>()
+    };
     let numbers = [
         (number(|suppressed| suppressed.ignored), "comments"),
-        (number(|suppressed| suppressed.base), "--new, because the base also has them"),
+        (
+            number(|suppressed| suppressed.base),
+            "--new, because the base also has them",
+        ),
     ];
-    let parts: Vec<_> =
-        numbers.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} by {by}", count(*n, "finding"))).collect();
+    let parts: Vec<_> = numbers
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, by)| format!("{} by {by}", count(*n, "finding")))
+        .collect();
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as required, for
-/// linux_amd64`. `None` without a lock file. Platforms are named only if each entry is known to cover them.
+/// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
+/// required, for linux_amd64`. `None` without a lock file. Platforms are named only if each entry
+/// is known to cover them.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
-    let compared: Vec<_> = compared(roots).into_iter().filter(|root| root.unread == 0).collect();
+    let compared: Vec<_> = compared(roots)
+        .into_iter()
+        .filter(|root| root.unread == 0)
+        .collect();
     let (first, others) = compared.split_first()?;
     let providers = match compared.iter().map(|root| root.entries).sum() {
         0 => "no provider".to_owned(),
         entries => count(entries, "provider"),
     };
     let is_of_one_kind = others.iter().all(|other| other.kind == first.kind);
-    let of = (roots.len() > 1 && is_of_one_kind).then(|| format!(" of {}", count(compared.len(), noun(first.kind))));
-    let what = format!("OK: {providers}{} locked as required", of.unwrap_or_default());
+    let of = (roots.len() > 1 && is_of_one_kind)
+        .then(|| format!(" of {}", count(compared.len(), noun(first.kind))));
+    let what = format!(
+        "OK: {providers}{} locked as required",
+        of.unwrap_or_default()
+    );
     let well = match &first.platforms {
         _ if compared.iter().any(|root| root.has_unknown_platforms) => what,
-        _ if others.iter().any(|other| other.platforms != first.platforms) => format!("{what}, each for its platforms"),
+        _ if others
+            .iter()
+            .any(|other| other.platforms != first.platforms) =>
+        {
+            format!("{what}, each for its platforms")
+        }
         Some(platforms) => for_platforms(&what, platforms),
         None => what,
     };
@@ -168,7 +261,8 @@ fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
 pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let compared = compared(roots);
     let has_entries = compared.iter().any(|root| root.entries + root.modules > 0);
-    let is_confirmed = |root: &&VerifiedRoot| root.unread == 0 && root.mirrors.is_empty() && root.is_confirmed();
+    let is_confirmed =
+        |root: &&VerifiedRoot| root.unread == 0 && root.mirrors.is_empty() && root.is_confirmed();
     let are_all = online && has_entries && compared.iter().all(is_confirmed);
     are_all.then(|| "All hashes are published".to_owned())
 }
@@ -179,66 +273,117 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     match roots.iter().map(|root| root.unread).sum() {
         0 => {}
         1 => lines.push("Not checked: 1 lock file, because it contains errors".to_owned()),
-        unread => lines.push(format!("Not checked: {unread} lock files, because they contain errors")),
+        unread => lines.push(format!(
+            "Not checked: {unread} lock files, because they contain errors"
+        )),
     }
     let compared = compared(roots);
     if compared.is_empty() {
         return lines;
     }
     if compared.iter().any(|root| root.has_unknown_platforms) {
-        let how = if online { "" } else { " (--online checks that)" };
-        lines.push(format!("Not checked: which platforms the hashes are for{how}"));
+        let how = if online {
+            ""
+        } else {
+            " (--online checks that)"
+        };
+        lines.push(format!(
+            "Not checked: which platforms the hashes are for{how}"
+        ));
     }
     let hashes = match (compared.iter().any(|root| root.platforms.is_some()), online) {
         (true, true) => None,
         (true, false) => Some("Not checked: hashes against the registry (--online does)"),
         (false, true) => Some("Not checked: platforms (select with -p)"),
-        (false, false) => Some("Not checked: platforms (select with -p), hashes against the registry (--online)"),
+        (false, false) => {
+            Some("Not checked: platforms (select with -p), hashes against the registry (--online)")
+        }
     };
     lines.extend(hashes.map(str::to_owned));
     // Findings say the same, unless they are suppressed.
     let without = |reason: fn(Code) -> bool| {
-        compared.iter().filter(move |root| !root.findings.iter().any(|finding| reason(finding.code)))
+        compared
+            .iter()
+            .filter(move |root| !root.findings.iter().any(|finding| reason(finding.code)))
     };
     let providers = without(is_about_hashes).map(|root| root.unconfirmed).sum();
-    let modules = without(is_about_modules).map(|root| root.unconfirmed_modules).sum();
+    let modules = without(is_about_modules)
+        .map(|root| root.unconfirmed_modules)
+        .sum();
     let unconfirmed = counted([(providers, "provider"), (modules, "module")]);
     if !unconfirmed.is_empty() {
-        lines.push(format!("Not confirmed as published: hashes of {unconfirmed}"));
+        lines.push(format!(
+            "Not confirmed as published: hashes of {unconfirmed}"
+        ));
     }
-    let incomplete: Vec<_> = without(is_about_unknown).filter(|root| root.is_incomplete).collect();
+    let incomplete: Vec<_> = without(is_about_unknown)
+        .filter(|root| root.is_incomplete)
+        .collect();
     if let Some(first) = incomplete.first() {
-        lines.push(format!("Not checked: unknown requirements of {}", count(incomplete.len(), noun(first.kind))));
+        lines.push(format!(
+            "Not checked: unknown requirements of {}",
+            count(incomplete.len(), noun(first.kind))
+        ));
     }
-    let not_installed = compared.iter().map(|root| root.not_installed).sum::<usize>();
+    let not_installed = compared
+        .iter()
+        .map(|root| root.not_installed)
+        .sum::<usize>();
     if not_installed > 0 {
         let providers = count(not_installed, "provider");
-        lines.push(format!("Not checked: installed packages of {providers} (not installed, or no h1 is locked)"));
+        lines.push(format!(
+            "Not checked: installed packages of {providers} (not installed, or no h1 is locked)"
+        ));
     }
-    let overridden: BTreeSet<_> = compared.iter().flat_map(|root| &root.dev_overrides).collect();
+    let overridden: BTreeSet<_> = compared
+        .iter()
+        .flat_map(|root| &root.dev_overrides)
+        .collect();
     if !overridden.is_empty() {
-        lines.push(format!("Not checked: {}, under development (dev_overrides)", few(overridden)));
+        lines.push(format!(
+            "Not checked: {}, under development (dev_overrides)",
+            few(overridden)
+        ));
     }
     let mut mirrors: BTreeMap<&str, usize> = BTreeMap::new();
     for (mirror, entries) in compared.iter().flat_map(|root| &root.mirrors) {
         *mirrors.entry(mirror).or_default() += entries;
     }
     lines.extend(mirrors.into_iter().map(|(mirror, entries)| {
-        format!("Not checked: the registry's hashes of {}, because {mirror} was used", count(entries, "provider"))
+        format!(
+            "Not checked: the registry's hashes of {}, because {mirror} was used",
+            count(entries, "provider")
+        )
     }));
     lines
 }
 
-/// Whether findings with this code say that hashes of a provider were not found among the published ones.
+/// Whether findings with this code say that hashes of a provider were not found among the published
+/// ones.
 fn is_about_hashes(code: Code) -> bool {
-    let is_visible = matches!(code, Code::NoHashes | Code::MalformedHash | Code::UnknownHashScheme);
-    let is_refused = matches!(code, Code::PackageNotAuthentic | Code::SignatureInvalid | Code::InvalidPackage);
-    is_visible || is_refused || matches!(code, Code::HashNotPublished | Code::HashNotChecked | Code::VersionWithdrawn)
+    let is_visible = matches!(
+        code,
+        Code::NoHashes | Code::MalformedHash | Code::UnknownHashScheme
+    );
+    let is_refused = matches!(
+        code,
+        Code::PackageNotAuthentic | Code::SignatureInvalid | Code::InvalidPackage
+    );
+    is_visible
+        || is_refused
+        || matches!(
+            code,
+            Code::HashNotPublished | Code::HashNotChecked | Code::VersionWithdrawn
+        )
 }
 
-/// Whether findings with this code say that a module differs from the published one, or was not compared.
+/// Whether findings with this code say that a module differs from the published one, or was not
+/// compared.
 fn is_about_modules(code: Code) -> bool {
-    let is_published = matches!(code, Code::ModuleMoved | Code::ModuleReplaced | Code::ModuleWithdrawn);
+    let is_published = matches!(
+        code,
+        Code::ModuleMoved | Code::ModuleReplaced | Code::ModuleWithdrawn
+    );
     is_published || matches!(code, Code::ModulePackageForeign | Code::ModuleNotInstalled)
 }
 
@@ -248,8 +393,8 @@ fn is_about_unknown(code: Code) -> bool {
     is_missing || matches!(code, Code::RequirementsNotKnown | Code::MadeUnknown)
 }
 
-/// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much
-/// room.
+/// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their
+/// names take too much room.
 fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
     const COLUMNS: usize = 80;
     let named = format!("{what}, for {}", names(platforms));
@@ -279,7 +424,10 @@ impl RepositoryPaths<'_> {
     /// A path relative to the top of the repository, with slashes.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let clean = files::join(self.current_directory, path);
-        let below = self.top.and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
+        let below = self
+            .top
+            .and_then(|top| clean.strip_prefix(top).ok())
+            .unwrap_or(path);
         below.display().to_string().replace('\\', "/")
     }
 }

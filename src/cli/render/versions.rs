@@ -1,5 +1,5 @@
-//! The output of `tree --recursive`: locked versions of providers and their root modules. Each version has a line, so
-//! that no line grows with the number of versions.
+//! The output of `tree --recursive`: locked versions of providers and their root modules. Each
+//! version has a line, so that no line grows with the number of versions.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,11 +15,19 @@ use super::table::{Cell, Piece, Table, TableRow};
 pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
     let mut uses = Vec::new();
     for (address, of) in &versions.providers {
-        let paths = |roots: &'a [PathBuf]| roots.iter().map(|path| path.to_string_lossy()).collect();
+        let paths =
+            |roots: &'a [PathBuf]| roots.iter().map(|path| path.to_string_lossy()).collect();
         let of = of.iter().rev();
-        let of = of.map(|(version, roots)| VersionUse { version: AsText(version), root_modules: paths(roots) });
+        let of = of.map(|(version, roots)| VersionUse {
+            version: AsText(version),
+            root_modules: paths(roots),
+        });
         let name = address.short(versions.dialect);
-        uses.push(ProviderUse { name, address: AsText(address), versions: of.collect() });
+        uses.push(ProviderUse {
+            name,
+            address: AsText(address),
+            versions: of.collect(),
+        });
     }
     uses
 }
@@ -27,40 +35,77 @@ pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
 /// Every provider with its versions, and the root modules that lock each.
 pub(crate) fn table(uses: &[ProviderUse<'_>]) -> Table {
     let row = |provider: &ProviderUse<'_>, index: usize, locked: &VersionUse<'_>| {
-        let roots = Piece::RootModules(locked.root_modules.iter().map(ToString::to_string).collect());
-        let cells = vec![Cell::foreign(&provider.name), Cell::foreign(locked.version.to_string()), Cell::new([roots])];
-        TableRow { cells, repeats: index > 0, ..TableRow::default() }
+        let roots = Piece::RootModules(
+            locked
+                .root_modules
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        );
+        let cells = vec![
+            Cell::foreign(&provider.name),
+            Cell::foreign(locked.version.to_string()),
+            Cell::new([roots]),
+        ];
+        TableRow {
+            cells,
+            repeats: index > 0,
+            ..TableRow::default()
+        }
     };
     let of_provider = |provider: &'_ ProviderUse<'_>| {
         let versions = provider.versions.iter().enumerate();
-        versions.map(|(index, locked)| row(provider, index, locked)).collect::<Vec<_>>()
+        versions
+            .map(|(index, locked)| row(provider, index, locked))
+            .collect::<Vec<_>>()
     };
-    Table { header: vec!["provider", "version", "root modules"], rows: uses.iter().flat_map(of_provider).collect() }
+    Table {
+        header: vec!["provider", "version", "root modules"],
+        rows: uses.iter().flat_map(of_provider).collect(),
+    }
 }
 
 /// The versions of providers, each with the root modules that lock it.
 pub(crate) fn places(uses: &[ProviderUse<'_>]) -> String {
     let mut lines = Vec::new();
     for provider in uses {
-        for VersionUse { version, root_modules } in &provider.versions {
+        for VersionUse {
+            version,
+            root_modules,
+        } in &provider.versions
+        {
             let number = count(root_modules.len(), "root module");
             lines.push(format!("{} {version} in {number}", provider.name));
             lines.extend(root_modules.iter().map(|path| format!("  {path}")));
         }
     }
-    lines.into_iter().map(|line| safe_line(&line) + "\n").collect()
+    lines
+        .into_iter()
+        .map(|line| safe_line(&line) + "\n")
+        .collect()
 }
 
 /// `3 providers (1 in several versions) in 300 root modules; 2 root modules have no lock file`
-pub(crate) fn summary(versions: &LockedVersions, uses: &[ProviderUse<'_>], is_named: bool) -> String {
-    let roots = uses.iter().flat_map(|found| &found.versions).flat_map(|of| &of.root_modules);
+pub(crate) fn summary(
+    versions: &LockedVersions,
+    uses: &[ProviderUse<'_>],
+    is_named: bool,
+) -> String {
+    let roots = uses
+        .iter()
+        .flat_map(|found| &found.versions)
+        .flat_map(|of| &of.root_modules);
     let roots: BTreeSet<_> = roots.collect();
     let all = count(versions.locked, "root module");
     let first = if is_named {
         format!("{} of {all}", roots.len())
     } else {
         let several = uses.iter().filter(|found| found.versions.len() > 1).count();
-        let skew = if several > 0 { format!(" ({several} in several versions)") } else { String::new() };
+        let skew = if several > 0 {
+            format!(" ({several} in several versions)")
+        } else {
+            String::new()
+        };
         format!("{}{skew} in {all}", count(uses.len(), "provider"))
     };
     match versions.not_locked.len() {

@@ -1,5 +1,5 @@
-//! Rules of `verify`: the diff since `--base`, and the settings of `--config`. Of a file that the change may
-//! have edited, only the content in the base is used.
+//! Rules of `verify`: the diff since `--base`, and the settings of `--config`. Of a file that the
+//! change may have edited, only the content in the base is used.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::cli::args::settings_of;
 use crate::cli::git::{Before, Commit, Repository};
 use crate::cli::ui::Ui;
 
-/// Sets the change since the revision of `--base`. `options` have the settings of `--config` already; these are
-/// replaced by their content in the base if the change may have edited the file.
+/// Sets the change since the revision of `--base`. `options` have the settings of `--config`
+/// already; these are replaced by their content in the base if the change may have edited the file.
 pub(crate) fn set_base(
     options: &mut SessionOptions,
     revision: &str,
@@ -23,16 +23,36 @@ pub(crate) fn set_base(
     ui: &Ui,
 ) -> Result<()> {
     let error = |message: &str, help| {
-        Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}")).help(help)
+        Diagnostic::error(
+            Code::InvalidArgument,
+            format!("--base {revision}: {message}"),
+        )
+        .help(help)
     };
-    let no_repository =
-        || error("this is not a git repository", "run it in a clone, or name the directory of one with -C");
-    let unknown = || error("unknown git commit", "fetch it first; a shallow clone has only the last commit");
+    let no_repository = || {
+        error(
+            "this is not a git repository",
+            "run it in a clone, or name the directory of one with -C",
+        )
+    };
+    let unknown = || {
+        error(
+            "unknown git commit",
+            "fetch it first; a shallow clone has only the last commit",
+        )
+    };
     let repository = repository.ok_or_else(no_repository)?;
-    let (Commit { name, revision }, mut change) = repository.change_since(revision)?.ok_or_else(unknown)?;
+    let (Commit { name, revision }, mut change) =
+        repository.change_since(revision)?.ok_or_else(unknown)?;
     ui.verbose(&format!("The base is {revision}, commit {name}"));
-    let entered = ui.global.chdir.as_ref().map(|directory| ui.global.started_in.join(directory));
-    change.findings.extend(entered.and_then(|entered| change.link_added(&entered)));
+    let entered = ui
+        .global
+        .chdir
+        .as_ref()
+        .map(|directory| ui.global.started_in.join(directory));
+    change
+        .findings
+        .extend(entered.and_then(|entered| change.link_added(&entered)));
     if let Some(path) = &ui.global.config
         && let Before::Inside(before) = repository.before(&name, path)?
     {
@@ -54,6 +74,8 @@ fn settings_before(
         return Err(Diagnostic::io("read", path, error).into());
     }
     let what = what_changed(before.as_deref(), now.map(Some));
-    change.findings.extend(what.map(|what| policy_changed(path, what)));
+    change
+        .findings
+        .extend(what.map(|what| policy_changed(path, what)));
     Ok(settings_of(path, before.unwrap_or_default(), environment)?)
 }

@@ -18,25 +18,44 @@ pub(crate) fn check_terminal() -> Result<()> {
     }
     let message = "`upgrade -i` needs a terminal, and stdin or stderr is none";
     let help = Help::text("name what is to move, as in: ").and(Remedy::upgrade("hashicorp/aws"));
-    Err(Diagnostic::error(Code::InvalidArgument, message).help(help.and_text("; --check lists what can")).into())
+    Err(Diagnostic::error(Code::InvalidArgument, message)
+        .help(help.and_text("; --check lists what can"))
+        .into())
 }
 
-/// Lets the user choose among the groups that can move, and narrows the options to the chosen ones. Returns whether
-/// there is anything left to do.
+/// Lets the user choose among the groups that can move, and narrows the options to the chosen ones.
+/// Returns whether there is anything left to do.
 pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui: &Ui) -> bool {
-    let rows: Vec<_> = groups.iter().filter(|group| !group.first.allowed().is_empty()).collect();
+    let rows: Vec<_> = groups
+        .iter()
+        .filter(|group| !group.first.allowed().is_empty())
+        .collect();
     if rows.is_empty() {
         return true;
     }
     let mut text = choices(&rows, table_columns());
     let chosen = loop {
-        let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else { break BTreeSet::new() };
+        let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else {
+            break BTreeSet::new();
+        };
         match numbers(&answer, rows.len()) {
             Some(chosen) => break chosen,
-            None => text = format!("{:?} is not a choice between 1 and {}.\n", answer.trim(), rows.len()),
+            None => {
+                text = format!(
+                    "{:?} is not a choice between 1 and {}.\n",
+                    answer.trim(),
+                    rows.len()
+                )
+            }
         }
     };
-    narrow(options, &chosen.into_iter().filter_map(|number| rows.get(number - 1).copied()).collect::<Vec<_>>());
+    narrow(
+        options,
+        &chosen
+            .into_iter()
+            .filter_map(|number| rows.get(number - 1).copied())
+            .collect::<Vec<_>>(),
+    );
     !options.lock.providers.is_empty() || !options.calls.is_empty()
 }
 
@@ -46,12 +65,21 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address.clone()).collect();
     let is_chosen = |spec: &ProviderSpec| {
         let dialects = [Dialect::Tofu, Dialect::Terraform];
-        spec.version().is_some() && dialects.iter().any(|dialect| addresses.contains(&spec.resolve(*dialect)))
+        spec.version().is_some()
+            && dialects
+                .iter()
+                .any(|dialect| addresses.contains(&spec.resolve(*dialect)))
     };
     options.lock.providers.retain(is_chosen);
-    options.lock.providers.extend(addresses.iter().flat_map(|address| address.to_string().parse::<ProviderSpec>()));
+    options.lock.providers.extend(
+        addresses
+            .iter()
+            .flat_map(|address| address.to_string().parse::<ProviderSpec>()),
+    );
     let call = |row: &&MoveGroup<'_>| match &row.first.planned.subject {
-        Subject::Module { key, .. } => Some((key.clone(), options.calls.get(key).cloned().flatten())),
+        Subject::Module { key, .. } => {
+            Some((key.clone(), options.calls.get(key).cloned().flatten()))
+        }
         Subject::Provider(_) => None,
     };
     options.calls = rows.iter().filter_map(call).collect();
@@ -59,12 +87,20 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     options.moves = Some(moves);
 }
 
-/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for numbers above
-/// `most`.
+/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for
+/// numbers above `most`.
 fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
-    let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=most).contains(number));
+    let number = |text: &str| {
+        text.trim()
+            .parse()
+            .ok()
+            .filter(|number| (1..=most).contains(number))
+    };
     let mut numbers = BTreeSet::new();
-    for part in answer.split([',', ' ', '\t', '\r', '\n']).filter(|part| !part.is_empty()) {
+    for part in answer
+        .split([',', ' ', '\t', '\r', '\n'])
+        .filter(|part| !part.is_empty())
+    {
         match part.split_once('-') {
             _ if part == "all" => numbers.extend(1..=most),
             Some((first, last)) if number(first)? > number(last)? => return None,
@@ -97,7 +133,11 @@ mod tests {
             ("1,x", None),
             ("99999999999999999999", None),
         ] {
-            assert_eq!(numbers(answer, 5), expected.map(|numbers| numbers.iter().copied().collect()), "{answer:?}");
+            assert_eq!(
+                numbers(answer, 5),
+                expected.map(|numbers| numbers.iter().copied().collect()),
+                "{answer:?}"
+            );
         }
     }
 }

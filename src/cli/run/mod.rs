@@ -1,4 +1,5 @@
-//! Shared parts of commands: sessions, results of root modules, outcomes, and errors of the command line.
+//! Shared parts of commands: sessions, results of root modules, outcomes, and errors of the command
+//! line.
 
 pub(crate) mod base;
 pub(crate) mod choice;

@@ -36,13 +36,18 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Returns the diagnostics of an error that stopped a command, or its words as one. Its causes follow as notes.
+/// Returns the diagnostics of an error that stopped a command, or its words as one. Its causes
+/// follow as notes.
 pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
     let error = match error.downcast::<Diagnostics>() {
         Ok(diagnostics) => return diagnostics,
         Err(error) => error,
     };
-    let causes: Vec<_> = error.chain().skip(1).map(|cause| format!("caused by: {cause}")).collect();
+    let causes: Vec<_> = error
+        .chain()
+        .skip(1)
+        .map(|cause| format!("caused by: {cause}"))
+        .collect();
     let words = |error: anyhow::Error| Diagnostic::error(Code::Io, error.to_string());
     let diagnostic = error.downcast::<Diagnostic>().unwrap_or_else(words);
     causes.into_iter().fold(diagnostic, Diagnostic::note).into()
@@ -64,20 +69,39 @@ mod tests {
     #[test]
     fn what_caused_an_error_follows_it() {
         let missing = || Err::<(), _>(Error::from(ErrorKind::NotFound));
-        let [shown] = &diagnostics(missing().context("cannot ask").context("cannot go on").unwrap_err())[..] else {
+        let [shown] = &diagnostics(
+            missing()
+                .context("cannot ask")
+                .context("cannot go on")
+                .unwrap_err(),
+        )[..] else {
             panic!("there are several");
         };
-        assert_eq!((shown.code, shown.message.as_str()), (Code::Io, "cannot go on"));
-        assert_eq!(shown.notes, ["caused by: cannot ask", "caused by: entity not found"]);
+        assert_eq!(
+            (shown.code, shown.message.as_str()),
+            (Code::Io, "cannot go on")
+        );
+        assert_eq!(
+            shown.notes,
+            ["caused by: cannot ask", "caused by: entity not found"]
+        );
 
-        let context = Diagnostic::error(Code::InvalidArgument, "no").note("why").help("do");
+        let context = Diagnostic::error(Code::InvalidArgument, "no")
+            .note("why")
+            .help("do");
         let expected = context.clone().note("caused by: entity not found");
-        assert_eq!(diagnostics(missing().context(context).unwrap_err())[..], [expected]);
+        assert_eq!(
+            diagnostics(missing().context(context).unwrap_err())[..],
+            [expected]
+        );
     }
 
     #[test]
     fn diagnostics_stay_as_they_are() {
-        let both = Diagnostics::from_iter([Diagnostic::error(Code::Io, "a"), Diagnostic::warning(Code::Io, "b")]);
+        let both = Diagnostics::from_iter([
+            Diagnostic::error(Code::Io, "a"),
+            Diagnostic::warning(Code::Io, "b"),
+        ]);
         assert_eq!(diagnostics(both.clone().into()), both);
     }
 }

@@ -13,7 +13,9 @@ use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::hints::{self, Hint};
 use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots, raw};
-use crate::cli::render::lock::{KnownRows, LockedText, RootCounts, downloaded, lines, lines_of_many};
+use crate::cli::render::lock::{
+    KnownRows, LockedText, RootCounts, downloaded, lines, lines_of_many,
+};
 use crate::cli::render::style::{count, counted};
 use crate::cli::render::upgrade::PlanText;
 use crate::cli::ui::Ui;
@@ -62,20 +64,42 @@ impl RootResult {
     /// Result of a root module, with what `kept` asks for.
     pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
         let (prepared, plan) = (outcome.prepared(), outcome.plan());
-        let locked = if let RootOutcome::Locked(locked) = outcome { Some(&**locked) } else { None };
+        let locked = if let RootOutcome::Locked(locked) = outcome {
+            Some(&**locked)
+        } else {
+            None
+        };
         let planned = if locked.is_none() { plan } else { None };
-        let of_plan = planned.into_iter().flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
-        let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
-        let counts = locked.map(|locked| locked.outcome.counts).or(planned.map(|plan| plan.counts)).unwrap_or_default();
+        let of_plan = planned
+            .into_iter()
+            .flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
+        let warnings = locked
+            .into_iter()
+            .flat_map(|locked| &locked.outcome.warnings)
+            .chain(of_plan);
+        let counts = locked
+            .map(|locked| locked.outcome.counts)
+            .or(planned.map(|plan| plan.counts))
+            .unwrap_or_default();
         let all = !kept.may_be_several || ui.stdout_style.verbose;
         Self {
             path: prepared.root.path().to_owned(),
             warnings: prepared.warnings.iter().chain(warnings).cloned().collect(),
             counts,
-            hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
-            locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
+            hints: locked
+                .map(|locked| hints::hints(locked, kept.is_offline))
+                .unwrap_or_default(),
+            locked: locked.map(|locked| {
+                LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)
+            }),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
-            files: if kept.files { locked.map(|locked| locked.files.clone()).unwrap_or_default() } else { Vec::new() },
+            files: if kept.files {
+                locked
+                    .map(|locked| locked.files.clone())
+                    .unwrap_or_default()
+            } else {
+                Vec::new()
+            },
             json: ui.is_json().then(|| raw(&LockedRoot::new(outcome))),
         }
     }
@@ -116,7 +140,15 @@ impl<'a> Results<'a> {
                 Err(errors) => failed.push((path, errors)),
             }
         }
-        Ok(Self { ui, roots, selection, many, done, failed, warnings: report.findings })
+        Ok(Self {
+            ui,
+            roots,
+            selection,
+            many,
+            done,
+            failed,
+            warnings: report.findings,
+        })
     }
 
     pub(crate) fn has_failures(&self) -> bool {
@@ -130,17 +162,24 @@ impl<'a> Results<'a> {
 
     /// Results of root modules that were locked.
     pub(crate) fn locked(&self) -> impl Iterator<Item = (&Path, &LockedText)> {
-        self.done.iter().filter_map(|root| Some((root.path.as_path(), root.locked.as_ref()?)))
+        self.done
+            .iter()
+            .filter_map(|root| Some((root.path.as_path(), root.locked.as_ref()?)))
     }
 
     /// Results of root modules with an upgrade plan.
     pub(crate) fn plans(&self) -> impl Iterator<Item = (&Path, &PlanText)> {
-        self.done.iter().filter_map(|root| Some((root.path.as_path(), root.plan.as_ref()?)))
+        self.done
+            .iter()
+            .filter_map(|root| Some((root.path.as_path(), root.plan.as_ref()?)))
     }
 
     /// Numbers of root modules that changed, or would, and that did not.
     pub(crate) fn counts(&self) -> RootCounts {
-        let mut counts = RootCounts { failed: self.failed.len(), ..RootCounts::default() };
+        let mut counts = RootCounts {
+            failed: self.failed.len(),
+            ..RootCounts::default()
+        };
         for root in &self.done {
             *match (&root.locked, &root.plan) {
                 (Some(locked), _) if locked.is_changed => &mut counts.changed,
@@ -153,8 +192,9 @@ impl<'a> Results<'a> {
         counts
     }
 
-    /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`; `None` if there
-    /// can be only one. The verbs are for changes that were written and for changes that would be.
+    /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB
+    /// downloaded`; `None` if there can be only one. The verbs are for changes that were written
+    /// and for changes that would be.
     pub(crate) fn summary(&self, verbs: [&str; 2]) -> Option<String> {
         let texts = || self.locked().map(|(_, text)| text);
         let verb = verbs[usize::from(texts().any(|text| !text.is_written))];
@@ -163,7 +203,10 @@ impl<'a> Results<'a> {
             number => format!("; not required: {}", count(number, "entry")),
         };
         let root_modules = self.counts().text("changed", self.many?.noun());
-        Some(format!("{verb} {root_modules}{stale}{}", downloaded(texts())))
+        Some(format!(
+            "{verb} {root_modules}{stale}{}",
+            downloaded(texts())
+        ))
     }
 
     /// Returns a command for the selected root modules.
@@ -173,8 +216,12 @@ impl<'a> Results<'a> {
 
     /// Shows the warnings by cause.
     pub(crate) fn show_warnings(&self) {
-        let warnings = self.done.iter().flat_map(|root| root.warnings.iter().map(|one| (Some(&*root.path), one)));
-        self.ui.warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
+        let warnings = self
+            .done
+            .iter()
+            .flat_map(|root| root.warnings.iter().map(|one| (Some(&*root.path), one)));
+        self.ui
+            .warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
     }
 
     /// Shows the results of the root modules, then rewritten constraints, errors and a summary.
@@ -183,7 +230,11 @@ impl<'a> Results<'a> {
         match self.many {
             None => self.locked().for_each(|(_, text)| {
                 ui.status_lines(&lines(&text.rows, style));
-                let downloaded = if text.is_changed { downloaded([text].into_iter()) } else { String::new() };
+                let downloaded = if text.is_changed {
+                    downloaded([text].into_iter())
+                } else {
+                    String::new()
+                };
                 ui.status(&format!("{}{downloaded}", text.summary));
             }),
             Some(_) if style.verbose => self.locked().for_each(|(path, text)| {
@@ -195,7 +246,11 @@ impl<'a> Results<'a> {
         }
         ui.statuses(edits);
         let errors = || self.failed.iter().flat_map(|(_, errors)| errors);
-        ui.error(&by_cause(errors().map(|error| (error.root(), error)), self.many, style.verbose));
+        ui.error(&by_cause(
+            errors().map(|error| (error.root(), error)),
+            self.many,
+            style.verbose,
+        ));
         let passed_over = self.roots.passed_over();
         if self.many.is_some() && self.done.is_empty() && self.failed.is_empty() {
             if self.roots.is_empty() && passed_over.is_empty() {
@@ -216,24 +271,49 @@ impl<'a> Results<'a> {
     /// Shows hints, and prints the result if it is JSON.
     pub(crate) fn finish(&self, is_check: bool) {
         let ui = self.ui;
-        let hints: BTreeSet<_> = self.done.iter().flat_map(|root| &root.hints).cloned().collect();
+        let hints: BTreeSet<_> = self
+            .done
+            .iter()
+            .flat_map(|root| &root.hints)
+            .cloned()
+            .collect();
         ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
         let mut counts = UnconfirmedHashes::default();
         self.done.iter().for_each(|root| counts += root.counts);
-        let UnconfirmedHashes { unpublished, uncompared } = counts;
+        let UnconfirmedHashes {
+            unpublished,
+            uncompared,
+        } = counts;
         if unpublished > 0 {
             let hashes = count(unpublished, "recorded hash");
-            ui.status(&format!("Never published: {hashes}; lock --check and verify --online fail because of that"));
+            ui.status(&format!(
+                "Never published: {hashes}; lock --check and verify --online fail because of that"
+            ));
         }
         if is_check && uncompared > 0 {
-            let (hashes, verify) = (count(uncompared, "recorded hash"), self.suggest(&["verify", "--online"]));
-            ui.status(&format!("Not compared with the published release: {hashes}; to compare all: {verify}"));
+            let (hashes, verify) = (
+                count(uncompared, "recorded hash"),
+                self.suggest(&["verify", "--online"]),
+            );
+            ui.status(&format!(
+                "Not compared with the published release: {hashes}; to compare all: {verify}"
+            ));
         }
-        let done = self.done.iter().filter_map(|root| root.json.as_ref()).map(DoneOrFailed::Done);
+        let done = self
+            .done
+            .iter()
+            .filter_map(|root| root.json.as_ref())
+            .map(DoneOrFailed::Done);
         let failed = self.failed.iter();
-        let failed = failed.map(|(path, errors)| DoneOrFailed::Failed(FailedRoot::new(path, errors, &ui.invocation)));
+        let failed = failed.map(|(path, errors)| {
+            DoneOrFailed::Failed(FailedRoot::new(path, errors, &ui.invocation))
+        });
         let roots = done.chain(failed).collect();
-        let warnings = self.done.iter().flat_map(|root| &root.warnings).chain(&self.warnings);
+        let warnings = self
+            .done
+            .iter()
+            .flat_map(|root| &root.warnings)
+            .chain(&self.warnings);
         let errors = self.failed.iter().flat_map(|(_, errors)| errors);
         let (warnings, errors) = (without_repetition(warnings), without_repetition(errors));
         ui.print_json(JsonRoots { roots }, &warnings, &errors);

@@ -1,5 +1,5 @@
-//! Starts sessions, and shows their events: progress, the sources of modules and packages, and decisions about root
-//! modules.
+//! Starts sessions, and shows their events: progress, the sources of modules and packages, and
+//! decisions about root modules.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ struct EventDisplay<'a> {
     source: Option<SourceChoice>,
 }
 
-/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the options that `add`
-/// sets.
+/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the
+/// options that `add` sets.
 pub(crate) fn start<'a>(
     ui: &'a Ui,
     paths: &[PathBuf],
@@ -38,7 +38,10 @@ pub(crate) fn start<'a>(
     options.settings = ui.global.settings(&environment)?;
     options.sources.observer = ui.request_observer();
     add(&environment, &mut options)?;
-    let display = EventDisplay { ui, source: (!options.offline).then(|| options.sources.choice.clone()) };
+    let display = EventDisplay {
+        ui,
+        source: (!options.offline).then(|| options.sources.choice.clone()),
+    };
     Ok(Session::new(environment, options)?.observed_by(move |event| display.show(event)))
 }
 
@@ -59,11 +62,14 @@ pub(crate) fn start_locking<'a>(
     })
 }
 
-/// Shows where packages come from, and which proxies the environment sets; the system may have others.
+/// Shows where packages come from, and which proxies the environment sets; the system may have
+/// others.
 pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionOptions) {
     let origin = match &options.sources.choice {
         _ if options.offline => "the cache of hashes and the lock files".to_owned(),
-        SourceChoice::FilesystemMirror(directory) => format!("the directory {}", directory.display()),
+        SourceChoice::FilesystemMirror(directory) => {
+            format!("the directory {}", directory.display())
+        }
         SourceChoice::NetworkMirror(url) => format!("the network mirror {}", shown_url(url)),
         SourceChoice::OciMirror(template) => format!("the OCI registry of {template}"),
         SourceChoice::CliConfiguration => "where the CLI configuration says".to_owned(),
@@ -110,17 +116,37 @@ impl EventDisplay<'_> {
     }
 
     /// Shows the decisions about a root module, with their reasons.
-    fn decided(&self, Prepared { root, platforms, platforms_are_named, .. }: &Prepared) {
-        let RootModule { settings, dialect, dialect_reason, .. } = root;
+    fn decided(
+        &self,
+        Prepared {
+            root,
+            platforms,
+            platforms_are_named,
+            ..
+        }: &Prepared,
+    ) {
+        let RootModule {
+            settings,
+            dialect,
+            dialect_reason,
+            ..
+        } = root;
         let named_by = match &settings.platforms {
             _ if !platforms_are_named => "this machine, unless the lock file covers others",
             Some(set) if set == platforms => "provlock.toml",
             _ => "the flag or PROVLOCK_PLATFORMS",
         };
-        let (path, reason, platforms) = (root.path().display(), reason(*dialect_reason), names(platforms));
-        self.ui.verbose(&format!("{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"));
+        let (path, reason, platforms) = (
+            root.path().display(),
+            reason(*dialect_reason),
+            names(platforms),
+        );
+        self.ui.verbose(&format!(
+            "{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"
+        ));
         for settings in &settings.paths {
-            self.ui.verbose(&format!("{path}: settings of {}", settings.display()));
+            self.ui
+                .verbose(&format!("{path}: settings of {}", settings.display()));
         }
     }
 
@@ -128,7 +154,8 @@ impl EventDisplay<'_> {
     fn shared_facts(&self, facts: &SharedFacts) {
         self.ui.clear();
         let used = count(facts.used(), "package");
-        self.ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
+        self.ui
+            .verbose(&format!("{used} looked up in oci://{}", facts.repository()));
         self.ui.warn(facts.warning().as_slice());
     }
 }

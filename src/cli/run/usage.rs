@@ -23,16 +23,28 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
         return show_help(&error);
     }
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let variables = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let variables =
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));
     let variables = variables.map(|(_, value)| value.to_string_lossy().into_owned());
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
         && values.len() > MOST_VALUES
     {
         error.remove(ContextKind::ValidValue);
     }
-    let (text, style) = (error.render(), stderr_style(ColorChoice::Auto, Verbosity::Normal));
-    let text = if !words.iter().cloned().chain(variables).all(|word| is_harmless(&word)) {
+    let (text, style) = (
+        error.render(),
+        stderr_style(ColorChoice::Auto, Verbosity::Normal),
+    );
+    let text = if !words
+        .iter()
+        .cloned()
+        .chain(variables)
+        .all(|word| is_harmless(&word))
+    {
         // The styles of the message cannot be distinguished from those in the user's text.
         harmless(&text.to_string().replace('\r', "\\r"), false)
     } else if style.color {
@@ -40,7 +52,10 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     } else {
         text.to_string()
     };
-    let text = text.replace("For more information, try", "help: for more information, try");
+    let text = text.replace(
+        "For more information, try",
+        "help: for more information, try",
+    );
     let _ = std::io::stderr().write_all(text.as_bytes());
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
@@ -54,7 +69,9 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
 
 /// Prints the requested help or version. A closed output is not an error.
 fn show_help(help: &clap::Error) -> Outcome {
-    let Err(error) = help.print().and_then(|()| std::io::stdout().flush()) else { return Outcome::Done };
+    let Err(error) = help.print().and_then(|()| std::io::stdout().flush()) else {
+        return Outcome::Done;
+    };
     if error.kind() == ErrorKind::BrokenPipe {
         return Outcome::Done;
     }
@@ -67,8 +84,14 @@ fn show_help(help: &clap::Error) -> Outcome {
 
 /// Whether an invalid command line requests JSON.
 fn asks_for_json(words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
-    words.iter().any(|word| matches!(*word, "--json" | "--format=json"))
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .take_while(|word| *word != "--")
+        .collect();
+    words
+        .iter()
+        .any(|word| matches!(*word, "--json" | "--format=json"))
         || words.windows(2).any(|pair| pair == ["--format", "json"])
 }
 
@@ -78,7 +101,14 @@ fn diagnostic(error: &clap::Error) -> Diagnostic {
     let message = text.split("\n\n").next().unwrap_or_default();
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let words: Vec<&str> = message.split_whitespace().collect();
-    let tips: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    let tips: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("tip: "))
+        .collect();
     let diagnostic = Diagnostic::error(Code::InvalidArgument, words.join(" "));
-    if tips.is_empty() { diagnostic } else { diagnostic.help(tips.join("; ")) }
+    if tips.is_empty() {
+        diagnostic
+    } else {
+        diagnostic.help(tips.join("; "))
+    }
 }

@@ -58,12 +58,26 @@ struct Stderr {
 }
 
 impl Ui {
-    pub(crate) fn new(command: String, format: OutputFormat, global: GlobalArgs, invocation: Invocation) -> Self {
+    pub(crate) fn new(
+        command: String,
+        format: OutputFormat,
+        global: GlobalArgs,
+        invocation: Invocation,
+    ) -> Self {
         let (color, verbosity) = (global.output.color, global.output.verbosity());
         let stdout = std::io::stdout();
-        let stdout_style = style(color, verbosity, stdout.is_terminal(), terminal_size_of(&stdout));
+        let stdout_style = style(
+            color,
+            verbosity,
+            stdout.is_terminal(),
+            terminal_size_of(&stdout),
+        );
         let stderr_style = stderr_style(color, verbosity);
-        let stderr = Stderr { drawn: Arc::default(), secrets: invocation.secrets.clone(), style: stderr_style };
+        let stderr = Stderr {
+            drawn: Arc::default(),
+            secrets: invocation.secrets.clone(),
+            style: stderr_style,
+        };
         Self {
             command,
             format,
@@ -82,15 +96,27 @@ impl Ui {
         self.format == OutputFormat::Json
     }
 
-    /// Prints a result in the format of the command. [`Ui::take_stdout_error`] returns a failure at the end.
+    /// Prints a result in the format of the command. [`Ui::take_stdout_error`] returns a failure at
+    /// the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
     }
 
     /// Prints the fields of a result, with warnings and errors, if it is to be JSON.
-    pub(crate) fn print_json(&self, result: impl Serialize, warnings: &[Diagnostic], errors: &[Diagnostic]) {
+    pub(crate) fn print_json(
+        &self,
+        result: impl Serialize,
+        warnings: &[Diagnostic],
+        errors: &[Diagnostic],
+    ) {
         if self.is_json() {
-            self.print(&json::document(&self.command, result, warnings, errors, &self.invocation));
+            self.print(&json::document(
+                &self.command,
+                result,
+                warnings,
+                errors,
+                &self.invocation,
+            ));
         }
     }
 
@@ -98,9 +124,17 @@ impl Ui {
     pub(crate) fn print_changes<'a>(&self, changes: impl IntoIterator<Item = &'a FileChange>) {
         for FileChange { path, old, new } in changes {
             if self.invocation.boundary().is_outside(path) {
-                self.status(&format!("{} leads out of the repository, so its diff is not shown", path.display()));
+                self.status(&format!(
+                    "{} leads out of the repository, so its diff is not shown",
+                    path.display()
+                ));
             } else {
-                self.print(&diff::unified(path, old.as_deref(), Some(new), self.stdout_style.color));
+                self.print(&diff::unified(
+                    path,
+                    old.as_deref(),
+                    Some(new),
+                    self.stdout_style.color,
+                ));
             }
         }
     }
@@ -108,7 +142,8 @@ impl Ui {
     /// Returns a command for root modules that a user can paste.
     pub(crate) fn suggest(&self, words: &[&str], selection: &Selection) -> String {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        self.invocation.suggest(words, selection, self.global.dialect)
+        self.invocation
+            .suggest(words, selection, self.global.dialect)
     }
 
     /// Returns a result without secrets, and without commands for the program that reads the log.
@@ -132,9 +167,12 @@ impl Ui {
         });
     }
 
-    /// Returns the error of a write to stdout. A closed pipe is not an error: the reader has seen enough.
+    /// Returns the error of a write to stdout. A closed pipe is not an error: the reader has seen
+    /// enough.
     pub(crate) fn take_stdout_error(&mut self) -> Option<std::io::Error> {
-        self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
+        self.stdout_error
+            .take()
+            .filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn status(&self, line: &str) {
@@ -162,7 +200,11 @@ impl Ui {
     }
 
     pub(crate) fn least_severity(&self) -> Severity {
-        if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Note }
+        if self.verbosity == Verbosity::Quiet {
+            Severity::Error
+        } else {
+            Severity::Note
+        }
     }
 
     /// Shows warnings unless the run is quiet.
@@ -176,23 +218,31 @@ impl Ui {
     pub(crate) fn error(&self, errors: &[Diagnostic]) {
         let texts = diagnostics::render_all(errors, &self.invocation, self.stderr_style);
         let is_long = |text: &String| text.contains('\n');
-        let separator = if texts.iter().any(is_long) { "\n\n" } else { "\n" };
+        let separator = if texts.iter().any(is_long) {
+            "\n\n"
+        } else {
+            "\n"
+        };
         if !texts.is_empty() {
             self.stderr.print(&[texts.join(separator)]);
         }
     }
 
-    /// Shows a text whatever the verbosity, instead of the progress, and reads the line that the user types after it;
-    /// `None` without a line.
+    /// Shows a text whatever the verbosity, instead of the progress, and reads the line that the
+    /// user types after it; `None` without a line.
     pub(crate) fn ask(&self, text: &str) -> Option<String> {
         self.clear();
         self.stderr.write(text);
         let mut answer = String::new();
-        let read = std::io::stdin().lock().take(LONGEST_ANSWER).read_line(&mut answer);
+        let read = std::io::stdin()
+            .lock()
+            .take(LONGEST_ANSWER)
+            .read_line(&mut answer);
         read.is_ok_and(|length| length > 0).then_some(answer)
     }
 
-    /// Draws progress, on a terminal only: the words in `waiting_for` until the first download, then the downloads.
+    /// Draws progress, on a terminal only: the words in `waiting_for` until the first download,
+    /// then the downloads.
     pub(crate) fn progress(&self, waiting_for: Option<&str>) {
         self.clear();
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
@@ -227,8 +277,8 @@ impl Ui {
         RequestObserver::new(move |answer| stderr.print(&[request::line(answer)]))
     }
 
-    /// The last actions before a signal ends the program, while no file is being replaced: they restore the terminal
-    /// and report the unfinished work.
+    /// The last actions before a signal ends the program, while no file is being replaced: they
+    /// restore the terminal and report the unfinished work.
     pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
         let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
         move || {
@@ -252,8 +302,8 @@ impl Ui {
 }
 
 impl Stderr {
-    /// Prints lines in one write, because a run for a thousand root modules prints many. A closed stderr is not an
-    /// error.
+    /// Prints lines in one write, because a run for a thousand root modules prints many. A closed
+    /// stderr is not an error.
     fn print<T: Borrow<str>>(&self, lines: &[T]) {
         if !lines.is_empty() {
             self.write(&(lines.join("\n") + "\n"));
@@ -281,15 +331,29 @@ impl Stderr {
 /// Returns the style of text on stderr.
 pub(crate) fn stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
     let stderr = std::io::stderr();
-    style(color, verbosity, stderr.is_terminal(), terminal_size_of(&stderr))
+    style(
+        color,
+        verbosity,
+        stderr.is_terminal(),
+        terminal_size_of(&stderr),
+    )
 }
 
-fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Option<(Width, Height)>) -> TextStyle {
+fn style(
+    color: ColorChoice,
+    verbosity: Verbosity,
+    is_terminal: bool,
+    size: Option<(Width, Height)>,
+) -> TextStyle {
     TextStyle {
         color: terminal::has_color(color, is_terminal, &variable),
         hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
         // Programs that read the lines of a terminal set `TERM=dumb`.
-        columns: if terminal::can_redraw(is_terminal, &variable) { width(size) } else { None },
+        columns: if terminal::can_redraw(is_terminal, &variable) {
+            width(size)
+        } else {
+            None
+        },
         verbose: verbosity >= Verbosity::Verbose,
     }
 }
@@ -301,7 +365,8 @@ pub(crate) fn can_ask() -> bool {
 
 /// Returns the width of prose on stdout: that of the terminal, but not more than is easy to read.
 pub(crate) fn columns() -> usize {
-    width(terminal_size_of(std::io::stdout())).map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
+    width(terminal_size_of(std::io::stdout()))
+        .map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
 }
 
 /// Returns the width of a table on stdout: that of the terminal, or the most common one.
@@ -311,7 +376,8 @@ pub(crate) fn table_columns() -> usize {
 
 /// Terminals that do not know their width report zero.
 fn width(size: Option<(Width, Height)>) -> Option<usize> {
-    size.map(|(Width(columns), _)| columns.into()).filter(|columns| *columns > 0)
+    size.map(|(Width(columns), _)| columns.into())
+        .filter(|columns| *columns > 0)
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -1,4 +1,5 @@
-//! Progress on a terminal: words about what the run waits for until the first download, then the downloads.
+//! Progress on a terminal: words about what the run waits for until the first download, then the
+//! downloads.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,8 +43,14 @@ struct Downloads {
 impl Display {
     /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
-        let terminal = || ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), 20);
-        let target = if hidden { ProgressDrawTarget::hidden() } else { terminal() };
+        let terminal = || {
+            ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), 20)
+        };
+        let target = if hidden {
+            ProgressDrawTarget::hidden()
+        } else {
+            terminal()
+        };
         let bars = MultiProgress::with_draw_target(target);
         let total = bars.add(ProgressBar::no_length());
         if let Some(words) = waiting_for {
@@ -51,7 +58,11 @@ impl Display {
             total.set_message(words.to_owned());
             total.enable_steady_tick(TICK);
         }
-        Self { bars, total, downloads: Arc::default() }
+        Self {
+            bars,
+            total,
+            downloads: Arc::default(),
+        }
     }
 
     /// Prints something above what is shown.
@@ -61,7 +72,10 @@ impl Display {
 
     /// Shows what happened to the download of a package.
     pub(super) fn note(&self, package: &PackageId, progress: Progress) {
-        let Downloads { active, done } = &mut *self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        let Downloads { active, done } = &mut *self
+            .downloads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let place = active.iter().position(|(other, _)| other == package);
         if let Progress::Received(number) = progress {
             self.total.inc(number);
@@ -73,13 +87,23 @@ impl Display {
         if let Some(place) = place {
             self.bars.remove(&active.remove(place).1);
         }
-        let started = if let Progress::Started(length) = progress { Some(length) } else { None };
+        let started = if let Progress::Started(length) = progress {
+            Some(length)
+        } else {
+            None
+        };
         let is_first = started.is_some() && active.is_empty() && *done == 0;
         *done += usize::from(started.is_none() && place.is_some());
         let number = active.len() + usize::from(started.is_some());
-        self.total.set_message(format!("{} downloaded, {number} on the way", count(*done, "package")));
+        self.total.set_message(format!(
+            "{} downloaded, {number} on the way",
+            count(*done, "package")
+        ));
         if let Some(length) = started {
-            active.push((package.clone(), self.row(package, length, active.len() < MOST_ROWS)));
+            active.push((
+                package.clone(),
+                self.row(package, length, active.len() < MOST_ROWS),
+            ));
         }
         if is_first {
             self.total.reset();
@@ -90,32 +114,52 @@ impl Display {
 
     /// Returns the row of a download, which is drawn if it `is_shown`.
     fn row(&self, package: &PackageId, length: Option<u64>, is_shown: bool) -> ProgressBar {
-        let row = if is_shown { self.bars.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
+        let row = if is_shown {
+            self.bars.add(ProgressBar::no_length())
+        } else {
+            ProgressBar::hidden()
+        };
         row.set_style(style(if length.is_some() { DOWNLOAD } else { UNSIZED }));
         if let Some(length) = length {
             row.set_length(length);
         }
-        let PackageId { address, version, platform } = package;
-        row.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
+        row.set_message(format!(
+            "{}/{} {version} {platform}",
+            address.namespace, address.name
+        ));
         row
     }
 
     /// Ends the display, and returns the number of unfinished downloads.
     pub(super) fn clear(&self) -> usize {
-        let downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
-        downloads.active.iter().for_each(|(_, row)| row.finish_and_clear());
+        let downloads = self
+            .downloads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        downloads
+            .active
+            .iter()
+            .for_each(|(_, row)| row.finish_and_clear());
         self.total.finish_and_clear();
         downloads.active.len()
     }
 }
 
 fn style(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("━╸─").tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", " "])
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style
+        .progress_chars("━╸─")
+        .tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", " "])
 }
 
-/// A terminal whose cursor is at the start of the last line after drawing. At the end of that line, the `^C` that a
-/// terminal echoes would begin another line, and clearing would miss the first.
+/// A terminal whose cursor is at the start of the last line after drawing. At the end of that line,
+/// the `^C` that a terminal echoes would begin another line, and clearing would miss the first.
 #[derive(Debug)]
 struct Terminal(Term);
 

@@ -16,7 +16,9 @@ pub(super) fn has_color(choice: ColorChoice, is_terminal: bool, variable: Variab
         ColorChoice::Auto if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
         ColorChoice::Auto if is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE") => true,
         ColorChoice::Auto => {
-            is_terminal && !is_dumb(variable) && !variable("CLICOLOR").is_some_and(|value| is_off(&value))
+            is_terminal
+                && !is_dumb(variable)
+                && !variable("CLICOLOR").is_some_and(|value| is_off(&value))
         }
     }
 }
@@ -32,11 +34,24 @@ pub(super) fn has_hyperlinks(is_terminal: bool, variable: Variable<'_>) -> bool 
         return forced != "0";
     }
     let program = variable("TERM_PROGRAM").unwrap_or_default();
-    let is_known = ["Hyper", "iTerm.app", "WezTerm", "ghostty", "rio", "vscode", "zed"].contains(&program.as_str());
+    let is_known = [
+        "Hyper",
+        "iTerm.app",
+        "WezTerm",
+        "ghostty",
+        "rio",
+        "vscode",
+        "zed",
+    ]
+    .contains(&program.as_str());
     let has = |name| variable(name).is_some_and(|value| !value.is_empty());
-    let vte: u32 = variable("VTE_VERSION").and_then(|version| version.parse().ok()).unwrap_or_default();
+    let vte: u32 = variable("VTE_VERSION")
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default();
     let term = variable("TERM").unwrap_or_default();
-    let is_term = ["alacritty", "foot", "xterm-ghostty", "xterm-kitty"].iter().any(|name| term.starts_with(name));
+    let is_term = ["alacritty", "foot", "xterm-ghostty", "xterm-kitty"]
+        .iter()
+        .any(|name| term.starts_with(name));
     can_redraw(is_terminal, variable)
         && (is_known || is_term || has("WT_SESSION") || has("KONSOLE_VERSION") || vte >= 5000)
 }
@@ -52,8 +67,13 @@ mod tests {
     /// Values of variables, written as in `NAME=value OTHER=value`.
     fn variables(text: &'static str) -> impl Fn(&str) -> Option<String> {
         move |name| {
-            let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
-            pairs.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
+            let pairs = text
+                .split_whitespace()
+                .filter_map(|pair| pair.split_once('='));
+            pairs
+                .into_iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.to_owned())
         }
     }
 
@@ -73,8 +93,15 @@ mod tests {
         ] {
             let variable = &variables(text);
             let shown = |is_terminal| has_color(ColorChoice::Auto, is_terminal, variable);
-            assert_eq!((shown(true), shown(false)), (on_terminal, elsewhere), "{text}");
-            assert!(has_color(ColorChoice::Always, false, variable) && !has_color(ColorChoice::Never, true, variable));
+            assert_eq!(
+                (shown(true), shown(false)),
+                (on_terminal, elsewhere),
+                "{text}"
+            );
+            assert!(
+                has_color(ColorChoice::Always, false, variable)
+                    && !has_color(ColorChoice::Never, true, variable)
+            );
         }
     }
 
@@ -93,7 +120,10 @@ mod tests {
         ] {
             let variable = &variables(text);
             assert_eq!(
-                (has_hyperlinks(true, variable), has_hyperlinks(false, variable)),
+                (
+                    has_hyperlinks(true, variable),
+                    has_hyperlinks(false, variable)
+                ),
                 (on_terminal, elsewhere),
                 "{text}"
             );

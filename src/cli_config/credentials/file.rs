@@ -1,5 +1,5 @@
-//! Edits `credentials.tfrc.json`, which contains tokens if there is no helper. Only the bytes of the host's own member
-//! change.
+//! Edits `credentials.tfrc.json`, which contains tokens if there is no helper. Only the bytes of
+//! the host's own member change.
 
 use std::fs;
 use std::ops::Range;
@@ -34,26 +34,45 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
     })
 }
 
-/// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the
-/// form that it must have.
+/// Applies a change to the file, and says whether it made a difference; `None` means that the file
+/// does not have the form that it must have.
 fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<bool> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|error| Diagnostic::io("write", path, &error))?;
     // Two simultaneous logins must not lose a token.
     let file = Reserved::wait(path)?;
-    let old = if path.exists() { Some(read_text(path)?) } else { None };
-    let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
+    let old = if path.exists() {
+        Some(read_text(path)?)
+    } else {
+        None
+    };
+    let text = old
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+        .unwrap_or("{}\n");
     let refuse = || {
         let file = SourceFile::private(path, text);
-        invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
+        invalid(
+            "the file must be a JSON object with an object \"credentials\"",
+            Location::new(&file, 0..0),
+        )
     };
-    let root = json::parse(text).ok().filter(|root| members(root).is_some()).ok_or_else(refuse)?;
-    let new = change(text, &root).filter(|new| json::parse(new).is_ok()).ok_or_else(refuse)?;
+    let root = json::parse(text)
+        .ok()
+        .filter(|root| members(root).is_some())
+        .ok_or_else(refuse)?;
+    let new = change(text, &root)
+        .filter(|new| json::parse(new).is_ok())
+        .ok_or_else(refuse)?;
     // Compare the changed text: an empty file stands for an empty object.
     let is_different = new != text;
     if old.as_ref() != Some(&new) {
         let _uninterrupted = files::hold_off_interrupts();
-        file.replace(old.as_deref().map(str::as_bytes), new.as_bytes(), Access::Private)?;
+        file.replace(
+            old.as_deref().map(str::as_bytes),
+            new.as_bytes(),
+            Access::Private,
+        )?;
     }
     Ok(is_different)
 }
@@ -71,7 +90,10 @@ fn is_host(member: &Member, host: &Hostname) -> bool {
 
 /// The last member of a key counts, as for any reader.
 fn last(value: &Value, is_wanted: impl Fn(&Member) -> bool) -> Option<&Value> {
-    members(value)?.iter().rfind(|member| is_wanted(member)).map(|member| &member.value)
+    members(value)?
+        .iter()
+        .rfind(|member| is_wanted(member))
+        .map(|member| &member.value)
 }
 
 fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Option<String> {
@@ -83,7 +105,12 @@ fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Optio
         return insert_first(text, root, &member, "\n");
     };
     let Some(own) = last(credentials, |member| is_host(member, host)) else {
-        return insert_first(text, credentials, &format!("\n    {host_key}: {object}"), "\n  ");
+        return insert_first(
+            text,
+            credentials,
+            &format!("\n    {host_key}: {object}"),
+            "\n  ",
+        );
     };
     if members(own).is_none() {
         return Some(replace(text, &own.span, &object));
@@ -98,7 +125,11 @@ fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Optio
 fn insert_first(text: &str, object: &Value, member: &str, closing: &str) -> Option<String> {
     let at = object.span.start + 1;
     if members(object)?.is_empty() {
-        return Some(replace(text, &(at..object.span.end - 1), &format!("{member}{closing}")));
+        return Some(replace(
+            text,
+            &(at..object.span.end - 1),
+            &format!("{member}{closing}"),
+        ));
     }
     Some(replace(text, &(at..at), &format!("{member},")))
 }

@@ -28,13 +28,17 @@ impl Helper {
         // The output may contain the token, so no error quotes it.
         match serde_json::from_slice(&stdout) {
             Ok(Value::Object(properties)) => Ok(properties),
-            Ok(_) => Err(self.failed("get", host, "printed JSON that is not an object").into()),
-            Err(_) => Err(self.failed("get", host, "printed something that is not a JSON object").into()),
+            Ok(_) => Err(self
+                .failed("get", host, "printed JSON that is not an object")
+                .into()),
+            Err(_) => Err(self
+                .failed("get", host, "printed something that is not a JSON object")
+                .into()),
         }
     }
 
-    /// Replaces the credentials for a host by a new object, because a helper may refuse properties that it does not
-    /// know.
+    /// Replaces the credentials for a host by a new object, because a helper may refuse properties
+    /// that it does not know.
     pub(super) fn store(&self, host: &Hostname, token: &Token) -> Result<()> {
         self.run("store", host, Some(token)).map(drop)
     }
@@ -48,14 +52,17 @@ impl Helper {
         let stdin = token.map(|token| json!({ "token": token.reveal() }).to_string());
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(verb).arg(host.as_ascii());
-        let finished = process::run(command, stdin, self.time_limit).map_err(|why| self.failed(verb, host, &why))?;
+        let finished = process::run(command, stdin, self.time_limit)
+            .map_err(|why| self.failed(verb, host, &why))?;
         if finished.status.success() {
             return Ok(finished.stdout);
         }
         let why = match process::one_line(&finished.stderr).as_str() {
             "" => format!("gave no error message ({})", finished.status),
             // An error message of the helper may quote its input.
-            message if token.is_some_and(|token| message.contains(token.reveal())) => "says: [redacted]".to_owned(),
+            message if token.is_some_and(|token| message.contains(token.reveal())) => {
+                "says: [redacted]".to_owned()
+            }
             message => format!("says: {message}"),
         };
         Err(self.failed(verb, host, &why).into())
@@ -63,7 +70,9 @@ impl Helper {
 
     fn failed(&self, verb: &str, host: &Hostname, why: &str) -> Diagnostic {
         let program = self.program.display();
-        let message = format!("cannot {verb} the credentials for {host}: the credentials helper {program} {why}");
+        let message = format!(
+            "cannot {verb} the credentials for {host}: the credentials helper {program} {why}"
+        );
         let diagnostic = Diagnostic::error(Code::CredentialsHelper, message);
         match token_variable(host) {
             Some(variable) => diagnostic.help(format!("to bypass the helper, set {variable}")),

@@ -82,15 +82,23 @@ impl Credentials {
 
     /// The environment variable with a token for a host, which is used before any other.
     pub fn variable(&self, host: &Hostname) -> Option<&str> {
-        self.variables.get(host).map(|(variable, _)| variable.as_str())
+        self.variables
+            .get(host)
+            .map(|(variable, _)| variable.as_str())
     }
 
     fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
         let found = if let Some((variable, token)) = self.variables.get(host) {
-            Some((token.clone(), CredentialsOrigin::Environment(variable.clone())))
+            Some((
+                token.clone(),
+                CredentialsOrigin::Environment(variable.clone()),
+            ))
         } else if let Some(block) = self.blocks.get(host) {
             // A block without a token means that the host needs none: the helper is not asked.
-            block.token.clone().map(|token| (token, CredentialsOrigin::Block(block.path.clone())))
+            block
+                .token
+                .clone()
+                .map(|token| (token, CredentialsOrigin::Block(block.path.clone())))
         } else if let Some(helper) = self.installed_helper() {
             let properties = self.ask(&helper, host)?;
             let token = token_of(&properties);
@@ -103,7 +111,9 @@ impl Credentials {
         };
         match found {
             Some((token, origin)) if !token.is_sendable() => {
-                let message = format!("the token for {host} from {origin} contains characters that cannot be sent");
+                let message = format!(
+                    "the token for {host} from {origin} contains characters that cannot be sent"
+                );
                 Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
             found => Ok(found),
@@ -112,10 +122,10 @@ impl Credentials {
 
     /// Stores a token for a host, replaces the old one, and returns where it is.
     ///
-    /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or the file contains the
-    /// host's token already, and the host's other properties in that file stay. The next run uses the new token, unless
-    /// a `TF_TOKEN_…` variable is set. It is an error if a different file contains the host's token, or if the token
-    /// cannot be sent.
+    /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or
+    /// the file contains the host's token already, and the host's other properties in that file
+    /// stay. The next run uses the new token, unless a `TF_TOKEN_…` variable is set. It is an error
+    /// if a different file contains the host's token, or if the token cannot be sent.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
         self.secrets.learn(token);
         if !token.is_sendable() {
@@ -136,8 +146,8 @@ impl Credentials {
         }
     }
 
-    /// Deletes the token for a host from where [`Credentials::store`] would put it, and returns where that is, and
-    /// whether there was a token.
+    /// Deletes the token for a host from where [`Credentials::store`] would put it, and returns
+    /// where that is, and whether there was a token.
     pub fn forget(&self, host: &Hostname) -> Result<(CredentialsOrigin, bool)> {
         match self.place(host)? {
             TokenStore::File(path) => {
@@ -146,7 +156,9 @@ impl Credentials {
             }
             TokenStore::Helper(helper) => {
                 // A helper that fails here may still delete the token.
-                let was_there = self.ask(&helper, host).map_or(true, |properties| token_of(&properties).is_some());
+                let was_there = self
+                    .ask(&helper, host)
+                    .map_or(true, |properties| token_of(&properties).is_some());
                 self.answers.remove(host);
                 helper.forget(host)?;
                 Ok((CredentialsOrigin::Helper(helper.program), was_there))
@@ -159,24 +171,45 @@ impl Credentials {
         let block = self.blocks.get(host);
         if let Some(block) = block.filter(|block| Some(&block.path) != self.file.as_ref()) {
             let path = block.path.display();
-            let error =
-                invalid(format!("the token for {host} is written in {path}, which is not changed automatically"));
-            return Err(error.help(format!("edit the block credentials \"{host}\" in {path}")).into());
+            let error = invalid(format!(
+                "the token for {host} is written in {path}, which is not changed automatically"
+            ));
+            return Err(error
+                .help(format!("edit the block credentials \"{host}\" in {path}"))
+                .into());
         }
         if block.is_none()
             && let Some(config) = &self.helper_config
         {
-            return self.installed_helper().map(TokenStore::Helper).ok_or_else(|| {
-                let message = format!("the credentials helper terraform-credentials-{} is not installed", config.name);
-                Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), "").into()
-            });
+            return self
+                .installed_helper()
+                .map(TokenStore::Helper)
+                .ok_or_else(|| {
+                    let message = format!(
+                        "the credentials helper terraform-credentials-{} is not installed",
+                        config.name
+                    );
+                    Diagnostic::error(Code::CredentialsHelper, message)
+                        .at(config.location.clone(), "")
+                        .into()
+                });
         }
         let Some(path) = self.file.clone() else {
-            return Err(invalid("credentials cannot be stored without a home directory".to_owned()).into());
+            return Err(invalid(
+                "credentials cannot be stored without a home directory".to_owned(),
+            )
+            .into());
         };
         if let Some(variable) = self.overridden_by {
-            let error = invalid(format!("{} is not read while {variable} is set", path.display()));
-            return Err(error.help(format!("unset {variable}, or put the token into the file that it names")).into());
+            let error = invalid(format!(
+                "{} is not read while {variable} is set",
+                path.display()
+            ));
+            return Err(error
+                .help(format!(
+                    "unset {variable}, or put the token into the file that it names"
+                ))
+                .into());
         }
         Ok(TokenStore::File(path))
     }
@@ -203,18 +236,33 @@ enum TokenStore {
 
 /// The token of a credentials object; none if the token is null or not a string, as in Terraform.
 fn token_of(properties: &Properties) -> Option<Token> {
-    properties.get("token").and_then(Value::as_str).and_then(Token::new)
+    properties
+        .get("token")
+        .and_then(Value::as_str)
+        .and_then(Token::new)
 }
 
 /// The hosts that `TF_TOKEN_…` variables name. A variable whose name contains no host is ignored.
 fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Token)> {
-    let tokens = environment.variables.iter().filter_map(|(variable, value)| {
-        let host = variable.strip_prefix("TF_TOKEN_")?.replace("__", "-").replace('_', ".");
-        // Unlike elsewhere, Punycode is allowed, since some systems do not keep Unicode in the names of variables.
-        let (name, port) = host.split_once(':').map_or((host.as_str(), None), |(name, port)| (name, Some(port)));
-        let name = idna::domain_to_unicode(name).0;
-        let host = port.map_or(name.clone(), |port| format!("{name}:{port}"));
-        Some((Hostname::parse(&host).ok()?, (variable.clone(), Token::new(value)?)))
-    });
+    let tokens = environment
+        .variables
+        .iter()
+        .filter_map(|(variable, value)| {
+            let host = variable
+                .strip_prefix("TF_TOKEN_")?
+                .replace("__", "-")
+                .replace('_', ".");
+            // Unlike elsewhere, Punycode is allowed, since some systems do not keep Unicode in the
+            // names of variables.
+            let (name, port) = host
+                .split_once(':')
+                .map_or((host.as_str(), None), |(name, port)| (name, Some(port)));
+            let name = idna::domain_to_unicode(name).0;
+            let host = port.map_or(name.clone(), |port| format!("{name}:{port}"));
+            Some((
+                Hostname::parse(&host).ok()?,
+                (variable.clone(), Token::new(value)?),
+            ))
+        });
     tokens.collect()
 }

@@ -8,7 +8,11 @@ const OTHERS: &str = r#"{
 }"#;
 
 fn store(home: &Home, name: &str, token: &str) -> PathBuf {
-    match home.credentials().store(&host(name), &Token::new(token).unwrap()).unwrap() {
+    match home
+        .credentials()
+        .store(&host(name), &Token::new(token).unwrap())
+        .unwrap()
+    {
         CredentialsOrigin::Block(path) => path,
         other => panic!("{other:?}"),
     }
@@ -21,20 +25,35 @@ fn a_token_is_stored_found_and_forgotten() {
     assert_eq!(path.file_name().unwrap(), "credentials.tfrc.json");
     let expected = "{\n  \"credentials\": {\n    \"bücher.test:8443\": {\n      \"token\": \"t\\\"1\"\n    }\n  }\n}\n";
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-    assert_eq!(token_of(&home.credentials(), "bücher.test:8443").as_deref(), Some("t\"1"));
+    assert_eq!(
+        token_of(&home.credentials(), "bücher.test:8443").as_deref(),
+        Some("t\"1")
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
     store(&home, "a.test", "t2");
     store(&home, "bücher.test:8443", "t3");
-    assert_eq!(token_of(&home.credentials(), "a.test").as_deref(), Some("t2"));
-    assert_eq!(token_of(&home.credentials(), "bücher.test:8443").as_deref(), Some("t3"));
+    assert_eq!(
+        token_of(&home.credentials(), "a.test").as_deref(),
+        Some("t2")
+    );
+    assert_eq!(
+        token_of(&home.credentials(), "bücher.test:8443").as_deref(),
+        Some("t3")
+    );
     home.credentials().forget(&host("a.test")).unwrap();
     home.credentials().forget(&host("a.test")).unwrap();
     assert_eq!(token_of(&home.credentials(), "a.test"), None);
-    assert_eq!(fs::read_to_string(&path).unwrap(), expected.replace("t\\\"1", "t3"));
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        expected.replace("t\\\"1", "t3")
+    );
 }
 
 #[cfg(unix)]
@@ -50,14 +69,20 @@ fn logins_at_the_same_time_lose_no_token() {
         }
     });
     let stored = home.credentials();
-    let lost: Vec<_> = (0..16).filter(|number| token_of(&stored, &format!("h{number}.test")).is_none()).collect();
+    let lost: Vec<_> = (0..16)
+        .filter(|number| token_of(&stored, &format!("h{number}.test")).is_none())
+        .collect();
     assert_eq!(lost, [0; 0]);
 }
 
 #[test]
 fn other_content_stays_byte_for_byte() {
     let home = Home::new();
-    let relative = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
+    let relative = if cfg!(windows) {
+        "terraform.d"
+    } else {
+        ".terraform.d"
+    };
     let path = home.write(&format!("{relative}/credentials.tfrc.json"), OTHERS);
     store(&home, "a.test", "t");
     let text = fs::read_to_string(&path).unwrap();
@@ -66,7 +91,10 @@ fn other_content_stays_byte_for_byte() {
     home.credentials().forget(&host("a.test")).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), OTHERS);
     store(&home, "other.test", "new");
-    assert_eq!(fs::read_to_string(&path).unwrap(), OTHERS.replace("\"o\"", "\"new\""));
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        OTHERS.replace("\"o\"", "\"new\"")
+    );
     home.credentials().forget(&host("other.test")).unwrap();
     assert_eq!(home.load().credentials.len(), 0);
     assert!(fs::read_to_string(&path).unwrap().contains("\"x\": 1.50"));
@@ -75,27 +103,51 @@ fn other_content_stays_byte_for_byte() {
 #[test]
 fn entries_of_any_spelling_and_shape_are_replaced() {
     let home = Home::new();
-    let relative = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
+    let relative = if cfg!(windows) {
+        "terraform.d"
+    } else {
+        ".terraform.d"
+    };
     let path = home.write(
         &format!("{relative}/credentials.tfrc.json"),
         r#"{"credentials": {"A.test": {"scope": "s"}, "a.TEST": {"token": "old"}, "z.test": {}}}"#,
     );
     store(&home, "a.test", "new");
-    assert_eq!(token_of(&home.credentials(), "a.test").as_deref(), Some("new"));
+    assert_eq!(
+        token_of(&home.credentials(), "a.test").as_deref(),
+        Some("new")
+    );
     home.credentials().forget(&host("a.test")).unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), r#"{"credentials": {"z.test": {}}}"#);
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        r#"{"credentials": {"z.test": {}}}"#
+    );
     store(&home, "z.test", "z");
-    assert_eq!(token_of(&home.credentials(), "z.test").as_deref(), Some("z"));
+    assert_eq!(
+        token_of(&home.credentials(), "z.test").as_deref(),
+        Some("z")
+    );
 }
 
 #[test]
 fn a_file_of_a_different_form_is_not_changed() {
-    let relative = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
-    for text in ["{\"credentials\": 3}", "{\"credentials\": {\"a\": {}},}", "[]", "{"] {
+    let relative = if cfg!(windows) {
+        "terraform.d"
+    } else {
+        ".terraform.d"
+    };
+    for text in [
+        "{\"credentials\": 3}",
+        "{\"credentials\": {\"a\": {}},}",
+        "[]",
+        "{",
+    ] {
         let home = Home::new();
         let path = home.write(&format!("{relative}/credentials.tfrc.json"), text);
         let credentials = Credentials::new(&home.environment, &CliConfig::default(), Dialect::Tofu);
-        let error = credentials.store(&host("a.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
+        let error = credentials
+            .store(&host("a.test"), &Token::new("s3cr3t").unwrap())
+            .unwrap_err();
         assert!(error[0].message.contains("must be a JSON object"), "{text}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
@@ -106,11 +158,21 @@ fn a_token_is_not_stored_where_it_would_not_be_used() {
     let mut home = Home::new();
     let main = if cfg!(windows) { "tofu.rc" } else { ".tofurc" };
     home.write(main, &block("a.test", "main"));
-    let error = home.credentials().store(&host("a.test"), &Token::new("t").unwrap()).unwrap_err();
+    let error = home
+        .credentials()
+        .store(&host("a.test"), &Token::new("t").unwrap())
+        .unwrap_err();
     assert!(error[0].message.contains(main), "{error}");
     assert!(home.credentials().forget(&host("a.test")).is_err());
     let rc = home.write("rc", "");
     home.set("TF_CLI_CONFIG_FILE", rc.to_str().unwrap());
-    let error = home.credentials().store(&host("b.test"), &Token::new("t").unwrap()).unwrap_err();
-    assert!(error[0].message.contains("not read while TF_CLI_CONFIG_FILE is set"));
+    let error = home
+        .credentials()
+        .store(&host("b.test"), &Token::new("t").unwrap())
+        .unwrap_err();
+    assert!(
+        error[0]
+            .message
+            .contains("not read while TF_CLI_CONFIG_FILE is set")
+    );
 }

@@ -32,7 +32,8 @@ pub(in crate::configuration) struct Attribute {
     pub is_json: bool,
 }
 
-/// Meaning of strings in JSON syntax, which depends on the argument. Native syntax has only one kind of string.
+/// Meaning of strings in JSON syntax, which depends on the argument. Native syntax has only one
+/// kind of string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::configuration) enum Strings {
     /// The text itself.
@@ -53,10 +54,16 @@ impl Attribute {
     }
 
     /// Parses the value.
-    pub(in crate::configuration) fn expression(&self, strings: Strings) -> Result<Expression, Fault> {
+    pub(in crate::configuration) fn expression(
+        &self,
+        strings: Strings,
+    ) -> Result<Expression, Fault> {
         let Location { file, span } = &self.location;
         if span.len() > MAX_LENGTH {
-            return Err(self.fault(format!("this value is longer than {} MiB", MAX_LENGTH >> 20)));
+            return Err(self.fault(format!(
+                "this value is longer than {} MiB",
+                MAX_LENGTH >> 20
+            )));
         }
         if self.is_json {
             return from_json(&json::parse_part(&file.text, span)?, strings);
@@ -64,7 +71,8 @@ impl Attribute {
         native::expression(self.written(), span.start)
     }
 
-    /// Location of a part of [`Attribute::expression`]. A part of a JSON value has the location of the whole value.
+    /// Location of a part of [`Attribute::expression`]. A part of a JSON value has the location of
+    /// the whole value.
     pub(in crate::configuration) fn location_of(&self, part: Range<usize>) -> Location {
         let Location { file, span } = &self.location;
         if self.is_json {
@@ -79,7 +87,10 @@ impl Attribute {
             return Ok(Value::string(text));
         }
         // The evaluator reads indented heredocs again in the text, which is different in JSON.
-        let value = constant(&self.expression(strings)?, if self.is_json { "" } else { self.written() });
+        let value = constant(
+            &self.expression(strings)?,
+            if self.is_json { "" } else { self.written() },
+        );
         value.map_err(|reason| self.fault(format!("only a constant may stand here: {reason}")))
     }
 
@@ -102,11 +113,22 @@ impl Attribute {
     /// Returns the entries of an object, or `None` for any other value.
     pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<Self>>, Fault> {
         let Location { file, span } = &self.location;
-        let entry = |name, value| Self { name, location: Location::new(file, value), is_json: self.is_json };
+        let entry = |name, value| Self {
+            name,
+            location: Location::new(file, value),
+            is_json: self.is_json,
+        };
         if self.is_json {
-            let Kind::Object(members) = json::parse_part(&file.text, span)?.kind else { return Ok(None) };
+            let Kind::Object(members) = json::parse_part(&file.text, span)?.kind else {
+                return Ok(None);
+            };
             let name = |name, span| Name { text: name, span };
-            return Ok(Some(members.into_iter().map(|it| entry(name(it.name, it.name_span), it.value.span)).collect()));
+            return Ok(Some(
+                members
+                    .into_iter()
+                    .map(|it| entry(name(it.name, it.name_span), it.value.span))
+                    .collect(),
+            ));
         }
         if !self.written().starts_with('{') {
             return Ok(None);
@@ -115,7 +137,10 @@ impl Attribute {
         for [key, value] in native::object_items(&file.text, span.clone())? {
             let text = match &file.text[key.clone()] {
                 text if text.starts_with(['"', '(']) => {
-                    let name = Name { text: String::new(), span: key.clone() };
+                    let name = Name {
+                        text: String::new(),
+                        span: key.clone(),
+                    };
                     entry(name, key.clone()).string(Strings::Literal)?
                 }
                 name => name.to_owned(),
@@ -130,7 +155,9 @@ impl Attribute {
     pub(in crate::configuration) fn reference(&self) -> Result<Vec<String>, Fault> {
         let fault = || self.fault("a reference such as aws or aws.west is expected here");
         let expression = match self.expression(Strings::Expression).map_err(|_| fault())? {
-            Expression::String(text) => native::expression(text.as_str(), 0).map_err(|_| fault())?,
+            Expression::String(text) => {
+                native::expression(text.as_str(), 0).map_err(|_| fault())?
+            }
             expression => expression,
         };
         let (root, operators) = match &expression {
@@ -168,9 +195,14 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
         Strings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
         Strings::Template => match hcl_edit::parser::parse_template(text) {
             Ok(template) => Ok(StringTemplate::from(template).into()),
-            Err(error) => Err(Fault::new(span.clone(), format!("this template cannot be read: {}", error.message()))),
+            Err(error) => Err(Fault::new(
+                span.clone(),
+                format!("this template cannot be read: {}", error.message()),
+            )),
         },
-        Strings::Expression => native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message)),
+        Strings::Expression => {
+            native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message))
+        }
     };
     Ok(match &value.kind {
         Kind::Null => Expression::null(),
@@ -181,9 +213,12 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
             None => number.parse::<f64>().unwrap_or(f64::MAX).into(),
         },
         Kind::String(text) => string(text, &value.span)?,
-        Kind::Array(values) => {
-            Expression::Array(values.iter().map(|value| from_json(value, strings)).collect::<Result<_, Fault>>()?)
-        }
+        Kind::Array(values) => Expression::Array(
+            values
+                .iter()
+                .map(|value| from_json(value, strings))
+                .collect::<Result<_, Fault>>()?,
+        ),
         Kind::Object(members) => {
             let member = |member: &json::Member| {
                 let key = ObjectKey::Expression(string(&member.name, &member.name_span)?);

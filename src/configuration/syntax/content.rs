@@ -10,7 +10,8 @@ use crate::hcl::json::{self, Kind, Member};
 use super::attribute::{Attribute, Name, Strings};
 use super::native::{self, ItemKind};
 
-/// Maximum nesting of JSON in a body above the bodies of its blocks: two labels and a block, each in an array, too.
+/// Maximum nesting of JSON in a body above the bodies of its blocks: two labels and a block, each
+/// in an array, too.
 const JSON_LEVELS: usize = 8;
 
 /// The arguments and blocks to read from a body.
@@ -46,22 +47,32 @@ pub(in crate::configuration) struct Content {
     pub attributes: Vec<Attribute>,
     /// The types of the blocks, and the blocks or why they are malformed.
     pub blocks: Vec<(&'static str, Result<Block, Fault>)>,
-    /// Range of the type of the first block that the schema does not list. Without a schema, JSON has no blocks.
+    /// Range of the type of the first block that the schema does not list. Without a schema, JSON
+    /// has no blocks.
     pub other_block: Option<Range<usize>>,
 }
 
 impl Schema {
     /// Selects all arguments and no blocks.
-    pub(in crate::configuration) const ALL_ATTRIBUTES: Self = Self { attributes: None, blocks: &[] };
+    pub(in crate::configuration) const ALL_ATTRIBUTES: Self = Self {
+        attributes: None,
+        blocks: &[],
+    };
 
     /// Selects blocks only.
     pub(in crate::configuration) const fn of_blocks(blocks: &'static [BlockSchema]) -> Self {
-        Self { attributes: Some(&[]), blocks }
+        Self {
+            attributes: Some(&[]),
+            blocks,
+        }
     }
 
     /// Selects arguments only.
     pub(in crate::configuration) const fn of_attributes(names: &'static [&'static str]) -> Self {
-        Self { attributes: Some(names), blocks: &[] }
+        Self {
+            attributes: Some(names),
+            blocks: &[],
+        }
     }
 
     fn block(&self, kind: &str) -> Option<&'static BlockSchema> {
@@ -76,15 +87,27 @@ impl Schema {
 impl Content {
     /// The argument of a name. JSON may repeat one; the last one applies.
     pub(in crate::configuration) fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().rev().find(|attribute| attribute.name.text == name)
+        self.attributes
+            .iter()
+            .rev()
+            .find(|attribute| attribute.name.text == name)
     }
 }
 
 impl Block {
     /// The content of a file, whose name decides the syntax.
     pub(in crate::configuration) fn of_file(file: &Arc<SourceFile>) -> Self {
-        let is_json = file.path.extension().is_some_and(|extension| extension == "json");
-        Self { kind: "", header: 0..0, labels: Vec::new(), body: Location::new(file, 0..file.text.len()), is_json }
+        let is_json = file
+            .path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        Self {
+            kind: "",
+            header: 0..0,
+            labels: Vec::new(),
+            body: Location::new(file, 0..file.text.len()),
+            is_json,
+        }
     }
 
     /// Location of a part of the block's file.
@@ -92,10 +115,12 @@ impl Block {
         Location::new(&self.body.file, span.clone())
     }
 
-    /// Returns `false` only if the body has no argument of this name. Cheaper than reading the content.
+    /// Returns `false` only if the body has no argument of this name. Cheaper than reading the
+    /// content.
     pub(in crate::configuration) fn may_have(&self, name: &str) -> bool {
         let text = &self.body.file.text.as_bytes()[self.body.span.clone()];
-        memchr::memmem::find(text, name.as_bytes()).is_some() || self.is_json && memchr::memchr(b'\\', text).is_some()
+        memchr::memmem::find(text, name.as_bytes()).is_some()
+            || self.is_json && memchr::memchr(b'\\', text).is_some()
     }
 
     /// Reads the body.
@@ -103,26 +128,42 @@ impl Block {
     /// # Errors
     /// The body is malformed.
     pub(in crate::configuration) fn content(&self, schema: &Schema) -> Result<Content, Fault> {
-        if self.is_json { self.json_content(schema) } else { self.native_content(schema) }
+        if self.is_json {
+            self.json_content(schema)
+        } else {
+            self.native_content(schema)
+        }
     }
 
     fn native_content(&self, schema: &Schema) -> Result<Content, Fault> {
         let Location { file, span } = &self.body;
         let text = &file.text;
         let is_file = self.kind.is_empty();
-        let items = if is_file { native::file_items(text)? } else { native::block_items(text, span.clone())? };
+        let items = if is_file {
+            native::file_items(text)?
+        } else {
+            native::block_items(text, span.clone())?
+        };
         let mut content = Content::default();
         for native::Item { name, kind } in items {
             match (schema.block(&text[name.clone()]), kind) {
                 (Some(block), ItemKind::Block { labels, body }) => {
-                    content.blocks.push((block.kind, self.native_block(block, name, labels, body)));
+                    content
+                        .blocks
+                        .push((block.kind, self.native_block(block, name, labels, body)));
                 }
                 (Some(BlockSchema { kind, .. }), ItemKind::Argument(_)) => {
-                    content.blocks.push((kind, Err(Fault::new(name, format!("\"{kind}\" must be a block")))));
+                    content.blocks.push((
+                        kind,
+                        Err(Fault::new(name, format!("\"{kind}\" must be a block"))),
+                    ));
                 }
                 (None, ItemKind::Block { .. }) => drop(content.other_block.get_or_insert(name)),
                 (None, ItemKind::Argument(value)) if schema.has_attribute(&text[name.clone()]) => {
-                    let name = Name { text: text[name.clone()].to_owned(), span: name };
+                    let name = Name {
+                        text: text[name.clone()].to_owned(),
+                        span: name,
+                    };
                     content.attributes.push(self.attribute(name, value));
                 }
                 (None, ItemKind::Argument(_)) => {}
@@ -138,39 +179,86 @@ impl Block {
         labels: Vec<Range<usize>>,
         body: Range<usize>,
     ) -> Result<Self, Fault> {
-        let BlockSchema { kind, labels: wanted } = schema;
+        let BlockSchema {
+            kind,
+            labels: wanted,
+        } = schema;
         if let Some(label) = labels.get(wanted.len()) {
-            return Err(Fault::new(label.clone(), format!("one label too many for a \"{kind}\" block")));
+            return Err(Fault::new(
+                label.clone(),
+                format!("one label too many for a \"{kind}\" block"),
+            ));
         }
         if let Some(missing) = wanted.get(labels.len()) {
-            return Err(Fault::new(header, format!("a label is missing: the {missing} of the \"{kind}\" block")));
+            return Err(Fault::new(
+                header,
+                format!("a label is missing: the {missing} of the \"{kind}\" block"),
+            ));
         }
         let label = |span: Range<usize>| {
             let written = &self.body.file.text[span.clone()];
             if !written.starts_with('"') {
-                return Ok(Name { text: written.to_owned(), span });
+                return Ok(Name {
+                    text: written.to_owned(),
+                    span,
+                });
             }
-            let value = self.attribute(Name { text: String::new(), span: span.clone() }, span.clone());
-            Ok(Name { text: value.string(Strings::Literal)?, span })
+            let value = self.attribute(
+                Name {
+                    text: String::new(),
+                    span: span.clone(),
+                },
+                span.clone(),
+            );
+            Ok(Name {
+                text: value.string(Strings::Literal)?,
+                span,
+            })
         };
-        let labels = labels.into_iter().map(label).collect::<Result<_, Fault>>()?;
-        Ok(Self { kind, header, labels, body: self.location(&body), is_json: false })
+        let labels = labels
+            .into_iter()
+            .map(label)
+            .collect::<Result<_, Fault>>()?;
+        Ok(Self {
+            kind,
+            header,
+            labels,
+            body: self.location(&body),
+            is_json: false,
+        })
     }
 
     fn json_content(&self, schema: &Schema) -> Result<Content, Fault> {
         let value = json::parse_levels(&self.body.file.text, &self.body.span, JSON_LEVELS)?;
         let mut content = Content::default();
-        for Member { name, name_span, value } in members(&value)? {
-            let name = Name { text: name.clone(), span: name_span.clone() };
+        for Member {
+            name,
+            name_span,
+            value,
+        } in members(&value)?
+        {
+            let name = Name {
+                text: name.clone(),
+                span: name_span.clone(),
+            };
             match schema.block(&name.text) {
                 Some(block) => {
-                    let first = Self { kind: block.kind, header: name.span, labels: Vec::new(), ..self.clone() };
-                    if let Err(fault) = first.json_blocks(value, block.labels.len(), &mut content.blocks) {
+                    let first = Self {
+                        kind: block.kind,
+                        header: name.span,
+                        labels: Vec::new(),
+                        ..self.clone()
+                    };
+                    if let Err(fault) =
+                        first.json_blocks(value, block.labels.len(), &mut content.blocks)
+                    {
                         content.blocks.push((block.kind, Err(fault)));
                     }
                 }
                 None if schema.has_attribute(&name.text) => {
-                    content.attributes.push(self.attribute(name, value.span.clone()));
+                    content
+                        .attributes
+                        .push(self.attribute(name, value.span.clone()));
                 }
                 None => {}
             }
@@ -186,13 +274,23 @@ impl Block {
         blocks: &mut Vec<(&'static str, Result<Self, Fault>)>,
     ) -> Result<(), Fault> {
         if let Some(labels) = labels.checked_sub(1) {
-            return members(value)?.into_iter().try_for_each(|Member { name, name_span, value }| {
-                let mut labelled = self.clone();
-                labelled.labels.push(Name { text: name.clone(), span: name_span.clone() });
-                labelled.json_blocks(value, labels, blocks)
-            });
+            return members(value)?.into_iter().try_for_each(
+                |Member {
+                     name,
+                     name_span,
+                     value,
+                 }| {
+                    let mut labelled = self.clone();
+                    labelled.labels.push(Name {
+                        text: name.clone(),
+                        span: name_span.clone(),
+                    });
+                    labelled.json_blocks(value, labels, blocks)
+                },
+            );
         }
-        // In an array each value is a block, also `null`, which is an empty one, and an array of objects.
+        // In an array each value is a block, also `null`, which is an empty one, and an array of
+        // objects.
         let values = match &value.kind {
             Kind::Array(values) => values,
             Kind::Null => &[][..],
@@ -200,7 +298,13 @@ impl Block {
         };
         values.iter().try_for_each(|value| match &value.kind {
             Kind::Array(_) | Kind::Object(_) | Kind::Null => {
-                blocks.push((self.kind, Ok(Self { body: self.location(&value.span), ..self.clone() })));
+                blocks.push((
+                    self.kind,
+                    Ok(Self {
+                        body: self.location(&value.span),
+                        ..self.clone()
+                    }),
+                ));
                 Ok(())
             }
             _ => Err(no_object(value)),
@@ -208,11 +312,16 @@ impl Block {
     }
 
     fn attribute(&self, name: Name, value: Range<usize>) -> Attribute {
-        Attribute { name, location: self.location(&value), is_json: self.is_json }
+        Attribute {
+            name,
+            location: self.location(&value),
+            is_json: self.is_json,
+        }
     }
 }
 
-/// The members of a JSON body: an object, or an array of objects that form one body. `//` is a comment.
+/// The members of a JSON body: an object, or an array of objects that form one body. `//` is a
+/// comment.
 fn members(value: &json::Value) -> Result<Vec<&Member>, Fault> {
     let mut members: Vec<&Member> = Vec::new();
     match &value.kind {
@@ -220,7 +329,9 @@ fn members(value: &json::Value) -> Result<Vec<&Member>, Fault> {
         Kind::Object(object) => members.extend(object),
         Kind::Array(values) => {
             for value in values {
-                let Kind::Object(object) = &value.kind else { return Err(no_object(value)) };
+                let Kind::Object(object) = &value.kind else {
+                    return Err(no_object(value));
+                };
                 members.extend(object);
             }
         }
@@ -231,5 +342,8 @@ fn members(value: &json::Value) -> Result<Vec<&Member>, Fault> {
 }
 
 fn no_object(value: &json::Value) -> Fault {
-    Fault::new(value.span.clone(), format!("an object is expected here, not {}", value.describe()))
+    Fault::new(
+        value.span.clone(),
+        format!("an object is expected here, not {}", value.describe()),
+    )
 }

@@ -1,6 +1,6 @@
-//! The structure of a body in HCL's native syntax: the positions of its arguments and blocks, without the content of
-//! the blocks. For a `.tf` file of 0.8 KB this takes a tenth of the time that hcl-edit takes to parse it, and errors in
-//! expressions that are not needed do not matter.
+//! The structure of a body in HCL's native syntax: the positions of its arguments and blocks,
+//! without the content of the blocks. For a `.tf` file of 0.8 KB this takes a tenth of the time
+//! that hcl-edit takes to parse it, and errors in expressions that are not needed do not matter.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,18 +27,37 @@ pub(in crate::configuration) enum ItemKind {
     /// `name = value`, with the range of the value.
     Argument(Range<usize>),
     /// `name label… { body }`: labels with their quotes, the body without its braces.
-    Block { labels: Vec<Range<usize>>, body: Range<usize> },
+    Block {
+        labels: Vec<Range<usize>>,
+        body: Range<usize>,
+    },
 }
 
 /// Returns the arguments and blocks of a whole file, which may start with a byte order mark.
 pub(in crate::configuration) fn file_items(text: &str) -> Result<Vec<Item>, Fault> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    Cursor { text, at: start, end: text.len() }.items(Layout::File)
+    let start = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
+    Cursor {
+        text,
+        at: start,
+        end: text.len(),
+    }
+    .items(Layout::File)
 }
 
 /// Returns the arguments and blocks between a block's braces.
-pub(in crate::configuration) fn block_items(text: &str, body: Range<usize>) -> Result<Vec<Item>, Fault> {
-    let mut cursor = Cursor { text, at: body.start, end: body.end };
+pub(in crate::configuration) fn block_items(
+    text: &str,
+    body: Range<usize>,
+) -> Result<Vec<Item>, Fault> {
+    let mut cursor = Cursor {
+        text,
+        at: body.start,
+        end: body.end,
+    };
     cursor.skip_blank()?;
     let layout = match cursor.peek() {
         Some(b'\n' | b'#' | b'/') => Layout::Lines,
@@ -56,7 +75,11 @@ pub(in crate::configuration) fn object_items(
     if !end.is_some_and(|end| end == Ok(object.end)) {
         return Err(Fault::new(object, "an object is expected here"));
     }
-    let mut cursor = Cursor { text, at: object.start + 1, end: object.end - 1 };
+    let mut cursor = Cursor {
+        text,
+        at: object.start + 1,
+        end: object.end - 1,
+    };
     let mut items = Vec::new();
     loop {
         cursor.skip_lines()?;
@@ -75,12 +98,16 @@ pub(in crate::configuration) fn object_items(
 pub(super) fn expression(written: &str, start: usize) -> Result<Expression, Fault> {
     parse::expression(written).map_err(|error| {
         let at = start + written.floor_char_boundary(error.location().offset());
-        Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
+        Fault::new(
+            at..at,
+            format!("this value cannot be read: {}", error.message()),
+        )
     })
 }
 
-/// Returns an error that the file certainly has, also in its blocks and values. Some text that hcl-edit refuses is
-/// valid: a `?` or `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
+/// Returns an error that the file certainly has, also in its blocks and values. Some text that
+/// hcl-edit refuses is valid: a `?` or `=>` at the end of a line, a heredoc with a line such as
+/// `END"`, an object that repeats a name.
 pub(in crate::configuration) fn fault(text: &str) -> Option<Fault> {
     file_items(text).and_then(|items| check(text, &items)).err()
 }
@@ -88,7 +115,13 @@ pub(in crate::configuration) fn fault(text: &str) -> Option<Fault> {
 fn check(text: &str, items: &[Item]) -> Result<(), Fault> {
     items.iter().try_for_each(|item| match &item.kind {
         ItemKind::Argument(span) => match expression(&text[span.clone()], span.start) {
-            Err(_) if ["?", "=>", "<<", "{"].iter().any(|mark| text[span.clone()].contains(mark)) => Ok(()),
+            Err(_)
+                if ["?", "=>", "<<", "{"]
+                    .iter()
+                    .any(|mark| text[span.clone()].contains(mark)) =>
+            {
+                Ok(())
+            }
             parsed => parsed.map(|_| ()),
         },
         ItemKind::Block { body, .. } => check(text, &block_items(text, body.clone())?),
@@ -122,16 +155,22 @@ impl Cursor<'_> {
     }
 
     fn fault<T>(&self, message: &str) -> Result<T, Fault> {
-        let length = self.text[self.at..self.end].chars().next().map_or(0, char::len_utf8);
+        let length = self.text[self.at..self.end]
+            .chars()
+            .next()
+            .map_or(0, char::len_utf8);
         Err(Fault::new(self.at..self.at + length, message))
     }
 
-    /// Skips white space and comments within a line; stands at a newline or line comment when there is one.
+    /// Skips white space and comments within a line; stands at a newline or line comment when there
+    /// is one.
     fn skip_blank(&mut self) -> Result<(), Fault> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'*') => self.skip_comment()?,
+                Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'*') => {
+                    self.skip_comment()?
+                }
                 _ => return Ok(()),
             }
         }
@@ -222,12 +261,21 @@ impl Cursor<'_> {
             match self.peek() {
                 Some(b'=') if labels.is_empty() && self.bytes().get(self.at + 1) != Some(&b'=') => {
                     self.at += 1;
-                    return Ok(Item { name, kind: ItemKind::Argument(self.value(b"")?) });
+                    return Ok(Item {
+                        name,
+                        kind: ItemKind::Argument(self.value(b"")?),
+                    });
                 }
                 Some(b'{') => {
                     let start = self.at;
                     self.skip_nested()?;
-                    return Ok(Item { name, kind: ItemKind::Block { labels, body: start + 1..self.at - 1 } });
+                    return Ok(Item {
+                        name,
+                        kind: ItemKind::Block {
+                            labels,
+                            body: start + 1..self.at - 1,
+                        },
+                    });
                 }
                 Some(b'"') => {
                     let start = self.at;
@@ -242,13 +290,16 @@ impl Cursor<'_> {
         }
     }
 
-    /// Reads an identifier if one starts here: letters, digits, `_` and `-`, not starting with a digit or dash.
+    /// Reads an identifier if one starts here: letters, digits, `_` and `-`, not starting with a
+    /// digit or dash.
     fn identifier(&mut self) -> Option<Range<usize>> {
         let rest = &self.text[self.at..self.end];
         if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             return None;
         }
-        let length = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(rest.len());
+        let length = rest
+            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
+            .unwrap_or(rest.len());
         let span = self.at..self.at + length;
         self.at = span.end;
         Some(span)
@@ -267,7 +318,11 @@ impl Cursor<'_> {
         match self.peek() {
             Some(b'=') if has_key && follows != Some(&b'=') => {}
             Some(b':') if has_key => {}
-            _ => return self.fault("this value cannot be read: an object such as { NAME = VALUE } is expected"),
+            _ => {
+                return self.fault(
+                    "this value cannot be read: an object such as { NAME = VALUE } is expected",
+                );
+            }
         }
         self.at += 1;
         Ok([key, self.value(b",")?])
@@ -289,7 +344,9 @@ impl Cursor<'_> {
                     self.skip_comment()?;
                     continue;
                 }
-                b')' | b']' | b'}' => return self.fault("this closing bracket has no opening bracket"),
+                b')' | b']' | b'}' => {
+                    return self.fault("this closing bracket has no opening bracket");
+                }
                 b' ' | b'\t' | b'\r' => {
                     self.at += 1;
                     continue;

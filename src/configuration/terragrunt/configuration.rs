@@ -1,4 +1,5 @@
-//! Reads a configuration with the files that it includes (`pkg/config/config.go`, `include.go`, `locals.go`).
+//! Reads a configuration with the files that it includes (`pkg/config/config.go`, `include.go`,
+//! `locals.go`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,11 @@ struct Include {
 }
 
 /// Reads the configuration in a file, merged with the files that it includes.
-pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext) -> Outcome<Configuration> {
+pub(super) fn read(
+    evaluation: &Evaluation,
+    path: &Path,
+    context: ParsingContext,
+) -> Outcome<Configuration> {
     let mut parsed = Parsed::own(evaluation, path, context, 0)?;
     let mut variables = unread_variables();
     let includes = parsed.includes(&variables)?;
@@ -48,7 +53,13 @@ pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext
         configuration.unknown.push(Arc::new(unread));
     }
     // A later include overrides an earlier one, and the file itself overrides all.
-    for Include { strategy, configuration: parent, location, .. } in includes.into_iter().rev() {
+    for Include {
+        strategy,
+        configuration: parent,
+        location,
+        ..
+    } in includes.into_iter().rev()
+    {
         match (strategy, parent) {
             (Ok(Strategy::NoMerge), _) => {}
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
@@ -66,13 +77,23 @@ fn unread_variables() -> Members {
         ("values", "values of stacks are not read"),
     ];
     let unread = |reason: &str| Value::Unknown(Arc::new(Unknown::new(reason, None)));
-    variables.map(|(name, reason)| (name.to_owned(), unread(reason))).into()
+    variables
+        .map(|(name, reason)| (name.to_owned(), unread(reason)))
+        .into()
 }
 
 /// Reads a file that the configuration of `context` includes. It may not include other files.
-fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
+fn read_included(
+    evaluation: &Evaluation,
+    path: &Path,
+    context: &ParsingContext,
+) -> Outcome<Configuration> {
     let file = path.parent().unwrap_or(path).to_owned();
-    let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
+    let context = ParsingContext {
+        file,
+        included: Some(path.to_owned()),
+        ..context.clone()
+    };
     let parsed = Parsed::own(evaluation, path, context, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes a file, which Terragrunt refuses");
@@ -81,22 +102,34 @@ fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext)
 }
 
 impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is malformed. A file
-    /// that `read_terragrunt_config` reads may be malformed, because there may be a default.
-    fn own(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
+    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is
+    /// malformed. A file that `read_terragrunt_config` reads may be malformed, because there may be
+    /// a default.
+    fn own(
+        evaluation: &'a Evaluation<'a>,
+        path: &Path,
+        context: ParsingContext,
+        depth: usize,
+    ) -> Outcome<Self> {
         let parsed = Self::new(evaluation, path, context);
         if parsed.is_err()
             && evaluation.depth() == depth
             && let Ok(file) = evaluation.read(path)
             && let Some(fault) = syntax::native::fault(&file.text)
         {
-            evaluation.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
+            evaluation
+                .malformed
+                .borrow_mut()
+                .get_or_insert_with(|| syntax::diagnose(&file, fault));
         }
         parsed
     }
 
     fn new(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext) -> Outcome<Self> {
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
             return unknown("configurations in JSON are not read");
         }
         let file = evaluation.read(path)?;
@@ -105,32 +138,54 @@ impl<'a> Parsed<'a> {
             None => file,
         };
         match parse::body(&file.text) {
-            Ok(body) => Ok(Self { evaluation, context, file, body }),
+            Ok(body) => Ok(Self {
+                evaluation,
+                context,
+                file,
+                body,
+            }),
             Err(error) => {
                 let offset = error.location().offset().min(file.text.len());
                 let reason = format!("the file cannot be parsed: {}", error.message());
                 let unknown = Unknown::new(reason, Some(Location::new(&file, offset..offset)));
-                Err(Stop::Needs(Arc::new(Unknown { is_failure: true, ..unknown })))
+                Err(Stop::Needs(Arc::new(Unknown {
+                    is_failure: true,
+                    ..unknown
+                })))
             }
         }
     }
 
-    /// The reason why the configuration may contain more: Terragrunt merges a file that the stack of a unit writes.
+    /// The reason why the configuration may contain more: Terragrunt merges a file that the stack
+    /// of a unit writes.
     fn autoinclude(&self) -> Option<Unknown> {
         const NAME: &str = "terragrunt.autoinclude.hcl";
         let path = self.context.directory.join(NAME);
-        path.symlink_metadata().ok().map(|_| Unknown::new(format!("{NAME} is not read"), None))
+        path.symlink_metadata()
+            .ok()
+            .map(|_| Unknown::new(format!("{NAME} is not read"), None))
     }
 
     /// Runs a step with the evaluator of the file.
     fn with_evaluator<T>(&self, variables: &Members, step: impl FnOnce(&Evaluator) -> T) -> T {
-        let Self { evaluation, context, .. } = self;
+        let Self {
+            evaluation,
+            context,
+            ..
+        } = self;
         let functions: &Functions = &|name, arguments| match name {
-            "read_terragrunt_config" => Some(read_terragrunt_config(evaluation, context, arguments)),
+            "read_terragrunt_config" => {
+                Some(read_terragrunt_config(evaluation, context, arguments))
+            }
             _ => context.call(evaluation, name, arguments),
         };
         let place = &|span| Some(Location::new(&self.file, span));
-        step(&Evaluator { allowance: &evaluation.allowance, place, variables, functions })
+        step(&Evaluator {
+            allowance: &evaluation.allowance,
+            place,
+            variables,
+            functions,
+        })
     }
 
     fn attributes_of(&self, variables: &Members, body: &Body) -> Members {
@@ -145,24 +200,41 @@ impl<'a> Parsed<'a> {
                 return unknown("too many files are included");
             }
             let members = self.attributes_of(variables, &block.body);
-            let path = members.get("path").map_or_else(|| failure("the include has no path"), Value::as_string);
-            found.push((block, path.map(|path| join(&self.context.directory, &*path)), members));
+            let path = members
+                .get("path")
+                .map_or_else(|| failure("the include has no path"), Value::as_string);
+            found.push((
+                block,
+                path.map(|path| join(&self.context.directory, &*path)),
+                members,
+            ));
         }
-        self.context.includes =
-            found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
-        let Self { evaluation, context, file, .. } = &*self;
+        self.context.includes = found
+            .iter()
+            .map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok()))
+            .collect();
+        let Self {
+            evaluation,
+            context,
+            file,
+            ..
+        } = &*self;
         let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
             label: label(block),
             exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
-            strategy: members.get("merge_strategy").map_or(Ok(Strategy::Shallow), |value| {
-                match &*value.as_string()? {
-                    "shallow" => Ok(Strategy::Shallow),
-                    "deep" => Ok(Strategy::Deep),
-                    "no_merge" => Ok(Strategy::NoMerge),
-                    _ => failure("there is no such merge strategy"),
-                }
+            strategy: members
+                .get("merge_strategy")
+                .map_or(Ok(Strategy::Shallow), |value| {
+                    match &*value.as_string()? {
+                        "shallow" => Ok(Strategy::Shallow),
+                        "deep" => Ok(Strategy::Deep),
+                        "no_merge" => Ok(Strategy::NoMerge),
+                        _ => failure("there is no such merge strategy"),
+                    }
+                }),
+            configuration: path.and_then(|path| {
+                evaluation.configuration(|| read_included(evaluation, &path, context))
             }),
-            configuration: path.and_then(|path| evaluation.configuration(|| read_included(evaluation, &path, context))),
             location: block.span().map(|_| location(file, block)),
         };
         Ok(found.into_iter().map(read).collect())
@@ -175,33 +247,55 @@ impl<'a> Parsed<'a> {
         Ok(self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals)))
     }
 
-    /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose references are all known.
+    /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose
+    /// references are all known.
     fn locals(&self, variables: &mut Members) -> Outcome<()> {
-        let all = self.body.get_blocks("locals").flat_map(|block| block.body.attributes());
-        let mut open: BTreeMap<&str, (&Attribute, References)> =
-            all.map(|attribute| (attribute.key.as_str(), (attribute, References::of(&attribute.value)))).collect();
+        let all = self
+            .body
+            .get_blocks("locals")
+            .flat_map(|block| block.body.attributes());
+        let mut open: BTreeMap<&str, (&Attribute, References)> = all
+            .map(|attribute| {
+                (
+                    attribute.key.as_str(),
+                    (attribute, References::of(&attribute.value)),
+                )
+            })
+            .collect();
         let mut values = Members::new();
         loop {
             variables.insert("local".to_owned(), Value::object(values.clone())?);
             self.evaluation.allowance.spend(open.len())?;
-            self.evaluation.allowance.spend_on(variables["local"].weight())?;
+            self.evaluation
+                .allowance
+                .spend_on(variables["local"].weight())?;
             let is_ready = |references: &References| {
-                references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+                references
+                    .names
+                    .iter()
+                    .all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
             };
-            let ready: Vec<&str> =
-                open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();
+            let ready: Vec<&str> = open
+                .iter()
+                .filter(|(_, (_, references))| is_ready(references))
+                .map(|(name, _)| *name)
+                .collect();
             if ready.is_empty() {
                 break;
             }
             for name in ready {
-                let Some((attribute, _)) = open.remove(name) else { continue };
-                let value = self.with_evaluator(variables, |evaluator| evaluator.evaluate(&attribute.value));
+                let Some((attribute, _)) = open.remove(name) else {
+                    continue;
+                };
+                let value = self
+                    .with_evaluator(variables, |evaluator| evaluator.evaluate(&attribute.value));
                 values.insert(name.to_owned(), value);
             }
         }
         for (name, (attribute, _)) in open {
             let location = attribute.span().map(|span| Location::new(&self.file, span));
-            let unknown = Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
+            let unknown =
+                Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
             values.insert(name.to_owned(), Value::Unknown(unknown));
         }
         variables.insert("local".to_owned(), Value::object(values)?);
@@ -211,17 +305,28 @@ impl<'a> Parsed<'a> {
     /// The blocks and attributes of a file that are merged with other files.
     fn blocks(&self, evaluator: &Evaluator, locals: Value) -> Configuration {
         let body = &self.body;
-        let top = |name: &str| body.get_attribute(name).map(|attribute| evaluator.evaluate(&attribute.value));
+        let top = |name: &str| {
+            body.get_attribute(name)
+                .map(|attribute| evaluator.evaluate(&attribute.value))
+        };
         let block = |block: &HclBlock| Block {
             members: attributes(&block.body, evaluator),
-            location: Some(match block.body.get_attribute("source").and_then(|source| source.value.span()) {
-                Some(span) => Location::new(&self.file, span),
-                None => location(&self.file, block),
-            }),
+            location: Some(
+                match block
+                    .body
+                    .get_attribute("source")
+                    .and_then(|source| source.value.span())
+                {
+                    Some(span) => Location::new(&self.file, span),
+                    None => location(&self.file, block),
+                },
+            ),
         };
         let mut unknown = Vec::new();
-        let mut generate: BTreeMap<String, Block> =
-            body.get_blocks("generate").map(|found| (label(found).unwrap_or_default(), block(found))).collect();
+        let mut generate: BTreeMap<String, Block> = body
+            .get_blocks("generate")
+            .map(|found| (label(found).unwrap_or_default(), block(found)))
+            .collect();
         let as_attribute = |name: &str| {
             let span = body.get_attribute(name)?.value.span();
             Some((top(name)?, span.map(|span| Location::new(&self.file, span))))
@@ -235,7 +340,12 @@ impl<'a> Parsed<'a> {
         let mut remote_state = body.get_blocks("remote_state").next().map(block);
         if let Some((value, location)) = as_attribute("remote_state") {
             match value.as_object() {
-                Ok(members) => remote_state = Some(Block { members: members.clone(), location }),
+                Ok(members) => {
+                    remote_state = Some(Block {
+                        members: members.clone(),
+                        location,
+                    })
+                }
                 Err(stop) => unknown.push(stop.at(|| location)),
             }
         }
@@ -252,7 +362,8 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not evaluated.
+    /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not
+    /// evaluated.
     fn may_pass_flags(&self) -> bool {
         const FILES: [&str; 3] = ["required_var_files", "optional_var_files", "env_vars"];
         let terraform = self.body.get_blocks("terraform");
@@ -266,33 +377,58 @@ impl<'a> Parsed<'a> {
 }
 
 /// `read_terragrunt_config(path[, default])`: a configuration with its own context.
-fn read_terragrunt_config(evaluation: &Evaluation, context: &ParsingContext, arguments: &[Value]) -> Outcome {
-    let ([path] | [path, _]) = arguments else { return failure("takes a path and a default") };
+fn read_terragrunt_config(
+    evaluation: &Evaluation,
+    context: &ParsingContext,
+    arguments: &[Value],
+) -> Outcome {
+    let ([path] | [path, _]) = arguments else {
+        return failure("takes a path and a default");
+    };
     let mut path = join(&context.directory, &*path.as_string()?);
-    if evaluation.repository.resolve(&path).is_ok_and(|path| path.is_dir()) {
+    if evaluation
+        .repository
+        .resolve(&path)
+        .is_ok_and(|path| path.is_dir())
+    {
         path.push(CONFIGURATION);
     }
-    if let (Err(Stop::Failure(_)), Some(default)) = (evaluation.repository.resolve(&path), arguments.get(1)) {
+    if let (Err(Stop::Failure(_)), Some(default)) =
+        (evaluation.repository.resolve(&path), arguments.get(1))
+    {
         return Ok(default.clone());
     }
-    if path.file_name().is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl") {
+    if path
+        .file_name()
+        .is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl")
+    {
         return unknown("stacks and values are not read as configurations");
     }
     let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
-    evaluation.configuration(|| read(evaluation, &path, inner))?.to_value()
+    evaluation
+        .configuration(|| read(evaluation, &path, inner))?
+        .to_value()
 }
 
-/// The value of the variable `include`: the exposed files by label, or the only one without a label.
+/// The value of the variable `include`: the exposed files by label, or the only one without a
+/// label.
 fn exposed(includes: &[Include]) -> Outcome {
     let mut members = BTreeMap::new();
     for include in includes {
         let value = match include.exposed.as_bool() {
             Ok(false) => continue,
-            Ok(true) => include.configuration.as_ref().map_err(Stop::clone).and_then(Configuration::to_value),
+            Ok(true) => include
+                .configuration
+                .as_ref()
+                .map_err(Stop::clone)
+                .and_then(Configuration::to_value),
             Err(stop) => Err(stop),
         };
-        let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| include.location.clone())));
-        let Some(label) = &include.label else { return Ok(value) };
+        let value =
+            value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| include.location.clone())));
+        let Some(label) = &include.label else {
+            return Ok(value);
+        };
         members.insert(label.clone(), value);
     }
     Value::object(members)
@@ -301,13 +437,24 @@ fn exposed(includes: &[Include]) -> Outcome {
 /// Returns the members of `generate = { name = { … } }` as blocks.
 fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
     let block = |(name, value): (&String, &Value)| {
-        Ok((name.clone(), Block { members: value.as_object()?.clone(), location: location.cloned() }))
+        Ok((
+            name.clone(),
+            Block {
+                members: value.as_object()?.clone(),
+                location: location.cloned(),
+            },
+        ))
     };
     value.as_object()?.iter().map(block).collect()
 }
 
 fn attributes(body: &Body, evaluator: &Evaluator) -> Members {
-    let pair = |attribute: &Attribute| (attribute.key.to_string(), evaluator.evaluate(&attribute.value));
+    let pair = |attribute: &Attribute| {
+        (
+            attribute.key.to_string(),
+            evaluator.evaluate(&attribute.value),
+        )
+    };
     body.attributes().map(pair).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The text of a generated file with unknown parts.
 //!
-//! A placeholder replaces an unknown value. Each `if` with an unknown condition doubles the variants of the file, and
-//! only what all variants require is certain.
+//! A placeholder replaces an unknown value. Each `if` with an unknown condition doubles the
+//! variants of the file, and only what all variants require is certain.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -33,17 +33,36 @@ pub(super) struct Contents {
 
 /// Returns the certain text of a file. Unknown parts on which no requirement depends do not matter.
 ///
-/// An unknown text is treated as one value. It could close its block and open a new one, but real files do not do that.
+/// An unknown text is treated as one value. It could close its block and open a new one, but real
+/// files do not do that.
 pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
-    let whole = || Ok(Contents { text: contents.as_string()?.to_string(), omitted: Vec::new() });
-    let Value::Partial(pieces) = contents else { return whole() };
+    let whole = || {
+        Ok(Contents {
+            text: contents.as_string()?.to_string(),
+            omitted: Vec::new(),
+        })
+    };
+    let Value::Partial(pieces) = contents else {
+        return whole();
+    };
     let (mut variants, mut conditions) = (vec![Variant::default()], Vec::new());
     add(pieces, &mut variants, &mut conditions)?;
     if variants.len() > 1 {
         allowance.spend(variants.iter().map(|variant| variant.text.len()).sum())?;
     }
-    let Some(parts) = variants.iter().map(Variant::parts).collect::<Option<Vec<_>>>() else { return whole() };
-    let is_same = parts.iter().all(|others| others.iter().map(Part::key).eq(parts[0].iter().map(Part::key)));
+    let Some(parts) = variants
+        .iter()
+        .map(Variant::parts)
+        .collect::<Option<Vec<_>>>()
+    else {
+        return whole();
+    };
+    let is_same = parts.iter().all(|others| {
+        others
+            .iter()
+            .map(Part::key)
+            .eq(parts[0].iter().map(Part::key))
+    });
     let decisive = if is_same { Vec::new() } else { conditions };
     let mut omitted = Vec::new();
     let unknown = parts.iter().flatten().filter_map(|part| part.unknown);
@@ -52,7 +71,11 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
             omitted.push(Arc::clone(unknown));
         }
     }
-    let text = if omitted.is_empty() { variants[0].text.clone() } else { certain(&parts) };
+    let text = if omitted.is_empty() {
+        variants[0].text.clone()
+    } else {
+        certain(&parts)
+    };
     Ok(Contents { text, omitted })
 }
 
@@ -72,7 +95,9 @@ fn add<'a>(
 ) -> Outcome<()> {
     for piece in pieces {
         match piece {
-            Piece::Text(text) => variants.iter_mut().for_each(|variant| variant.text.push_str(text)),
+            Piece::Text(text) => variants
+                .iter_mut()
+                .for_each(|variant| variant.text.push_str(text)),
             Piece::Hole(unknown) | Piece::Withheld(_, unknown) => {
                 for Variant { text, holes } in &mut *variants {
                     holes.push((text.len()..text.len() + PLACEHOLDER.len(), unknown));
@@ -92,7 +117,11 @@ fn add<'a>(
             }
         }
         if let Some(unknown) = conditions.first()
-            && variants.iter().map(|variant| variant.text.len()).sum::<usize>() > MOST_BYTES
+            && variants
+                .iter()
+                .map(|variant| variant.text.len())
+                .sum::<usize>()
+                > MOST_BYTES
         {
             return Err(Stop::Needs(Arc::clone(unknown)));
         }
@@ -128,7 +157,9 @@ impl<'a> Variant<'a> {
     fn add_parts(&'a self, body: &Body, around: &[&str], parts: &mut Vec<Part<'a>>) {
         for structure in body {
             match (structure, around) {
-                (Structure::Block(block), [own, inner @ ..]) if block.has_ident(own) && block.labels.is_empty() => {
+                (Structure::Block(block), [own, inner @ ..])
+                    if block.has_ident(own) && block.labels.is_empty() =>
+                {
                     self.add_parts(&block.body, inner, parts);
                 }
                 _ => parts.push(self.part(structure, AROUND.len() - around.len())),
@@ -145,31 +176,56 @@ impl<'a> Variant<'a> {
             let (names, is_free) = decisive_arguments(depth, block.ident.as_str());
             add_values(&block.body, is_free, &mut free);
             if let Some(names) = names {
-                let header = block.labels.last().map_or_else(|| block.ident.span(), Span::span).unwrap_or_default();
-                let arguments = block.body.attributes().filter(|it| names.contains(&it.key.as_str())).map(Span::span);
-                decisive = [Some(span.start..header.end)].into_iter().chain(arguments).map(written).collect();
+                let header = block
+                    .labels
+                    .last()
+                    .map_or_else(|| block.ident.span(), Span::span)
+                    .unwrap_or_default();
+                let arguments = block
+                    .body
+                    .attributes()
+                    .filter(|it| names.contains(&it.key.as_str()))
+                    .map(Span::span);
+                decisive = [Some(span.start..header.end)]
+                    .into_iter()
+                    .chain(arguments)
+                    .map(written)
+                    .collect();
             }
         }
-        let holes = &self.holes[self.holes.partition_point(|(hole, _)| hole.start < span.start)..];
+        let holes = &self.holes[self
+            .holes
+            .partition_point(|(hole, _)| hole.start < span.start)..];
         let mut holes = holes.iter().take_while(|(hole, _)| hole.start < span.end);
-        let unknown = holes.find(|(hole, _)| !contains(&free, hole)).map(|(_, unknown)| *unknown);
-        Part { depth, text, decisive, unknown }
+        let unknown = holes
+            .find(|(hole, _)| !contains(&free, hole))
+            .map(|(_, unknown)| *unknown);
+        Part {
+            depth,
+            text,
+            decisive,
+            unknown,
+        }
     }
 }
 
 type Arguments = &'static [&'static str];
 
-/// Returns the arguments of a block on which requirements depend, or `None` if they may depend on all of it; and
-/// whether the value of an argument may be unknown.
+/// Returns the arguments of a block on which requirements depend, or `None` if they may depend on
+/// all of it; and whether the value of an argument may be unknown.
 fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) -> bool) {
     match (depth, kind) {
         (0, "provider") => (Some(&["alias", "version"]), |name| name != "version"),
         (0, "resource" | "data" | "ephemeral" | "action" | "import") => {
-            (Some(&["provider", "to"]), |name| !matches!(name, "provider" | "to"))
+            (Some(&["provider", "to"]), |name| {
+                !matches!(name, "provider" | "to")
+            })
         }
         (0, "check") => (None, |name| name != "provider"),
         // Sources in a module may depend on its other arguments.
-        (0, "module") => (None, |name| matches!(name, "count" | "for_each" | "depends_on")),
+        (0, "module") => (None, |name| {
+            matches!(name, "count" | "for_each" | "depends_on")
+        }),
         // OpenTofu allows locals and variables in the source of a module.
         (0, "locals" | "variable") | (2, _) => (None, |_| false),
         (1, "state_store") => (None, |_| true),
@@ -181,7 +237,9 @@ fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) 
 fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usize>>) {
     for structure in body {
         match structure {
-            Structure::Attribute(attribute) if is_free(attribute.key.as_str()) => values.extend(attribute.value.span()),
+            Structure::Attribute(attribute) if is_free(attribute.key.as_str()) => {
+                values.extend(attribute.value.span())
+            }
             Structure::Attribute(_) => {}
             Structure::Block(block) => add_values(&block.body, is_free, values),
         }
@@ -191,13 +249,22 @@ fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usi
 /// Whether one of the ranges, which are in the order of the text, contains a range.
 fn contains(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
     let behind = ranges.partition_point(|other| other.start <= range.start);
-    ranges[..behind].last().is_some_and(|other| range.end <= other.end)
+    ranges[..behind]
+        .last()
+        .is_some_and(|other| range.end <= other.end)
 }
 
 /// Returns the text of the parts that are known and in all variants.
 fn certain(variants: &[Vec<Part<'_>>]) -> String {
-    let known = variants.iter().map(|parts| parts.iter().filter(|part| part.unknown.is_none()).map(Part::key));
-    let known = known.map(HashSet::<_>::from_iter).reduce(|one, other| one.intersection(&other).copied().collect());
+    let known = variants.iter().map(|parts| {
+        parts
+            .iter()
+            .filter(|part| part.unknown.is_none())
+            .map(Part::key)
+    });
+    let known = known
+        .map(HashSet::<_>::from_iter)
+        .reduce(|one, other| one.intersection(&other).copied().collect());
     let mut common = known.unwrap_or_default();
     let mut texts = [String::new(), String::new(), String::new()];
     for part in &variants[0] {
@@ -206,6 +273,12 @@ fn certain(variants: &[Vec<Part<'_>>]) -> String {
         }
     }
     let [top, terraform, providers] = texts;
-    let block = |name: &str, body: String| if body.is_empty() { body } else { format!("{name} {{\n{body}}}\n") };
+    let block = |name: &str, body: String| {
+        if body.is_empty() {
+            body
+        } else {
+            format!("{name} {{\n{body}}}\n")
+        }
+    };
     top + &block(AROUND[0], terraform + &block(AROUND[1], providers))
 }

@@ -46,7 +46,12 @@ impl Repository {
     /// A directory does not exist or cannot be reached.
     pub(crate) fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
         let (root, canonical) = (canonicalize(root)?, canonicalize(known)?);
-        Ok(Self { root, known: known.to_owned(), canonical, unread: Arc::default() })
+        Ok(Self {
+            root,
+            known: known.to_owned(),
+            canonical,
+            unread: Arc::default(),
+        })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -58,8 +63,8 @@ impl Repository {
         files::join(&self.known, relative(path, &self.canonical))
     }
 
-    /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of it exists is
-    /// unknown. `.git` may contain credentials, and never contains configuration.
+    /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of
+    /// it exists is unknown. `.git` may contain credentials, and never contains configuration.
     pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
         let plain = files::join(&self.root, path);
         if !self.contains(&plain) {
@@ -68,7 +73,9 @@ impl Repository {
         let followed = match canonicalize(&plain) {
             Ok(path) if self.contains(&path) => return Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return failure("the path does not exist"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return failure("the path does not exist");
+            }
             Err(_) => unknown("the path cannot be followed"),
         };
         self.note_unread(plain);
@@ -86,7 +93,8 @@ impl Repository {
 
     /// Whether a path without `..` is in the repository, by its text.
     pub(super) fn contains(&self, path: &Path) -> bool {
-        path.strip_prefix(&self.root).is_ok_and(|rest| rest.components().all(|part| part.as_os_str() != ".git"))
+        path.strip_prefix(&self.root)
+            .is_ok_and(|rest| rest.components().all(|part| part.as_os_str() != ".git"))
     }
 
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
@@ -97,7 +105,10 @@ impl Repository {
             Ok(Err(_)) => failure(format!("{} is not UTF-8", shown.display())),
             Err(_) => {
                 let limit = MAX_FILE_SIZE >> 20;
-                unknown(format!("{} cannot be read, or is larger than {limit} MiB", shown.display()))
+                unknown(format!(
+                    "{} cannot be read, or is larger than {limit} MiB",
+                    shown.display()
+                ))
             }
         };
         self.note_unread(path);
@@ -108,15 +119,25 @@ impl Repository {
 /// Whether a directory contains configuration files.
 pub(super) fn has_configuration(directory: &Path) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.take(MAX_ENTRIES).any(|entry| is_configuration(&entry.file_name().to_string_lossy()))
+    entries
+        .take(MAX_ENTRIES)
+        .any(|entry| is_configuration(&entry.file_name().to_string_lossy()))
 }
 
 /// Returns the path from one absolute directory to another, as Go's `filepath.Rel` does.
 pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
-    let shared = to.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let shared = to
+        .components()
+        .zip(from.components())
+        .take_while(|(a, b)| a == b)
+        .count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     let path: PathBuf = up.chain(to.components().skip(shared)).collect();
-    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+    if path.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        path
+    }
 }
 
 /// The evaluation of one unit: the files that it may read, and its limits.
@@ -133,12 +154,24 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Largest depth of configurations that read each other: `read_terragrunt_config` may call itself.
+    /// Largest depth of configurations that read each other: `read_terragrunt_config` may call
+    /// itself.
     const MAX_CONFIGURATIONS: usize = 8;
 
-    pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
-        let (allowance, malformed, files) = (Allowance::default(), RefCell::default(), RefCell::default());
-        Self { repository, environment, allowance, malformed, files, configurations: Cell::new(0) }
+    pub(super) fn new(
+        repository: &'a Repository,
+        environment: &'a BTreeMap<String, String>,
+    ) -> Self {
+        let (allowance, malformed, files) =
+            (Allowance::default(), RefCell::default(), RefCell::default());
+        Self {
+            repository,
+            environment,
+            allowance,
+            malformed,
+            files,
+            configurations: Cell::new(0),
+        }
     }
 
     /// Depth of the configuration that is being read.
@@ -148,11 +181,18 @@ impl<'a> Evaluation<'a> {
 
     /// Reads a configuration for a different one.
     pub(super) fn configuration<T>(&self, read: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-        bounded(&self.configurations, Self::MAX_CONFIGURATIONS, "too many configurations read each other", read)
+        bounded(
+            &self.configurations,
+            Self::MAX_CONFIGURATIONS,
+            "too many configurations read each other",
+            read,
+        )
     }
 
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
-        self.files.borrow_mut().insert(self.repository.resolve(path)?);
+        self.files
+            .borrow_mut()
+            .insert(self.repository.resolve(path)?);
         let file = self.repository.read(path)?;
         self.allowance.spend(file.text.len())?;
         Ok(file)

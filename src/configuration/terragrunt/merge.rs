@@ -46,13 +46,18 @@ pub(super) enum Strategy {
 }
 
 /// Merges two configurations. The child overrides the parent.
-pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strategy) -> Outcome<Configuration> {
+pub(super) fn merge(
+    parent: Configuration,
+    child: Configuration,
+    strategy: Strategy,
+) -> Outcome<Configuration> {
     let mut unknown = parent.unknown;
     unknown.extend(child.unknown);
     let mut generate = parent.generate;
     for (label, block) in child.generate {
         if strategy == Strategy::Shallow && generate.contains_key(&label) {
-            let reason = format!("the included file also generates \"{label}\", which Terragrunt refuses");
+            let reason =
+                format!("the included file also generates \"{label}\", which Terragrunt refuses");
             unknown.push(Stop::Failure(reason).at(|| block.location.clone()));
         }
         generate.insert(label, block);
@@ -66,7 +71,11 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
         remote_state: child.remote_state.or(parent.remote_state),
         program: child.program.or(parent.program),
         has_download_directory: parent.has_download_directory || child.has_download_directory,
-        locals: if child.locals.is_null() { parent.locals } else { child.locals },
+        locals: if child.locals.is_null() {
+            parent.locals
+        } else {
+            child.locals
+        },
         inputs: match (parent.inputs, child.inputs) {
             (Some(parent), Some(child)) => Some(merge_inputs(&parent, &child, strategy)?),
             (parent, child) => child.or(parent),
@@ -102,13 +111,19 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
         (Value::Object(parent), Value::Object(child)) => {
             let mut members = parent.items.clone();
             for (name, value) in child.iter() {
-                let value = members.get(name).map_or_else(|| Ok(value.clone()), |first| deep(first, value))?;
+                let value = members
+                    .get(name)
+                    .map_or_else(|| Ok(value.clone()), |first| deep(first, value))?;
                 members.insert(name.clone(), value);
             }
             Value::object(members)
         }
-        (Value::List(parent), Value::List(child)) => Value::list(parent.iter().chain(child.iter()).cloned().collect()),
-        (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => Ok(Value::Unknown(Arc::clone(unknown))),
+        (Value::List(parent), Value::List(child)) => {
+            Value::list(parent.iter().chain(child.iter()).cloned().collect())
+        }
+        (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => {
+            Ok(Value::Unknown(Arc::clone(unknown)))
+        }
         _ => Ok(child.clone()),
     }
 }
@@ -118,23 +133,44 @@ impl Configuration {
     pub(super) fn to_value(&self) -> Outcome {
         let block = |block: &Block| Value::object(block.members.clone());
         let optional = |found: &Option<Block>| found.as_ref().map_or(Ok(Value::Null), block);
-        let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(found)?)));
+        let generate = self
+            .generate
+            .iter()
+            .map(|(label, found)| Ok((label.clone(), block(found)?)));
         let mut members = vec![
             ("terraform", optional(&self.terraform)?),
-            ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
+            (
+                "generate",
+                Value::object(generate.collect::<Outcome<_>>()?)?,
+            ),
             ("remote_state", optional(&self.remote_state)?),
             ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
-            ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
+            (
+                "terraform_binary",
+                self.program.clone().unwrap_or(Value::Null),
+            ),
         ];
         if let Some(unknown) = self.unknown.first() {
             for (_, value) in &mut members {
                 *value = Value::Unknown(Arc::clone(unknown));
             }
         }
-        let rest = Arc::new(Unknown::new("this part of a configuration is not read", None));
-        members.extend(NOT_READ.split(' ').map(|name| (name, Value::Unknown(Arc::clone(&rest)))));
+        let rest = Arc::new(Unknown::new(
+            "this part of a configuration is not read",
+            None,
+        ));
+        members.extend(
+            NOT_READ
+                .split(' ')
+                .map(|name| (name, Value::Unknown(Arc::clone(&rest)))),
+        );
         members.push(("locals", self.locals.clone()));
-        Value::object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        Value::object(
+            members
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 }
 

@@ -1,16 +1,17 @@
 //! The working directory that Terragrunt would make from the `terragrunt.hcl` of a unit
 //! (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/>).
 //!
-//! [`read_or_unknown`] evaluates the configuration with the files that it includes, and returns the module that the
-//! unit runs and the files it generates: a [`Unit`]. [`working_directory()`] lays the unit's files over the module's,
-//! and the generated ones over both.
+//! [`read_or_unknown`] evaluates the configuration with the files that it includes, and returns the
+//! module that the unit runs and the files it generates: a [`Unit`]. [`working_directory()`] lays
+//! the unit's files over the module's, and the generated ones over both.
 //!
-//! No program is run, and no file outside of the repository is read. Everything else is [`Unknown`], for example the
-//! result of `run_cmd`, the outputs of other units, an environment variable that is not set, and every value that
-//! depends on them.
+//! No program is run, and no file outside of the repository is read. Everything else is
+//! [`Unknown`], for example the result of `run_cmd`, the outputs of other units, an environment
+//! variable that is not set, and every value that depends on them.
 //!
-//! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with its includes (`merge`)
-//! → `unit` → `working_directory`. `evaluation` has the limits for hostile text, and decides which files may be read.
+//! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with its
+//! includes (`merge`) → `unit` → `working_directory`. `evaluation` has the limits for hostile text,
+//! and decides which files may be read.
 
 mod configuration;
 mod contents;

@@ -16,7 +16,8 @@ pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
 /// Names of a unit's configuration.
 pub(crate) const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
 
-/// Largest number of directories that `find_in_parent_folders` searches (`DefaultMaxFoldersToCheck`).
+/// Largest number of directories that `find_in_parent_folders` searches
+/// (`DefaultMaxFoldersToCheck`).
 const MAX_PARENTS: usize = 100;
 
 /// The directories on which Terragrunt's functions depend. All paths are absolute.
@@ -38,46 +39,81 @@ impl ParsingContext {
     /// The context of a configuration that is read for the unit in `original`.
     pub(super) fn new(directory: &Path, original: &Path) -> Self {
         let (directory, original) = (directory.to_owned(), original.to_owned());
-        Self { file: directory.clone(), directory, original, includes: Vec::new(), included: None }
+        Self {
+            file: directory.clone(),
+            directory,
+            original,
+            includes: Vec::new(),
+            included: None,
+        }
     }
 
     /// Calls a function; `None` for an unknown name.
-    pub(super) fn call(&self, evaluation: &Evaluation, name: &str, arguments: &[Value]) -> Option<Outcome> {
+    pub(super) fn call(
+        &self,
+        evaluation: &Evaluation,
+        name: &str,
+        arguments: &[Value],
+    ) -> Option<Outcome> {
         if name == "templatefile" {
-            let [path, variables] = arguments else { return Some(failure("takes a path and an object")) };
+            let [path, variables] = arguments else {
+                return Some(failure("takes a path and an object"));
+            };
             let path = path.as_string().and_then(|path| self.path(&[&*path]));
             return Some(path.and_then(|path| template_file::render(evaluation, &path, variables)));
         }
-        match arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>() {
+        match arguments
+            .iter()
+            .map(Value::as_string)
+            .collect::<Outcome<Vec<_>>>()
+        {
             Ok(texts) => {
                 let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
                 self.call_with_texts(evaluation, name, &texts)
             }
-            Err(stop) => self.call_with_texts(evaluation, name, &[]).map(|_| Err(stop)),
+            Err(stop) => self
+                .call_with_texts(evaluation, name, &[])
+                .map(|_| Err(stop)),
         }
     }
 
-    fn call_with_texts(&self, evaluation: &Evaluation, name: &str, texts: &[&str]) -> Option<Outcome> {
+    fn call_with_texts(
+        &self,
+        evaluation: &Evaluation,
+        name: &str,
+        texts: &[&str],
+    ) -> Option<Outcome> {
         let repository = evaluation.repository;
         let (directory, root) = (self.directory.as_path(), repository.root());
         let path_to_include = |path: fn(&Path, &Path) -> PathBuf| -> Outcome {
             let include = self.include(texts)?;
-            Ok(include.map_or_else(|| Value::string("."), |include| path_value(&path(directory, include))))
+            Ok(include.map_or_else(
+                || Value::string("."),
+                |include| path_value(&path(directory, include)),
+            ))
         };
         Some(match name {
             "find_in_parent_folders" => self.find_in_parent_folders(repository, texts),
             "path_relative_to_include" => path_to_include(relative),
-            "path_relative_from_include" => path_to_include(|directory, include| relative(include, directory)),
-            "get_parent_terragrunt_dir" => self.include(texts).map(|include| path_value(include.unwrap_or(directory))),
+            "path_relative_from_include" => {
+                path_to_include(|directory, include| relative(include, directory))
+            }
+            "get_parent_terragrunt_dir" => self
+                .include(texts)
+                .map(|include| path_value(include.unwrap_or(directory))),
             "get_terragrunt_dir" => Ok(path_value(directory)),
             "get_original_terragrunt_dir" => Ok(path_value(&self.original)),
             "get_repo_root" => Ok(path_value(root)),
             "get_path_from_repo_root" => Ok(path_value(&relative(directory, root))),
             "get_path_to_repo_root" => Ok(path_value(&relative(root, directory))),
             "get_env" => get_env(evaluation, texts),
-            "file" => self.path(texts).and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
+            "file" => self
+                .path(texts)
+                .and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
             "fileexists" => self.path(texts).and_then(|path| exists(repository, &path)),
-            "mark_as_read" => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
+            "mark_as_read" => texts
+                .first()
+                .map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
             _ => return None,
         })
     }
@@ -94,7 +130,11 @@ impl ParsingContext {
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
         let name = arguments.first().copied().unwrap_or_default();
         for directory in self.directory.ancestors().skip(1).take(MAX_PARENTS) {
-            let names: &[&str] = if name.is_empty() { &FILE_NAMES } else { &[name] };
+            let names: &[&str] = if name.is_empty() {
+                &FILE_NAMES
+            } else {
+                &[name]
+            };
             for name in names {
                 let path = join(directory, name);
                 if repository.contains(&path) && repository.resolve(&path).is_ok() {
@@ -115,10 +155,12 @@ impl ParsingContext {
             (Some(_), ..) => &self.included,
             (None, [], _) => return Ok(None),
             (None, [(_, path)], _) => path,
-            (None, includes, [label, ..]) => match includes.iter().find(|(other, _)| other == label) {
-                Some((_, path)) => path,
-                None => return failure("there is no include with this label"),
-            },
+            (None, includes, [label, ..]) => {
+                match includes.iter().find(|(other, _)| other == label) {
+                    Some((_, path)) => path,
+                    None => return failure("there is no include with this label"),
+                }
+            }
             (None, ..) => return failure("a label is needed because there are several includes"),
         };
         match file {
@@ -142,7 +184,10 @@ fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Outcome {
         [name] | [name, _] if evaluation.environment.contains_key(*name) => {
             let reason = "a variable of the environment is only compared, never shown";
             let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
-            Value::pieces(vec![Piece::Withheld(evaluation.environment[*name].as_str().into(), unknown)])
+            Value::pieces(vec![Piece::Withheld(
+                evaluation.environment[*name].as_str().into(),
+                unknown,
+            )])
         }
         // It may be set where Terragrunt runs.
         [_] | [_, _] => unknown("the environment variable is not set"),
@@ -153,5 +198,9 @@ fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Outcome {
 /// Returns a path with slashes, as Terragrunt's functions do.
 fn path_value(path: &Path) -> Value {
     let text = path.to_string_lossy();
-    if cfg!(windows) { Value::string(text.replace('\\', "/")) } else { Value::string(text.as_ref()) }
+    if cfg!(windows) {
+        Value::string(text.replace('\\', "/"))
+    } else {
+        Value::string(text.as_ref())
+    }
 }

@@ -10,23 +10,34 @@ use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Outcome, Value, failure, unknown};
 
-/// Evaluates a template whose variables are the members of an object. Functions that read files are unknown in it.
+/// Evaluates a template whose variables are the members of an object. Functions that read files are
+/// unknown in it.
 pub(super) fn render(evaluation: &Evaluation, path: &Path, variables: &Value) -> Outcome {
     let file = evaluation.read(path)?;
     let members = variables.known_itself()?.as_object()?;
     let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
         return unknown("the template is not read");
     };
-    if file.text.starts_with('\u{feff}') || matches!(template.as_single_element(), Some(Element::Interpolation(_))) {
+    if file.text.starts_with('\u{feff}')
+        || matches!(
+            template.as_single_element(),
+            Some(Element::Interpolation(_))
+        )
+    {
         return unknown("a template of this form is not evaluated");
     }
     let mut references = References::default();
-    template.iter().for_each(|element| references.visit_element(element));
+    template
+        .iter()
+        .for_each(|element| references.visit_element(element));
     let is_given = |name: &String| members.contains_key(name) || references.bound.contains(name);
     if !references.names.iter().all(|(name, _)| is_given(name)) {
         return failure("the template refers to a variable that it is not given");
     }
-    if !members.keys().all(|name| hcl_edit::Ident::try_new(name).is_ok()) {
+    if !members
+        .keys()
+        .all(|name| hcl_edit::Ident::try_new(name).is_ok())
+    {
         return unknown("the names of variables of a template are not all names");
     }
     Evaluator::new(&evaluation.allowance, members).render(&template)

@@ -65,7 +65,8 @@ pub(crate) struct GeneratedFile {
     pub label: String,
     /// Path relative to the working directory, or absolute.
     pub path: PathBuf,
-    /// Text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
+    /// Text without Terragrunt's signature. Values on which no requirement depends may be
+    /// placeholders.
     pub contents: Result<String, Unknown>,
     /// Reasons why the file may have more than these contents.
     pub omitted: Vec<Unknown>,
@@ -89,7 +90,8 @@ pub(crate) enum Action {
     OverwriteGenerated,
     /// Deletes the file. `disable` with `if_disabled = "remove"`.
     Remove,
-    /// Deletes the file if Terragrunt generated it. `disable` with `if_disabled = "remove_terragrunt"`.
+    /// Deletes the file if Terragrunt generated it. `disable` with `if_disabled =
+    /// "remove_terragrunt"`.
     RemoveGenerated,
     /// Does nothing. `disable`.
     Nothing,
@@ -105,7 +107,8 @@ pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
-/// [`read_in`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read. `environment` is for `get_env`.
+/// [`read_in`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read. `environment`
+/// is for `get_env`.
 pub(crate) fn read_or_unknown(
     directory: &Path,
     repository: &Repository,
@@ -118,45 +121,71 @@ pub(crate) fn read_or_unknown(
         source_location: None,
         generated: Vec::new(),
         shares_state: false,
-        inputs: Inputs { is_partial: true, ..Inputs::default() },
+        inputs: Inputs {
+            is_partial: true,
+            ..Inputs::default()
+        },
         has_download_directory: false,
         copies_hidden_files: true,
         unknown: Vec::new(),
         malformed: None,
         files: BTreeSet::new(),
     });
-    Unit { malformed: evaluation.malformed.take(), files: evaluation.files.take(), ..unit }
+    Unit {
+        malformed: evaluation.malformed.take(),
+        files: evaluation.files.take(),
+        ..unit
+    }
 }
 
-/// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the repository is read.
+/// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the
+/// repository is read.
 ///
 /// # Errors
 /// `terragrunt.hcl` itself is unknown: it cannot be read or parsed, or is not in the repository.
 pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
     let repository = evaluation.repository;
     let read = || {
-        let Ok(directory) = canonicalize(directory) else { return failure("the directory does not exist") };
+        let Ok(directory) = canonicalize(directory) else {
+            return failure("the directory does not exist");
+        };
         let directory = repository.resolve(&directory)?;
         if directory.join(JSON_CONFIGURATION).is_file() {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
         let context = ParsingContext::new(&directory, &directory);
-        let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
+        let configuration =
+            configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
         Ok(unit(directory, &configuration, evaluation))
     };
     read().map_err(|stop: Stop| unknown_at(stop, None))
 }
 
-/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes others in its own
-/// way.
+/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes
+/// others in its own way.
 fn inputs(configuration: &Configuration) -> Inputs {
-    let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
-    let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it a different value");
-    let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), uncertain, ..Inputs::default() };
+    let text = |value: &Value| {
+        if let Value::String(text) = value {
+            Some(text.to_string())
+        } else {
+            None
+        }
+    };
+    let uncertain = configuration
+        .may_pass_flags
+        .then_some("extra_arguments may give it a different value");
+    let mut inputs = Inputs {
+        is_partial: !configuration.unknown.is_empty(),
+        uncertain,
+        ..Inputs::default()
+    };
     match &configuration.inputs {
         None | Some(Value::Null) => {}
         Some(Value::Object(members)) => {
-            inputs.texts = members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+            inputs.texts = members
+                .iter()
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect();
         }
         Some(_) => inputs.is_partial = true,
     }
@@ -164,20 +193,39 @@ fn inputs(configuration: &Configuration) -> Inputs {
 }
 
 fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
-    let mut unknown: Vec<Unknown> = configuration.unknown.iter().map(|unknown| (**unknown).clone()).collect();
-    let source_location = configuration.terraform.as_ref().and_then(|block| block.location.clone());
-    let attribute = |name: &str| configuration.terraform.as_ref().and_then(|block| block.members.get(name));
+    let mut unknown: Vec<Unknown> = configuration
+        .unknown
+        .iter()
+        .map(|unknown| (**unknown).clone())
+        .collect();
+    let source_location = configuration
+        .terraform
+        .as_ref()
+        .and_then(|block| block.location.clone());
+    let attribute = |name: &str| {
+        configuration
+            .terraform
+            .as_ref()
+            .and_then(|block| block.members.get(name))
+    };
     let source = match (attribute("source"), unknown.first()) {
-        (Some(source), _) if !source.is_null() => {
-            source.as_string().and_then(|source| module_source(&source, &directory, evaluation.repository))
-        }
+        (Some(source), _) if !source.is_null() => source
+            .as_string()
+            .and_then(|source| module_source(&source, &directory, evaluation.repository)),
         (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
         _ => Ok(UnitSource::Unit),
     };
     let mut generated = Vec::new();
-    let generated_file = |label, block| generated_file(label, block, &evaluation.allowance).map(Some);
-    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block)));
-    let state = configuration.remote_state.iter().map(|block| (block, state_file(block)));
+    let generated_file =
+        |label, block| generated_file(label, block, &evaluation.allowance).map(Some);
+    let blocks = configuration
+        .generate
+        .iter()
+        .map(|(label, block)| (block, generated_file(label, block)));
+    let state = configuration
+        .remote_state
+        .iter()
+        .map(|block| (block, state_file(block)));
     for (block, file) in blocks.chain(state) {
         match file {
             Ok(file) => generated.extend(file),
@@ -186,10 +234,17 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
     }
     let is_set = |name: &str| attribute(name).is_some_and(|patterns| !patterns.is_null());
     if is_set("exclude_from_copy") {
-        unknown.push(Unknown::new("exclude_from_copy is not evaluated", source_location.clone()));
+        unknown.push(Unknown::new(
+            "exclude_from_copy is not evaluated",
+            source_location.clone(),
+        ));
     }
     Unit {
-        source_location: if source == Ok(UnitSource::Unit) { None } else { source_location.clone() },
+        source_location: if source == Ok(UnitSource::Unit) {
+            None
+        } else {
+            source_location.clone()
+        },
         source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
         shares_state: shares_state(configuration),
@@ -205,19 +260,31 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
 
 /// Whether the state is remote. An unknown backend may be any.
 fn shares_state(configuration: &Configuration) -> bool {
-    let is_local = |backend: &Value| backend.as_string().is_ok_and(|backend| &*backend == "local");
+    let is_local = |backend: &Value| {
+        backend
+            .as_string()
+            .is_ok_and(|backend| &*backend == "local")
+    };
     let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
-    configuration.remote_state.as_ref().is_some_and(|block| !backend(block))
+    configuration
+        .remote_state
+        .as_ref()
+        .is_some_and(|block| !backend(block))
 }
 
 fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
     let unknown = Arc::unwrap_or_clone(stop.at(|| None));
-    Unknown { location: unknown.location.clone().or(location), ..unknown }
+    Unknown {
+        location: unknown.location.clone().or(location),
+        ..unknown
+    }
 }
 
 /// Parses a `source`, which is relative to the unit even if an included file sets it.
 fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
-    let Some(path) = local_path(source) else { return Ok(UnitSource::Remote(source.to_owned())) };
+    let Some(path) = local_path(source) else {
+        return Ok(UnitSource::Remote(source.to_owned()));
+    };
     let (copied, below) = path.split_once("//").unwrap_or((path, ""));
     let copied = repository.resolve(&directory.join(copied))?;
     let written = copied.join(below.trim_start_matches('/'));
@@ -226,13 +293,18 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
         repository.note_unread(written);
         return failure("the directory after // in the source leads out of the one before it");
     }
-    Ok(if module == directory { UnitSource::Unit } else { UnitSource::Local(module) })
+    Ok(if module == directory {
+        UnitSource::Unit
+    } else {
+        UnitSource::Local(module)
+    })
 }
 
 /// Returns the path of a local source without its query.
 fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
-    let is_address = || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
+    let is_address =
+        || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
     let is_local = path.starts_with(['.', '/']) || !is_address();
     is_local.then(|| path.split('?').next().unwrap_or(path))
 }
@@ -246,8 +318,15 @@ fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<
     let (Some(path), Some(contents)) = (text("path")?, block.members.get("contents")) else {
         return failure("a block that generates a file has no path or no contents");
     };
-    let is_disabled = block.members.get("disable").map_or(Ok(false), Value::as_bool)?;
-    let action = if is_disabled { text("if_disabled")? } else { text("if_exists")? };
+    let is_disabled = block
+        .members
+        .get("disable")
+        .map_or(Ok(false), Value::as_bool)?;
+    let action = if is_disabled {
+        text("if_disabled")?
+    } else {
+        text("if_exists")?
+    };
     let action = match (is_disabled, action.as_deref()) {
         (true, None | Some("skip")) => Action::Nothing,
         (true, Some("remove")) => Action::Remove,
@@ -261,9 +340,19 @@ fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<
         Ok(contents) => (Ok(contents.text), contents.omitted),
         Err(stop) => (Err(unknown_at(stop)), Vec::new()),
     };
-    let omitted = omitted.into_iter().map(|unknown| unknown_at(Stop::Needs(unknown))).collect();
+    let omitted = omitted
+        .into_iter()
+        .map(|unknown| unknown_at(Stop::Needs(unknown)))
+        .collect();
     let (label, path) = (label.to_owned(), PathBuf::from(&*path));
-    Ok(GeneratedFile { label, path, contents, omitted, action, location })
+    Ok(GeneratedFile {
+        label,
+        path,
+        contents,
+        omitted,
+        action,
+        location,
+    })
 }
 
 fn if_exists(action: &str) -> Outcome<Action> {
@@ -276,15 +365,24 @@ fn if_exists(action: &str) -> Outcome<Action> {
     }
 }
 
-/// Returns the file with the `backend` block, which requires nothing, but may replace a different file.
+/// Returns the file with the `backend` block, which requires nothing, but may replace a different
+/// file.
 fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
-    let generate = block.members.get("generate").filter(|generate| !generate.is_null());
-    let Some(generate) = generate.map(Value::as_object).transpose()? else { return Ok(None) };
+    let generate = block
+        .members
+        .get("generate")
+        .filter(|generate| !generate.is_null());
+    let Some(generate) = generate.map(Value::as_object).transpose()? else {
+        return Ok(None);
+    };
     let text = |name: &str| match generate.get(name) {
         Some(value) => value.as_string(),
         None => failure(format!("remote_state generates a file without {name}")),
     };
-    let backend = block.members.get("backend").map_or_else(|| unknown("the backend is not known"), Value::as_string);
+    let backend = block
+        .members
+        .get("backend")
+        .map_or_else(|| unknown("the backend is not known"), Value::as_string);
     let contents = backend.map(|backend| {
         let label = hcl_edit::expr::Expression::from(&*backend);
         format!("terraform {{\n  backend {label} {{\n  }}\n}}\n")
@@ -302,7 +400,9 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
 fn has_unit_below(directory: &Path) -> bool {
     let (looked_at, found) = (AtomicUsize::new(0), AtomicBool::new(false));
     walk::below(directory, |below| {
-        let is_unit = |file: &DirEntry| FILE_NAMES.iter().any(|name| file.file_name() == *name) && !below.ignores(file);
+        let is_unit = |file: &DirEntry| {
+            FILE_NAMES.iter().any(|name| file.file_name() == *name) && !below.ignores(file)
+        };
         if below.path != directory && below.files.iter().any(is_unit) {
             found.store(true, Ordering::Relaxed);
         }
@@ -313,16 +413,19 @@ fn has_unit_below(directory: &Path) -> bool {
 }
 
 impl Unit {
-    /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it runs no module, and
-    /// its directory contains no configuration.
+    /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it
+    /// runs no module, and its directory contains no configuration.
     pub(crate) fn is_parent(&self) -> bool {
-        self.source == Ok(UnitSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
+        self.source == Ok(UnitSource::Unit)
+            && !has_configuration(&self.directory)
+            && has_unit_below(&self.directory)
     }
 
-    /// Whether [`CACHE`] contains a working directory that the next run uses without reading the lock file beside
-    /// `terragrunt.hcl`: if the unit is its own source, Terragrunt copies its files only after one of them changed, and
-    /// ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the lock file after the
-    /// directory was deleted, or with `--source-update`.
+    /// Whether [`CACHE`] contains a working directory that the next run uses without reading the
+    /// lock file beside `terragrunt.hcl`: if the unit is its own source, Terragrunt copies its
+    /// files only after one of them changed, and ignores the lock file there (`hashSourceEntry` in
+    /// `internal/tf/source.go`). It reads the lock file after the directory was deleted, or with
+    /// `--source-update`.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -331,7 +434,10 @@ impl Unit {
             return Ok(false);
         }
         for entry in entries(&self.directory.join(CACHE))? {
-            if entries(&entry)?.iter().any(|working_directory| working_directory.is_dir()) {
+            if entries(&entry)?
+                .iter()
+                .any(|working_directory| working_directory.is_dir())
+            {
                 return Ok(true);
             }
         }

@@ -1,5 +1,6 @@
-//! The root module in the directory in which Terragrunt would run OpenTofu or Terraform: the module's files, replaced
-//! by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
+//! The root module in the directory in which Terragrunt would run OpenTofu or Terraform: the
+//! module's files, replaced by the unit's, then by the generated ones
+//! (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,19 +51,24 @@ pub(crate) struct WorkingDirectory {
     pub unknown: Vec<Unknown>,
     /// Directories of the files.
     sources: Vec<PathBuf>,
-    /// Reason why variables may have values other than from the environment and the files beside `terragrunt.hcl`.
+    /// Reason why variables may have values other than from the environment and the files beside
+    /// `terragrunt.hcl`.
     pub uncertain_values: Option<&'static str>,
 }
 
-/// Assembles the working directory of a unit. `remote` is the directory of a module outside of the repository, and its
-/// path in messages; without it, such a module is missing.
+/// Assembles the working directory of a unit. `remote` is the directory of a module outside of the
+/// repository, and its path in messages; without it, such a module is missing.
 pub(crate) fn working_directory(
     unit: &Unit,
     repository: &Repository,
     remote: Option<(&Path, &Path)>,
 ) -> WorkingDirectory {
     let (unknown, uncertain_values) = (unit.unknown.clone(), uncertain_values(unit));
-    let mut working = WorkingDirectory { unknown, uncertain_values, ..WorkingDirectory::default() };
+    let mut working = WorkingDirectory {
+        unknown,
+        uncertain_values,
+        ..WorkingDirectory::default()
+    };
     match &unit.source {
         Ok(UnitSource::Unit) => {}
         Ok(UnitSource::Local(module)) => working.copy(module, repository),
@@ -80,18 +86,28 @@ pub(crate) fn working_directory(
     };
     let mut overlaid = BTreeSet::new();
     if let Some(module) = module {
-        find_overlaid(&unit.directory, module, unit.copies_hidden_files, MAX_DEPTH, &mut overlaid);
+        find_overlaid(
+            &unit.directory,
+            module,
+            unit.copies_hidden_files,
+            MAX_DEPTH,
+            &mut overlaid,
+        );
     }
     working.unknown.extend(overlaid.into_iter().map(|file| {
         if file.is_symlink() {
             repository.note_unread(file.clone());
         }
         let location = Location::of_file(repository.shown(&file));
-        Unknown::new("the directory of a different module gets files from one beside terragrunt.hcl", Some(location))
+        Unknown::new(
+            "the directory of a different module gets files from one beside terragrunt.hcl",
+            Some(location),
+        )
     }));
     let mut written = BTreeSet::new();
     for generated in &unit.generated {
-        let is_second = generated.action != Action::Nothing && !written.insert(join(Path::new(""), &generated.path));
+        let is_second = generated.action != Action::Nothing
+            && !written.insert(join(Path::new(""), &generated.path));
         if let Err(reason) = working.generate(generated, is_second) {
             working.unknown.push(reason);
         }
@@ -99,23 +115,40 @@ pub(crate) fn working_directory(
     working
 }
 
-/// Whether OpenTofu and Terraform load every configuration file of the unit's directory unchanged when Terragrunt runs
-/// the unit: no file of the module and no generated file replaces, hides or overrides one. The files of a remote module
-/// are not compared, so that the answer is `false` for it.
+/// Whether OpenTofu and Terraform load every configuration file of the unit's directory unchanged
+/// when Terragrunt runs the unit: no file of the module and no generated file replaces, hides or
+/// overrides one. The files of a remote module are not compared, so that the answer is `false` for
+/// it.
 pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
-    let Ok(own) = configuration_files(&unit.directory, repository) else { return false };
+    let Ok(own) = configuration_files(&unit.directory, repository) else {
+        return false;
+    };
     let working = working_directory(unit, repository, None);
-    let is_loaded = |name: &String| working.files.get(name).is_some_and(|loaded| loaded.text == own[name].text);
+    let is_loaded = |name: &String| {
+        working
+            .files
+            .get(name)
+            .is_some_and(|loaded| loaded.text == own[name].text)
+    };
     let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
     let (own_names, all) = (names(&own), names(&working.files));
     let is_same_in = |dialect| {
-        let (alone, together) = (module_files(&own_names, dialect), module_files(&all, dialect));
-        alone.overrides == together.overrides && alone.primary.iter().all(|name| together.primary.contains(name))
+        let (alone, together) = (
+            module_files(&own_names, dialect),
+            module_files(&all, dialect),
+        );
+        alone.overrides == together.overrides
+            && alone
+                .primary
+                .iter()
+                .all(|name| together.primary.contains(name))
     };
     !working.is_module_missing
         && working.unknown.is_empty()
         && own_names.iter().all(is_loaded)
-        && [Dialect::Tofu, Dialect::Terraform].into_iter().all(is_same_in)
+        && [Dialect::Tofu, Dialect::Terraform]
+            .into_iter()
+            .all(is_same_in)
 }
 
 impl WorkingDirectory {
@@ -139,7 +172,9 @@ impl WorkingDirectory {
                 let file = SourceFile::new(shown.join(&name), file.text.clone());
                 (name, file)
             })),
-            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| unit.source_location.clone()))),
+            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(
+                stop.at(|| unit.source_location.clone()),
+            )),
         }
     }
 
@@ -150,11 +185,17 @@ impl WorkingDirectory {
             return Ok(());
         }
         // A file beside `terragrunt.hcl` is copied from there.
-        let path =
-            self.sources.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
+        let path = self
+            .sources
+            .last()
+            .and_then(|unit| generated.path.strip_prefix(unit).ok())
+            .unwrap_or(&generated.path);
         let path = join(Path::new(""), path);
-        let is_data =
-            |part: Component<'_>| [DATA_DIRECTORY, PLUGIN_DIRECTORY].iter().any(|name| part.as_os_str() == *name);
+        let is_data = |part: Component<'_>| {
+            [DATA_DIRECTORY, PLUGIN_DIRECTORY]
+                .iter()
+                .any(|name| part.as_os_str() == *name)
+        };
         if path.ends_with(LOCK_FILE_NAME) || path.components().any(is_data) {
             return uncertain("the lock file or installed files are generated");
         }
@@ -167,11 +208,19 @@ impl WorkingDirectory {
         let may_be_called = |directory: &Path, caller: &Path| {
             has_configuration(directory) || (directory.is_dir() && !caller.starts_with(directory))
         };
-        let may_be_called = || self.sources.iter().any(|source| may_be_called(&join(source, directory), source));
+        let may_be_called = || {
+            self.sources
+                .iter()
+                .any(|source| may_be_called(&join(source, directory), source))
+        };
         if is_test(name) {
             return uncertain("a test file is generated, which is not read");
         } else if path.components().count() != 1 {
-            return if may_be_called() { uncertain("a file of a different module is generated") } else { Ok(()) };
+            return if may_be_called() {
+                uncertain("a file of a different module is generated")
+            } else {
+                Ok(())
+            };
         }
         if is_second {
             self.files.remove(name);
@@ -190,24 +239,43 @@ impl WorkingDirectory {
                 return uncertain("the generated file exists already, which Terragrunt refuses");
             }
             Action::OverwriteGenerated if existing.is_some() && !is_generated => {
-                return uncertain("the file exists and was not generated, so that Terragrunt refuses to replace it");
+                return uncertain(
+                    "the file exists and was not generated, so that Terragrunt refuses to replace it",
+                );
             }
             Action::Nothing => return Ok(()),
-            Action::Create | Action::CreateIfMissing | Action::Overwrite | Action::OverwriteGenerated => {}
+            Action::Create
+            | Action::CreateIfMissing
+            | Action::Overwrite
+            | Action::OverwriteGenerated => {}
         }
         self.files.remove(name);
         let contents = generated.contents.clone()?;
         self.unknown.extend(generated.omitted.iter().cloned());
-        self.files.insert(name.to_owned(), SourceFile::new(Path::new(GENERATED).join(name), contents));
-        self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
+        self.files.insert(
+            name.to_owned(),
+            SourceFile::new(Path::new(GENERATED).join(name), contents),
+        );
+        self.generated.extend(
+            generated
+                .location
+                .clone()
+                .map(|location| (name.to_owned(), location)),
+        );
         Ok(())
     }
 }
 
-/// Returns why files of values in the working directory may differ from those in the unit's directory, if they may.
+/// Returns why files of values in the working directory may differ from those in the unit's
+/// directory, if they may.
 fn uncertain_values(unit: &Unit) -> Option<&'static str> {
-    let is_values = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_automatic);
-    let is_generated = |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
+    let is_values = |path: &Path| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(is_automatic)
+    };
+    let is_generated =
+        |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
     let own = automatic_files(&unit.directory);
     let is_replaced = |path: &Path| own.iter().any(|own| own.file_name() == path.file_name());
     if unit.generated.iter().any(is_generated) {
@@ -217,16 +285,27 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
         return Some("a file of values may be generated or omitted");
     }
     match &unit.source {
-        Ok(UnitSource::Local(module)) if automatic_files(module).iter().any(|path| !is_replaced(path)) => {
+        Ok(UnitSource::Local(module))
+            if automatic_files(module)
+                .iter()
+                .any(|path| !is_replaced(path)) =>
+        {
             Some("the unit's module has a file of values, which is not read")
         }
         _ => None,
     }
 }
 
-/// Adds a configuration file of each subdirectory of the unit that the module has, too: Terragrunt copies the unit's
-/// over it. A linked directory, or one below `depth`, is treated as if it contained such a file.
-fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, found: &mut BTreeSet<PathBuf>) {
+/// Adds a configuration file of each subdirectory of the unit that the module has, too: Terragrunt
+/// copies the unit's over it. A linked directory, or one below `depth`, is treated as if it
+/// contained such a file.
+fn find_overlaid(
+    unit: &Path,
+    module: &Path,
+    with_hidden: bool,
+    depth: usize,
+    found: &mut BTreeSet<PathBuf>,
+) {
     let entries = fs::read_dir(unit).into_iter().flatten().flatten();
     let is_copied = |entry: &fs::DirEntry| {
         let name = entry.file_name();
@@ -242,8 +321,15 @@ fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, fo
             found.insert(own);
             continue;
         }
-        let files = fs::read_dir(&own).into_iter().flatten().flatten().map(|file| file.path());
-        let is_read = |file: &PathBuf| file.to_str().is_some_and(|name| is_configuration(name) || is_test(name));
+        let files = fs::read_dir(&own)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|file| file.path());
+        let is_read = |file: &PathBuf| {
+            file.to_str()
+                .is_some_and(|name| is_configuration(name) || is_test(name))
+        };
         found.extend(files.filter(|file| depth == 0 || is_read(file)).min());
         if let Some(depth) = depth.checked_sub(1) {
             find_overlaid(&own, &other, with_hidden, depth, found);
@@ -252,19 +338,27 @@ fn find_overlaid(unit: &Path, module: &Path, with_hidden: bool, depth: usize, fo
 }
 
 fn is_signed(text: &str) -> bool {
-    text.lines().next().is_some_and(|line| line.trim_end().ends_with(SIGNATURE))
+    text.lines()
+        .next()
+        .is_some_and(|line| line.trim_end().ends_with(SIGNATURE))
 }
 
-/// Reads the configuration files of a directory of the repository, except hidden ones. For a file, reads only that
-/// file.
+/// Reads the configuration files of a directory of the repository, except hidden ones. For a file,
+/// reads only that file.
 fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
     if path.is_file() {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         return Ok([(name.to_owned(), repository.read(path)?)].into());
     }
     let path = repository.resolve(path)?;
     let Ok(entries) = fs::read_dir(&path) else {
-        return failure(format!("{} cannot be read", repository.shown(&path).display()));
+        return failure(format!(
+            "{} cannot be read",
+            repository.shown(&path).display()
+        ));
     };
     let mut files = Files::new();
     for entry in entries.flatten() {
@@ -273,10 +367,16 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
             continue;
         }
         if entry.file_name().to_str().is_none() {
-            return failure(format!("the name of {} is not UTF-8", repository.shown(&entry.path()).display()));
+            return failure(format!(
+                "the name of {} is not UTF-8",
+                repository.shown(&entry.path()).display()
+            ));
         }
         if files.len() == MAX_FILES {
-            return unknown(format!("{} contains more than {MAX_FILES} files", repository.shown(&path).display()));
+            return unknown(format!(
+                "{} contains more than {MAX_FILES} files",
+                repository.shown(&path).display()
+            ));
         }
         files.insert(name, repository.read(&entry.path())?);
     }

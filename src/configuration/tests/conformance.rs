@@ -36,11 +36,22 @@ fn agrees_with_the_recorded_outcomes() {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in &case.files {
             // The one file that is not UTF-8 is kept as the code points of its Latin-1 bytes.
-            let latin1 = || text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
-            let bytes = if name == "syn-latin1" { latin1() } else { text.clone().into_bytes() };
+            let latin1 = || {
+                text.chars()
+                    .map(|c| u8::try_from(u32::from(c)).unwrap())
+                    .collect()
+            };
+            let bytes = if name == "syn-latin1" {
+                latin1()
+            } else {
+                text.clone().into_bytes()
+            };
             write(directory.path(), path, &bytes);
         }
-        for (dialect, outcome) in [(Dialect::Tofu, &case.tofu), (Dialect::Terraform, &case.terraform)] {
+        for (dialect, outcome) in [
+            (Dialect::Tofu, &case.tofu),
+            (Dialect::Terraform, &case.terraform),
+        ] {
             let Some(outcome) = outcome else { continue };
             checked += 1;
             if let Err(failure) = check(&read(directory.path(), &options(dialect)), outcome) {
@@ -58,11 +69,16 @@ fn check(
 ) -> Result<(), String> {
     match (result, outcome) {
         (Ok(_), Outcome::Accepted(())) => Ok(()),
-        (Ok(requirements), Outcome::Providers(expected)) if table(requirements) == *expected => Ok(()),
+        (Ok(requirements), Outcome::Providers(expected)) if table(requirements) == *expected => {
+            Ok(())
+        }
         (Ok(requirements), _) => Err(format!("{:?}", table(requirements))),
         (Err(errors), Outcome::Error(wanted)) => {
             let text = texts(errors).join("\n").to_lowercase();
-            match wanted.iter().find(|wanted| !text.contains(&wanted.to_lowercase())) {
+            match wanted
+                .iter()
+                .find(|wanted| !text.contains(&wanted.to_lowercase()))
+            {
                 None => Ok(()),
                 Some(missing) => Err(format!("{missing:?} is not in {text}")),
             }

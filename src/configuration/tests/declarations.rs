@@ -1,4 +1,5 @@
-//! Results of the real Terraform for declared variables, recorded by `testdata/expressions/record.py`.
+//! Results of the real Terraform for declared variables, recorded by
+//! `testdata/expressions/record.py`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,9 +31,19 @@ struct Recorded {
 #[test]
 fn variables_have_the_same_values_as_in_terraform() {
     let recorded = include_str!("../../../testdata/expressions/declarations.jsonl");
-    let recorded: Vec<Recorded> = recorded.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (mut main, mut tfvars, mut json, mut environment) = (String::new(), String::new(), vec![], BTreeMap::new());
-    for (index, Recorded { lines, how, given, .. }) in recorded.iter().enumerate() {
+    let recorded: Vec<Recorded> = recorded
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (mut main, mut tfvars, mut json, mut environment) =
+        (String::new(), String::new(), vec![], BTreeMap::new());
+    for (
+        index,
+        Recorded {
+            lines, how, given, ..
+        },
+    ) in recorded.iter().enumerate()
+    {
         let given = given.as_deref().unwrap_or_default();
         writeln!(main, "variable \"v{index}\" {{\n{}\n}}", lines.join("\n")).unwrap();
         match how.as_str() {
@@ -43,8 +54,11 @@ fn variables_have_the_same_values_as_in_terraform() {
         }
     }
     let json = format!("{{{}}}", json.join(", "));
-    let directory =
-        super::directory(&[("main.tf", &main), ("terraform.tfvars", &tfvars), ("terraform.tfvars.json", &json)]);
+    let directory = super::directory(&[
+        ("main.tf", &main),
+        ("terraform.tfvars", &tfvars),
+        ("terraform.tfvars.json", &json),
+    ]);
     let root = directory.path();
     let module = Module::read(
         Ok(vec!["main.tf".to_owned()]),
@@ -61,19 +75,45 @@ fn variables_have_the_same_values_as_in_terraform() {
         let (allowance, text) = (Allowance::default(), format!("var.v{index}"));
         let scope = Scope::new(&module, Values::User(&values), Dialect::Tofu, &allowance);
         let location = Location::new(&SourceFile::new("value", text.as_str()), 0..text.len());
-        let name = Name { text: String::new(), span: 0..0 };
-        let value = scope.evaluate(&Attribute { name, location, is_json: false });
-        let about = || format!("{:?} {} {:?}: {:?}", recorded.lines, recorded.how, recorded.given, recorded.value);
+        let name = Name {
+            text: String::new(),
+            span: 0..0,
+        };
+        let value = scope.evaluate(&Attribute {
+            name,
+            location,
+            is_json: false,
+        });
+        let about = || {
+            format!(
+                "{:?} {} {:?}: {:?}",
+                recorded.lines, recorded.how, recorded.given, recorded.value
+            )
+        };
         match (shown(&value), &recorded.value) {
             (Ok(value), Some(right)) if value == *right => known += 1,
             (Ok(value), _) => different.push(format!("{}\n   {value}", about())),
             // What refers to a variable that fails is not evaluated: `try` does not hide it.
-            (Err(Stop::Needs(it)), _) if it.is_failure => different.push(format!("{}\n   fails: {it}", about())),
+            (Err(Stop::Needs(it)), _) if it.is_failure => {
+                different.push(format!("{}\n   fails: {it}", about()))
+            }
             (Err(_), None) => refused += 1,
             (Err(stop), _) => unknown.push(format!("{}\n   {}", about(), stop.at(|| None))),
         }
     }
-    println!("{known} are known, {refused} refused, {} are unknown:\n{}", unknown.len(), unknown.join("\n"));
-    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(known >= 161 && refused >= 55, "{known} are known, {refused} refused");
+    println!(
+        "{known} are known, {refused} refused, {} are unknown:\n{}",
+        unknown.len(),
+        unknown.join("\n")
+    );
+    assert!(
+        different.is_empty(),
+        "{} differ:\n{}",
+        different.len(),
+        different.join("\n")
+    );
+    assert!(
+        known >= 161 && refused >= 55,
+        "{known} are known, {refused} refused"
+    );
 }

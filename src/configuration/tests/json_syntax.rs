@@ -19,7 +19,11 @@ fn json_means_the_same_in_every_shape_that_hcl_allows() {
     ] {
         assert_providers(
             &[("m.tf.json", text)],
-            &[("hashicorp/b", "< 2.0.0"), ("hashicorp/f", ""), ("x/a", "> 1.0.0")],
+            &[
+                ("hashicorp/b", "< 2.0.0"),
+                ("hashicorp/f", ""),
+                ("x/a", "> 1.0.0"),
+            ],
         );
     }
     assert_providers(
@@ -29,7 +33,12 @@ fn json_means_the_same_in_every_shape_that_hcl_allows() {
              \"import\": [{\"to\": \"d_e.f\", \"id\": \"1\"}],\n\
              \"terraform\": {\"required_providers\": {\"g\": \"> 1\", \"h\": 2}}}",
         )],
-        &[("hashicorp/a", ""), ("hashicorp/d", ""), ("hashicorp/g", "> 1.0.0"), ("hashicorp/h", "2.0.0")],
+        &[
+            ("hashicorp/a", ""),
+            ("hashicorp/d", ""),
+            ("hashicorp/g", "> 1.0.0"),
+            ("hashicorp/h", "2.0.0"),
+        ],
     );
 }
 
@@ -40,8 +49,14 @@ fn json_errors_have_their_location() {
             "{\n  \"terraform\": {\"required_providers\": {\"a\": {\"source\": \"x\", \"version\": true}}}}",
             "m.tf.json:2:72",
         ),
-        ("{\"terraform\": {\"required_providers\": {\"a\": {\"source\": \"${x}\"}}}}", "\"${x}\""),
-        ("{\"terraform\": {\"required_providers\": {\"a\": []}}}", "a string is expected here, not a list"),
+        (
+            "{\"terraform\": {\"required_providers\": {\"a\": {\"source\": \"${x}\"}}}}",
+            "\"${x}\"",
+        ),
+        (
+            "{\"terraform\": {\"required_providers\": {\"a\": []}}}",
+            "a string is expected here, not a list",
+        ),
         ("{\"a\": \"\n\"}", "m.tf.json:1:7"),
         ("{\"a\": 01}", "m.tf.json:1:8"),
         ("{\n\"a\" 1}", "expected `:` [m.tf.json:2:5"),
@@ -55,11 +70,16 @@ fn json_errors_have_their_location() {
         ("1", "an object is expected here, not a number"),
     ] {
         let errors = errors(&[("m.tf.json", text)]);
-        assert!(errors.len() == 1 && errors[0].contains(wanted), "{text}: {errors:?}");
+        assert!(
+            errors.len() == 1 && errors[0].contains(wanted),
+            "{text}: {errors:?}"
+        );
     }
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     assert_providers(&[("m.tf.json", &deep)], &[]);
-    let provider = format!("{{\"terraform\": {{\"required_providers\": {{\"a\": {{\"version\": {deep}}}}}}}}}");
+    let provider = format!(
+        "{{\"terraform\": {{\"required_providers\": {{\"a\": {{\"version\": {deep}}}}}}}}}"
+    );
     assert!(errors(&[("m.tf.json", &provider)])[0].contains("too deeply nested"));
     let many = format!("{{\"a\": [{}1]}}", "1,".repeat(1_000_000));
     assert!(errors(&[("m.tf.json", &many)])[0].contains("too many values"));

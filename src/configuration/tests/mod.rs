@@ -59,12 +59,17 @@ fn providers(files: &[(&str, &str)]) -> Vec<(String, String)> {
 
 fn short(requirements: &Requirements) -> Vec<(String, String)> {
     let providers = requirements.providers.iter();
-    providers.map(|(address, r)| (address.short(Dialect::Tofu), r.constraints.to_string())).collect()
+    providers
+        .map(|(address, r)| (address.short(Dialect::Tofu), r.constraints.to_string()))
+        .collect()
 }
 
 #[track_caller]
 fn assert_providers(files: &[(&str, &str)], expected: &[(&str, &str)]) {
-    let expected: Vec<_> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+        .collect();
     assert_eq!(providers(files), expected);
 }
 
@@ -76,15 +81,25 @@ fn errors(files: &[(&str, &str)]) -> Vec<String> {
 
 fn texts(diagnostics: &[Diagnostic]) -> Vec<String> {
     let text = |diagnostic: &Diagnostic| {
-        let labels = diagnostic.labels.iter().map(|label| format!("{}: {}", place(&label.location), label.text));
-        format!("{} [{}]", diagnostic.message, labels.collect::<Vec<_>>().join("; "))
+        let labels = diagnostic
+            .labels
+            .iter()
+            .map(|label| format!("{}: {}", place(&label.location), label.text));
+        format!(
+            "{} [{}]",
+            diagnostic.message,
+            labels.collect::<Vec<_>>().join("; ")
+        )
     };
     diagnostics.iter().map(text).collect()
 }
 
 fn place(location: &Location) -> String {
     let (line, column) = location.line_column();
-    format!("{}:{line}:{column}", location.path().file_name().unwrap().to_string_lossy())
+    format!(
+        "{}:{line}:{column}",
+        location.path().file_name().unwrap().to_string_lossy()
+    )
 }
 
 /// The text at a location.
@@ -93,5 +108,9 @@ fn at(location: &Location) -> &str {
 }
 
 fn table(requirements: &Requirements) -> BTreeMap<String, String> {
-    requirements.providers.iter().map(|(address, r)| (address.to_string(), r.constraints.to_string())).collect()
+    requirements
+        .providers
+        .iter()
+        .map(|(address, r)| (address.to_string(), r.constraints.to_string()))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! The scanner: the parts that it skips and refuses, and its agreement with a complete parse by hcl-edit.
+//! The scanner: the parts that it skips and refuses, and its agreement with a complete parse by
+//! hcl-edit.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,13 +14,17 @@ use crate::hcl::scan::{skip_comment, skip_nested};
 /// The text that is skipped from the start.
 #[track_caller]
 fn skipped(text: &str) -> &str {
-    let end = skip_nested(text.as_bytes(), 0).expect("nothing opens").expect("it is never closed");
+    let end = skip_nested(text.as_bytes(), 0)
+        .expect("nothing opens")
+        .expect("it is never closed");
     &text[..end]
 }
 
 #[track_caller]
 fn refused(text: &str) -> (usize, String) {
-    let fault = skip_nested(text.as_bytes(), 0).expect("nothing opens").expect_err("it was accepted");
+    let fault = skip_nested(text.as_bytes(), 0)
+        .expect("nothing opens")
+        .expect_err("it was accepted");
     (fault.span.start, fault.message)
 }
 
@@ -58,20 +63,39 @@ fn skips_brackets_and_text_that_looks_like_them() {
         assert_eq!(skipped(&format!("{text} }} rest\" ]")), text);
     }
     assert_eq!(skipped("<<X\na\nX\nmore"), "<<X\na\nX");
-    assert_eq!(skipped("<<X\na\nX"), "<<X\na\nX", "a heredoc may end with the file");
+    assert_eq!(
+        skipped("<<X\na\nX"),
+        "<<X\na\nX",
+        "a heredoc may end with the file"
+    );
 }
 
 /// Text after such a line is code for OpenTofu, and could require a provider unseen.
 #[test]
 fn a_heredoc_ends_where_gos_white_space_is_around_its_marker() {
-    for space in ["\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{202f}", "\u{3000}"] {
+    for space in [
+        "\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{202f}",
+        "\u{3000}",
+    ] {
         let heredoc = format!("<<X\na\n{space}X{space}");
-        assert_eq!(skipped(&format!("{heredoc}\nmore\nX\n")), heredoc, "{space:?}");
-        assert_eq!(skipped(&format!("{heredoc}\r\nmore\r\nX\r\n")), heredoc, "{space:?}");
+        assert_eq!(
+            skipped(&format!("{heredoc}\nmore\nX\n")),
+            heredoc,
+            "{space:?}"
+        );
+        assert_eq!(
+            skipped(&format!("{heredoc}\r\nmore\r\nX\r\n")),
+            heredoc,
+            "{space:?}"
+        );
     }
     // A space of no width is none, and neither is half a character.
     for other in ["\u{200b}", "\u{feff}", "\u{180e}"] {
-        assert_eq!(skipped(&format!("<<X\n{other}X\nX\n")), format!("<<X\n{other}X\nX"), "{other:?}");
+        assert_eq!(
+            skipped(&format!("<<X\n{other}X\nX\n")),
+            format!("<<X\n{other}X\nX"),
+            "{other:?}"
+        );
     }
 }
 
@@ -79,22 +103,44 @@ fn a_heredoc_ends_where_gos_white_space_is_around_its_marker() {
 fn an_unclosed_bracket_or_string_is_an_error_at_its_start() {
     let text = |at, message: &str| (at, message.to_owned());
     assert_eq!(refused("{ a = 1"), text(0, "this bracket is never closed"));
-    assert_eq!(refused("{ a = \"b\n }"), text(6, "this string is never closed"));
-    assert_eq!(refused("{ a = \"b\\\n\" }"), text(6, "this string is never closed"));
-    assert_eq!(refused("{ a = \"b\\"), text(6, "this string is never closed"));
-    assert_eq!(refused("{ a = \"${ b \" }"), text(12, "this string is never closed"));
-    assert_eq!(refused("[ \"${ b"), text(3, "this template is never closed"));
-    assert_eq!(refused("{ a = <<E\n }"), text(6, "this heredoc is never closed"));
+    assert_eq!(
+        refused("{ a = \"b\n }"),
+        text(6, "this string is never closed")
+    );
+    assert_eq!(
+        refused("{ a = \"b\\\n\" }"),
+        text(6, "this string is never closed")
+    );
+    assert_eq!(
+        refused("{ a = \"b\\"),
+        text(6, "this string is never closed")
+    );
+    assert_eq!(
+        refused("{ a = \"${ b \" }"),
+        text(12, "this string is never closed")
+    );
+    assert_eq!(
+        refused("[ \"${ b"),
+        text(3, "this template is never closed")
+    );
+    assert_eq!(
+        refused("{ a = <<E\n }"),
+        text(6, "this heredoc is never closed")
+    );
     assert_eq!(refused("{ /* "), text(2, "this comment is never closed"));
     assert_eq!(refused("{ ( }"), text(4, "\"}\" where \")\" is expected"));
-    assert_eq!(refused(&"[".repeat(20_000)).1, "more than 1000 levels of nesting");
+    assert_eq!(
+        refused(&"[".repeat(20_000)).1,
+        "more than 1000 levels of nesting"
+    );
     assert!(skip_nested(b"<<1\n1\n", 0).is_none());
     assert!(skip_nested(b"<<X 1\nX\n", 0).is_none());
 }
 
 #[test]
 fn comments_end_at_the_newline_or_the_first_closing_mark() {
-    let end = |text: &str| skip_comment(text.as_bytes(), 0).map(|end| end.map_err(|fault| fault.message));
+    let end =
+        |text: &str| skip_comment(text.as_bytes(), 0).map(|end| end.map_err(|fault| fault.message));
     assert_eq!(end("# a\nb"), Some(Ok(3)));
     assert_eq!(end("// a"), Some(Ok(4)));
     assert_eq!(end("/* * / */ */"), Some(Ok(9)));
@@ -105,19 +151,30 @@ fn comments_end_at_the_newline_or_the_first_closing_mark() {
 
 #[track_caller]
 fn names(text: &str) -> Vec<&str> {
-    file_items(text).unwrap().iter().map(|item| &text[item.name.clone()]).collect()
+    file_items(text)
+        .unwrap()
+        .iter()
+        .map(|item| &text[item.name.clone()])
+        .collect()
 }
 
 #[test]
 fn finds_the_items_of_a_body() {
     assert_eq!(
-        names("\u{feff}a = 1\r\nb \"c\" d {\r\n}\r\n# e\n/* f */ g = [\n1]// h\ni = 2 /* j\n */\nk{}"),
+        names(
+            "\u{feff}a = 1\r\nb \"c\" d {\r\n}\r\n# e\n/* f */ g = [\n1]// h\ni = 2 /* j\n */\nk{}"
+        ),
         ["a", "b", "g", "i", "k"]
     );
     let text = "a \"b\" c { d = \"e\" } # f";
     let items = file_items(text).unwrap();
-    let ItemKind::Block { labels, body } = &items[0].kind else { panic!("no block") };
-    assert_eq!(labels.iter().map(|l| &text[l.clone()]).collect::<Vec<_>>(), ["\"b\"", "c"]);
+    let ItemKind::Block { labels, body } = &items[0].kind else {
+        panic!("no block")
+    };
+    assert_eq!(
+        labels.iter().map(|l| &text[l.clone()]).collect::<Vec<_>>(),
+        ["\"b\"", "c"]
+    );
     let inner = block_items(text, body.clone()).unwrap();
     assert_eq!(inner.len(), 1);
     assert_eq!(&text[inner[0].name.clone()], "d");
@@ -125,7 +182,10 @@ fn finds_the_items_of_a_body() {
         ItemKind::Argument(span) => &text[span.clone()],
         ItemKind::Block { .. } => panic!("no argument"),
     };
-    assert_eq!(value("a = b == c ? [\n1,\n2] : \"}\" # d"), "b == c ? [\n1,\n2] : \"}\"");
+    assert_eq!(
+        value("a = b == c ? [\n1,\n2] : \"}\" # d"),
+        "b == c ? [\n1,\n2] : \"}\""
+    );
     assert_eq!(value("a = 1 /* b */ + 2 // c\n"), "1 /* b */ + 2");
     assert_eq!(value("a = <<X\nb\nX\nc = 1\n"), "<<X\nb\nX");
     assert_eq!(value("a = 6 / 2\r\n"), "6 / 2");
@@ -187,14 +247,25 @@ fn scanned(text: &str, items: &[Item], lines: &mut Vec<String>) {
 }
 
 fn parsed(body: &Body, shift: usize, lines: &mut Vec<String>) {
-    let shifted = |span: Option<Range<usize>>| span.map(|span| span.start + shift..span.end + shift).unwrap();
+    let shifted = |span: Option<Range<usize>>| {
+        span.map(|span| span.start + shift..span.end + shift)
+            .unwrap()
+    };
     for structure in body {
         match structure {
             Structure::Attribute(attribute) => {
-                lines.push(format!("{} = {:?}", attribute.key.as_str(), shifted(attribute.value.span())));
+                lines.push(format!(
+                    "{} = {:?}",
+                    attribute.key.as_str(),
+                    shifted(attribute.value.span())
+                ));
             }
             Structure::Block(block) => {
-                let labels: Vec<_> = block.labels.iter().map(|label| shifted(label.span())).collect();
+                let labels: Vec<_> = block
+                    .labels
+                    .iter()
+                    .map(|label| shifted(label.span()))
+                    .collect();
                 lines.push(format!("{} {labels:?}", block.ident.as_str()));
                 parsed(&block.body, shift, lines);
             }
@@ -205,10 +276,16 @@ fn parsed(body: &Body, shift: usize, lines: &mut Vec<String>) {
 /// Asserts that the scanner finds the same in a text as hcl-edit, which must accept the text.
 fn assert_same(name: &str, text: &str) {
     let shift = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let body: Body = text[shift..].parse().unwrap_or_else(|error| panic!("{name}: {error}"));
+    let body: Body = text[shift..]
+        .parse()
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     parsed(&body, shift, &mut expected);
-    scanned(text, &file_items(text).unwrap_or_else(|fault| panic!("{name}: {fault:?}")), &mut found);
+    scanned(
+        text,
+        &file_items(text).unwrap_or_else(|fault| panic!("{name}: {fault:?}")),
+        &mut found,
+    );
     assert_eq!(found, expected, "{name}");
 }
 
@@ -220,14 +297,21 @@ fn agrees_with_hcl_edit_on_every_configuration_of_the_tests() {
     for (name, case) in &cases {
         for (path, text) in case["files"].as_object().unwrap() {
             let invalid = matches!(name.as_str(), "syn-oneline" | "syn-quotedkey");
-            if [".tf", ".tofu"].iter().any(|extension| path.strip_suffix(extension).is_some()) && !invalid {
+            if [".tf", ".tofu"]
+                .iter()
+                .any(|extension| path.strip_suffix(extension).is_some())
+                && !invalid
+            {
                 assert_same(name, text.as_str().unwrap());
                 compared += 1;
             }
         }
     }
     assert!(compared > 150, "only {compared} files");
-    assert_same("constructs.tf", include_str!("../../../testdata/configurations/constructs.tf"));
+    assert_same(
+        "constructs.tf",
+        include_str!("../../../testdata/configurations/constructs.tf"),
+    );
 }
 
 proptest! {
@@ -297,17 +381,29 @@ fn items_of_objects_are_where_a_whole_parse_finds_them() {
             hcl_edit::expr::Expression::Object(object) => object,
             other => panic!("{other:?}"),
         };
-        let place = |span: Option<Range<usize>>| span.map(|span| span.start + 8..span.end + 8).unwrap();
-        let expected = parsed.iter().map(|(key, value)| [place(key.span()), place(value.expr().span())]);
+        let place =
+            |span: Option<Range<usize>>| span.map(|span| span.start + 8..span.end + 8).unwrap();
+        let expected = parsed
+            .iter()
+            .map(|(key, value)| [place(key.span()), place(value.expr().span())]);
         // The range of a heredoc may end after its line.
-        let shown = |[key, value]: [Range<usize>; 2]| (text[key].to_owned(), text[value].trim().to_owned());
+        let shown =
+            |[key, value]: [Range<usize>; 2]| (text[key].to_owned(), text[value].trim().to_owned());
         assert_eq!(
             found.into_iter().map(shown).collect::<Vec<_>>(),
             expected.map(shown).collect::<Vec<_>>(),
             "{object}"
         );
     }
-    for text in ["{ source }", "{ source == \"a\" }", "{ , }", "{ a = \"b\",, }", "{ = 1 }", "{ a = \"b }", "{} + {}"] {
+    for text in [
+        "{ source }",
+        "{ source == \"a\" }",
+        "{ , }",
+        "{ a = \"b\",, }",
+        "{ = 1 }",
+        "{ a = \"b }",
+        "{} + {}",
+    ] {
         assert!(object_items(text, 0..text.len()).is_err(), "{text}");
     }
 }

@@ -16,9 +16,19 @@ fn a_declaration_has_its_location() {
     let found: Vec<_> = requirements
         .providers
         .iter()
-        .flat_map(|(address, r)| r.declarations.iter().map(move |d| (address.name.as_str(), d)))
+        .flat_map(|(address, r)| {
+            r.declarations
+                .iter()
+                .map(move |d| (address.name.as_str(), d))
+        })
         .map(|(name, d)| {
-            format!("{name} {:?} {} {} {:?}", d.kind, place(&d.location), at(&d.location), d.version.as_ref().map(at))
+            format!(
+                "{name} {:?} {} {} {:?}",
+                d.kind,
+                place(&d.location),
+                at(&d.location),
+                d.version.as_ref().map(at)
+            )
         })
         .collect();
     assert_eq!(
@@ -34,12 +44,19 @@ fn a_declaration_has_its_location() {
             "b RequiredProviders main.tf:4:20 \"x/b\" None",
         ]
     );
-    assert!(requirements.providers.values().flat_map(|r| &r.declarations).all(|d| d.local));
+    assert!(
+        requirements
+            .providers
+            .values()
+            .flat_map(|r| &r.declarations)
+            .all(|d| d.local)
+    );
 }
 
 #[test]
 fn constant_expressions_are_evaluated_and_others_are_errors() {
-    let entry = |value: &str| format!("terraform {{\n  required_providers {{\n    a = {value}\n  }}\n}}\n");
+    let entry =
+        |value: &str| format!("terraform {{\n  required_providers {{\n    a = {value}\n  }}\n}}\n");
     for (value, constraints) in [
         ("{ source = \"x/${\"a\"}\", version = \"${2}.0\" }", "2.0.0"),
         (
@@ -50,40 +67,84 @@ fn constant_expressions_are_evaluated_and_others_are_errors() {
  }"#,
             "1.0.0",
         ),
-        ("{ source = \"x/a\", version = <<-X\n  > 1\n  X\n}", "> 1.0.0"),
+        (
+            "{ source = \"x/a\", version = <<-X\n  > 1\n  X\n}",
+            "> 1.0.0",
+        ),
         ("{ source = \"x/\\u0061\", version = \">= 1\" }", ">= 1.0.0"),
     ] {
         assert_providers(&[("main.tf", &entry(value))], &[("x/a", constraints)]);
     }
     for (value, wanted) in [
-        ("{ source = \"x/a\", version = true }", "a string is expected here, not a bool [main.tf:3:37"),
-        ("{ source = \"x/a\", version = var.v }", "only a constant may stand here: there is no variable \"var\" here"),
-        ("{ source = \"x/a\", version = 1 % 0 }", "only a constant may stand here: arithmetic is not evaluated"),
-        ("{ source = join(\"x\", []) }", "only a constant may stand here: `join`: no function can be called here"),
+        (
+            "{ source = \"x/a\", version = true }",
+            "a string is expected here, not a bool [main.tf:3:37",
+        ),
+        (
+            "{ source = \"x/a\", version = var.v }",
+            "only a constant may stand here: there is no variable \"var\" here",
+        ),
+        (
+            "{ source = \"x/a\", version = 1 % 0 }",
+            "only a constant may stand here: arithmetic is not evaluated",
+        ),
+        (
+            "{ source = join(\"x\", []) }",
+            "only a constant may stand here: `join`: no function can be called here",
+        ),
         (
             "{ source = \"x/a\", version = \"\" }",
             "\"\" is not a version constraint for provider a [main.tf:3:37: it is empty",
         ),
-        ("{ source = \"x/a\", version = \"=> 1\" }", "[main.tf:3:37: \"=>\" is not an operator; did you mean \">=\"?]"),
-        ("{ source = \"x/a/b/c\" }", "the source \"x/a/b/c\" of provider a is not a provider address [main.tf:3:20"),
-        ("{ sauce = \"x/a\" }", "unknown argument \"sauce\" [main.tf:3:11"),
+        (
+            "{ source = \"x/a\", version = \"=> 1\" }",
+            "[main.tf:3:37: \"=>\" is not an operator; did you mean \">=\"?]",
+        ),
+        (
+            "{ source = \"x/a/b/c\" }",
+            "the source \"x/a/b/c\" of provider a is not a provider address [main.tf:3:20",
+        ),
+        (
+            "{ sauce = \"x/a\" }",
+            "unknown argument \"sauce\" [main.tf:3:11",
+        ),
         ("{ source = }", "a value is expected here [main.tf:3:20"),
-        ("{ source = \"x/a\" version = \"1\" }", "this value cannot be read: "),
-        ("{ source }", "this value cannot be read: an object such as { NAME = VALUE } is expected [main.tf:3:18"),
-        ("{ for k, v in {} : k => v }", "this value cannot be read: an object such as"),
-        ("{ source = \"x/a\" }[\"source\"]", "an object is expected here [main.tf:3:9"),
+        (
+            "{ source = \"x/a\" version = \"1\" }",
+            "this value cannot be read: ",
+        ),
+        (
+            "{ source }",
+            "this value cannot be read: an object such as { NAME = VALUE } is expected [main.tf:3:18",
+        ),
+        (
+            "{ for k, v in {} : k => v }",
+            "this value cannot be read: an object such as",
+        ),
+        (
+            "{ source = \"x/a\" }[\"source\"]",
+            "an object is expected here [main.tf:3:9",
+        ),
         ("[]", "a string is expected here, not a list"),
         ("null", "a string is expected here, not null"),
-        ("\"nonsense\"", "\"nonsense\" is not a version constraint for provider a"),
+        (
+            "\"nonsense\"",
+            "\"nonsense\" is not a version constraint for provider a",
+        ),
     ] {
         let errors = errors(&[("main.tf", &entry(value))]);
-        assert!(errors.len() == 1 && errors[0].contains(wanted), "{value}: {errors:?}");
+        assert!(
+            errors.len() == 1 && errors[0].contains(wanted),
+            "{value}: {errors:?}"
+        );
     }
 }
 
 #[test]
 fn constants_take_bounded_time_and_stack() {
-    let entry = |value: &str| format!("terraform {{\n  required_providers {{\n    a = {{ {value} }}\n  }}\n}}\n");
+    let entry = |value: &str| {
+        format!("terraform {{\n  required_providers {{\n    a = {{ {value} }}\n  }}\n}}\n")
+    };
     for value in [
         "source = [for x in [\"x/a\"] : x][0]",
         "([for x in [\"source\"] : x][0]) = \"x/%{ for x in [\"a\"] }${x}%{ endfor }\"",
@@ -93,23 +154,36 @@ fn constants_take_bounded_time_and_stack() {
         let found = read_files(&[("main.tf", &entry(value))]);
         assert!(found.is_ok(), "{value}: {found:?}");
     }
-    let nested =
-        (0..12).fold("1".to_owned(), |inner, depth| format!("[for x{depth} in [{}1] : {inner}]", "1,".repeat(60)));
+    let nested = (0..12).fold("1".to_owned(), |inner, depth| {
+        format!("[for x{depth} in [{}1] : {inner}]", "1,".repeat(60))
+    });
     let splats = format!("1{}", "[*]".repeat(100_000));
     for (value, wanted) in [
         (&format!("source = {nested}"), "takes too long to evaluate"),
         (&format!("version = {splats}"), "too deeply nested"),
     ] {
         let errors = errors(&[("main.tf", &entry(value))]);
-        assert!(errors.len() == 1 && errors[0].contains(wanted), "{value:.100}: {errors:?}");
+        assert!(
+            errors.len() == 1 && errors[0].contains(wanted),
+            "{value:.100}: {errors:?}"
+        );
     }
     // Text that looks like a template only after its escapes were resolved is plain.
-    let literal = errors(&[("main.tf", &entry("source = \"${\"x/\"}\\u0024{[for x in [1] : x]}\""))]);
-    assert!(literal[0].contains("is not a provider address"), "{literal:?}");
+    let literal = errors(&[(
+        "main.tf",
+        &entry("source = \"${\"x/\"}\\u0024{[for x in [1] : x]}\""),
+    )]);
+    assert!(
+        literal[0].contains("is not a provider address"),
+        "{literal:?}"
+    );
 
     let module = format!("module \"m\" {{\n  source = {nested}\n}}\n");
     let errors = errors(&[("main.tf", &module)]);
-    assert!(errors.len() == 1 && errors[0].contains("takes too long to evaluate"), "{errors:?}");
+    assert!(
+        errors.len() == 1 && errors[0].contains("takes too long to evaluate"),
+        "{errors:?}"
+    );
 }
 
 #[test]
@@ -124,10 +198,16 @@ fn a_local_name_is_a_provider_part_in_lower_case() {
         assert_eq!(errors(&[("main.tf", text)]).len(), 1, "{text}");
     }
     assert_providers(
-        &[("main.tf", "provider \"a\" {\n  version = 3\n}\nresource \"A_b\" \"c\" {}\nprovider \"google-beta\" {}\n")],
+        &[(
+            "main.tf",
+            "provider \"a\" {\n  version = 3\n}\nresource \"A_b\" \"c\" {}\nprovider \"google-beta\" {}\n",
+        )],
         &[("hashicorp/a", "3.0.0"), ("hashicorp/google-beta", "")],
     );
-    let found = errors(&[("main.tf", "provider \"a\" {\n  alias = \"b\"\n  alias = \"b\"\n}\n")]);
+    let found = errors(&[(
+        "main.tf",
+        "provider \"a\" {\n  alias = \"b\"\n  alias = \"b\"\n}\n",
+    )]);
     assert_eq!(found, ["this argument is set twice [main.tf:3:3: ]"]);
 }
 
@@ -144,14 +224,25 @@ fn every_error_of_every_file_is_reported() {
 }
 "#,
         ),
-        ("b.tf", "resource \"x\" {}\nprovider {}\nmodule \"m\" {}\nmodule \"n\" \"o\" {}\n"),
+        (
+            "b.tf",
+            "resource \"x\" {}\nprovider {}\nmodule \"m\" {}\nmodule \"n\" \"o\" {}\n",
+        ),
         ("c.tf", "locals {\n  a = \"b\n}\n"),
-        ("d.tf", "terraform {\n  required_providers {\n    c {}\n  }\n  required_providers {}\n}\n"),
-        ("e.tf.json", "{\n  \"provider\": {\"a\": 1},\n  \"resource\": [{\"b\": []}, 2]\n}"),
+        (
+            "d.tf",
+            "terraform {\n  required_providers {\n    c {}\n  }\n  required_providers {}\n}\n",
+        ),
+        (
+            "e.tf.json",
+            "{\n  \"provider\": {\"a\": 1},\n  \"resource\": [{\"b\": []}, 2]\n}",
+        ),
         ("f.tf.json", "{\"a\": }"),
     ]);
-    let places: Vec<_> =
-        found.iter().map(|text| text.split_once(" [").unwrap().1.split(": ").next().unwrap()).collect();
+    let places: Vec<_> = found
+        .iter()
+        .map(|text| text.split_once(" [").unwrap().1.split(": ").next().unwrap())
+        .collect();
     assert_eq!(
         places,
         [
@@ -217,22 +308,41 @@ fn finds_every_kind_of_implied_provider() {
             ("x/j", ""),
         ],
     );
-    let found = errors(&[("main.tf", "resource \"_x\" \"y\" {}\nresource \"a\" \"b\" {\n  provider = 1\n}\n")]);
+    let found = errors(&[(
+        "main.tf",
+        "resource \"_x\" \"y\" {}\nresource \"a\" \"b\" {\n  provider = 1\n}\n",
+    )]);
     assert_eq!(found.len(), 2, "{found:?}");
 }
 
 #[test]
 fn an_ephemeral_block_in_an_override_file_is_read_by_opentofu_alone() {
-    let block = |provider: &str| format!("ephemeral \"a_b\" \"c\" {{\n  provider = {provider}\n}}\n");
+    let block =
+        |provider: &str| format!("ephemeral \"a_b\" \"c\" {{\n  provider = {provider}\n}}\n");
     let names = |files: &[(&str, &str)], dialect| {
         let directory = super::directory(files);
         let requirements = read(directory.path(), &options(dialect)).ok()?;
-        Some(requirements.providers.keys().map(|address| address.name.clone()).collect::<Vec<_>>())
+        Some(
+            requirements
+                .providers
+                .keys()
+                .map(|address| address.name.clone())
+                .collect::<Vec<_>>(),
+        )
     };
     let (base, other) = (block("x"), block("y"));
-    let overridden = [("main.tf", base.as_str()), ("main_override.tf", other.as_str())];
-    assert_eq!(names(&overridden, Dialect::Tofu), Some(vec!["y".to_owned()]));
-    assert_eq!(names(&overridden, Dialect::Terraform), Some(vec!["x".to_owned()]));
+    let overridden = [
+        ("main.tf", base.as_str()),
+        ("main_override.tf", other.as_str()),
+    ];
+    assert_eq!(
+        names(&overridden, Dialect::Tofu),
+        Some(vec!["y".to_owned()])
+    );
+    assert_eq!(
+        names(&overridden, Dialect::Terraform),
+        Some(vec!["x".to_owned()])
+    );
     let alone = [("main.tf", ""), ("override.tf", other.as_str())];
     assert_eq!(names(&alone, Dialect::Tofu), None);
     assert_eq!(names(&alone, Dialect::Terraform), Some(vec![]));
@@ -248,7 +358,11 @@ fn an_import_has_the_provider_that_each_tool_uses() {
     let directory = super::directory(&files);
     let names = |dialect| {
         let requirements = read(directory.path(), &options(dialect)).unwrap();
-        requirements.providers.keys().map(|address| address.name.clone()).collect::<Vec<_>>()
+        requirements
+            .providers
+            .keys()
+            .map(|address| address.name.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(Dialect::Tofu), ["a", "d", "x"]);
     assert_eq!(names(Dialect::Terraform), ["x"]);
@@ -268,8 +382,14 @@ fn override_files_replace_entries_and_arguments() {
                 "provider \"a\" {\n  version = \"> 2\"\n}\nprovider \"b\" {}\nprovider \"f\" {}\n\
                  resource \"c_c\" \"x\" {\n  provider = g\n}\nresource \"d_d\" \"x\" {}\n",
             ),
-            ("override.tf.json", r#"{"terraform": {"required_providers": {"g": {"source": "x/g"}}}}"#),
-            ("z_override.tofu", "terraform {\n  required_providers {\n    g = { source = \"x/h\" }\n  }\n}\n"),
+            (
+                "override.tf.json",
+                r#"{"terraform": {"required_providers": {"g": {"source": "x/g"}}}}"#,
+            ),
+            (
+                "z_override.tofu",
+                "terraform {\n  required_providers {\n    g = { source = \"x/h\" }\n  }\n}\n",
+            ),
         ],
         &[
             ("hashicorp/a", "> 2.0.0"),
@@ -285,7 +405,10 @@ fn override_files_replace_entries_and_arguments() {
             "provider \"a\" {}\nprovider \"a\" {}\nprovider \"a\" {\n  alias = \"b\"\n}\nresource \"a_b\" \"c\" {}\n\
              resource \"a_b\" \"c\" {}\n",
         ),
-        ("override.tf", "resource \"a_b\" \"d\" {}\nprovider \"a\" {\n  alias = \"c\"\n}\n"),
+        (
+            "override.tf",
+            "resource \"a_b\" \"d\" {}\nprovider \"a\" {\n  alias = \"c\"\n}\n",
+        ),
     ]);
     assert_eq!(
         found,
@@ -303,7 +426,10 @@ fn override_files_replace_entries_and_arguments() {
 #[test]
 fn test_files_are_read_unless_they_are_excluded() {
     let files = [
-        ("main.tf", "terraform {\n  required_providers {\n    a = { source = \"x/a\" }\n  }\n}\n"),
+        (
+            "main.tf",
+            "terraform {\n  required_providers {\n    a = { source = \"x/a\" }\n  }\n}\n",
+        ),
         (
             "m.tftest.hcl",
             "provider \"a\" {}\nprovider \"b\" {\n  version = \"> 1\"\n}\nmock_provider \"c\" {}\n\
@@ -311,20 +437,45 @@ fn test_files_are_read_unless_they_are_excluded() {
         ),
         ("hidden.tftest.hcl", "provider \"d\" {}\n"),
         ("hidden.tofutest.hcl", "provider \"e\" {}\n"),
-        ("tests/n.tftest.json", r#"{"provider": {"f": {}}, "run": {"r": {"module": {"source": "./tests/setup"}}}}"#),
+        (
+            "tests/n.tftest.json",
+            r#"{"provider": {"f": {}}, "run": {"r": {"module": {"source": "./tests/setup"}}}}"#,
+        ),
         ("tests/setup/main.tf", "resource \"g_h\" \"x\" {}\n"),
         ("tests/.x.tftest.hcl", "provider \"h\" {}\n"),
         ("q.tfquery.hcl", "provider \"i\" {}\n"),
     ];
-    let expected = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let expected = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
     let directory = super::directory(&files);
     let names = |dialect, tests| {
-        let requirements =
-            read(directory.path(), &crate::configuration::Options { tests, ..options(dialect) }).unwrap();
-        requirements.providers.keys().map(|address| address.name.clone()).collect::<Vec<_>>()
+        let requirements = read(
+            directory.path(),
+            &crate::configuration::Options {
+                tests,
+                ..options(dialect)
+            },
+        )
+        .unwrap();
+        requirements
+            .providers
+            .keys()
+            .map(|address| address.name.clone())
+            .collect::<Vec<_>>()
     };
-    assert_eq!(names(Dialect::Tofu, true), expected(&["b", "e", "f", "g", "a"]));
-    assert_eq!(names(Dialect::Terraform, true), expected(&["g", "a"]), "the modules of runs, but no provider block");
+    assert_eq!(
+        names(Dialect::Tofu, true),
+        expected(&["b", "e", "f", "g", "a"])
+    );
+    assert_eq!(
+        names(Dialect::Terraform, true),
+        expected(&["g", "a"]),
+        "the modules of runs, but no provider block"
+    );
     assert_eq!(names(Dialect::Tofu, false), expected(&["a"]));
 }
 
@@ -352,24 +503,64 @@ fn files_that_are_not_configuration_are_skipped() {
 #[test]
 fn a_large_or_unreadable_file_is_an_error() {
     let directory = super::directory(&[("a.tf", "")]);
-    std::fs::File::create(directory.path().join("b.tf")).unwrap().set_len(9 << 20).unwrap();
+    std::fs::File::create(directory.path().join("b.tf"))
+        .unwrap()
+        .set_len(9 << 20)
+        .unwrap();
     let errors = read(directory.path(), &options(Dialect::Tofu)).unwrap_err();
-    assert!(errors[0].message.ends_with("b.tf: it is larger than 8 MiB"), "{errors:?}");
+    assert!(
+        errors[0].message.ends_with("b.tf: it is larger than 8 MiB"),
+        "{errors:?}"
+    );
 }
 
 #[test]
 fn a_backend_specifies_the_location_of_state() {
     let backend = |name: &str, text: &str| module(name, text).backend.clone();
     let remote = |text: &str| Some(Backend::Remote(text.to_owned()));
-    assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), remote("backend \"s3\""));
-    assert_eq!(backend("a.tf", "terraform {\n  backend {}\n}\n"), remote("backend"), "wrong, but there");
-    assert_eq!(backend("a.tf", "terraform {\n  cloud {}\n}\n"), remote("cloud"));
-    assert_eq!(backend("a.tf", "terraform {\n  cloud {\n    hostname = \"a.example\"\n  }\n}\n"), remote("cloud"));
-    assert_eq!(backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#), remote("backend \"s3\""));
-    assert_eq!(backend("a.tf.json", r#"{"terraform": {"cloud": {"organization": "a"}}}"#), remote("cloud"));
-    assert_eq!(backend("a.tf", "terraform {\n  state_store \"a_b\" {}\n}\n"), remote("state_store"));
-    assert_eq!(backend("a.tf", "terraform {\n  required_providers {}\n}\n"), None);
-    assert_eq!(backend("a.txt", "terraform {\n  backend \"s3\" {}\n}\n"), None);
+    assert_eq!(
+        backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+        remote("backend \"s3\"")
+    );
+    assert_eq!(
+        backend("a.tf", "terraform {\n  backend {}\n}\n"),
+        remote("backend"),
+        "wrong, but there"
+    );
+    assert_eq!(
+        backend("a.tf", "terraform {\n  cloud {}\n}\n"),
+        remote("cloud")
+    );
+    assert_eq!(
+        backend(
+            "a.tf",
+            "terraform {\n  cloud {\n    hostname = \"a.example\"\n  }\n}\n"
+        ),
+        remote("cloud")
+    );
+    assert_eq!(
+        backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#),
+        remote("backend \"s3\"")
+    );
+    assert_eq!(
+        backend(
+            "a.tf.json",
+            r#"{"terraform": {"cloud": {"organization": "a"}}}"#
+        ),
+        remote("cloud")
+    );
+    assert_eq!(
+        backend("a.tf", "terraform {\n  state_store \"a_b\" {}\n}\n"),
+        remote("state_store")
+    );
+    assert_eq!(
+        backend("a.tf", "terraform {\n  required_providers {}\n}\n"),
+        None
+    );
+    assert_eq!(
+        backend("a.txt", "terraform {\n  backend \"s3\" {}\n}\n"),
+        None
+    );
 }
 
 #[test]
@@ -379,16 +570,31 @@ fn a_local_backend_may_set_its_paths() {
         module("a.tf", &text).backend.clone()
     };
     let local = |state: &str, workspaces: &str| {
-        Some(Backend::Local(Some(StatePaths { state: state.into(), workspaces: workspaces.into() })))
+        Some(Backend::Local(Some(StatePaths {
+            state: state.into(),
+            workspaces: workspaces.into(),
+        })))
     };
     assert_eq!(paths(""), local("terraform.tfstate", "terraform.tfstate.d"));
-    assert_eq!(paths("path = \"\""), local("terraform.tfstate", "terraform.tfstate.d"));
-    assert_eq!(paths("path = \"a\"\nworkspace_dir = \"b\""), local("a", "b"));
+    assert_eq!(
+        paths("path = \"\""),
+        local("terraform.tfstate", "terraform.tfstate.d")
+    );
+    assert_eq!(
+        paths("path = \"a\"\nworkspace_dir = \"b\""),
+        local("a", "b")
+    );
     assert_eq!(paths("path = 5\nworkspace_dir = true"), local("5", "true"));
-    assert_eq!(paths("path = null"), local("terraform.tfstate", "terraform.tfstate.d"));
+    assert_eq!(
+        paths("path = null"),
+        local("terraform.tfstate", "terraform.tfstate.d")
+    );
     assert_eq!(paths("path = var.a"), Some(Backend::Local(None)));
     let json = r#"{"terraform": {"backend": {"local": {"path": "a"}}}}"#;
-    assert_eq!(module("a.tf.json", json).backend, local("a", "terraform.tfstate.d"));
+    assert_eq!(
+        module("a.tf.json", json).backend,
+        local("a", "terraform.tfstate.d")
+    );
 }
 
 #[test]
@@ -415,17 +621,23 @@ fn the_provider_of_a_state_store_is_required() {
 
 #[test]
 fn a_language_block_requires_nothing() {
-    let language =
-        "language {\n  edition = x2026\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\nprovider \"a\" {}\n";
+    let language = "language {\n  edition = x2026\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\nprovider \"a\" {}\n";
     let json = r#"{"language": {"compatible_with": {"opentofu": ">= 1.12"}}}"#;
-    assert_providers(&[("a.tf", language), ("b.tf.json", json)], &[("hashicorp/a", "")]);
+    assert_providers(
+        &[("a.tf", language), ("b.tf.json", json)],
+        &[("hashicorp/a", "")],
+    );
 }
 
 #[test]
 fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller() {
     let configures = |text: &str| module("a.tf", text).configures_providers;
     let provider = "provider \"a\" {}\n";
-    for used in ["resource \"a_b\" \"c\" {}\n", "data \"a_b\" \"c\" {}\n", "module \"a\" {\n  source = \"./a\"\n}\n"] {
+    for used in [
+        "resource \"a_b\" \"c\" {}\n",
+        "data \"a_b\" \"c\" {}\n",
+        "module \"a\" {\n  source = \"./a\"\n}\n",
+    ] {
         assert!(configures(&[provider, used].concat()), "{used}");
         assert!(!configures(used), "{used}");
     }
@@ -439,7 +651,9 @@ fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller(
   }
 }
 "#;
-    assert!(!configures(&[aliases, provider, "resource \"a_b\" \"c\" {}\n"].concat()));
+    assert!(!configures(
+        &[aliases, provider, "resource \"a_b\" \"c\" {}\n"].concat()
+    ));
 }
 
 #[test]
@@ -449,7 +663,11 @@ fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
     assert!(may_be_root("terraform {\n  backend \"s3\" {\n"));
     assert!(may_be_root("terraform {\n  state_store \"a_b\" {\n"));
     assert!(!may_be_root("provider \"a\" {}\n"), "it can be read");
-    for text in ["resource \"{{ a }}\" {", "this is {\n", "provider_name = [\n"] {
+    for text in [
+        "resource \"{{ a }}\" {",
+        "this is {\n",
+        "provider_name = [\n",
+    ] {
         assert!(!may_be_root(text), "{text}");
     }
 }
@@ -459,7 +677,11 @@ fn the_required_versions_of_all_blocks_apply() {
     let required = |text: &str| module("a.tf", text).required_version.to_string();
     let text = "terraform {\n  required_version = \">= 1.3\"\n}\nterraform {\n  required_version = \"< 1.6\"\n}\n";
     assert_eq!(required(text), ">= 1.3.0, < 1.6.0");
-    assert_eq!(required("terraform {\n  required_version = \"new\"\n}\n"), "", "for the program to report");
+    assert_eq!(
+        required("terraform {\n  required_version = \"new\"\n}\n"),
+        "",
+        "for the program to report"
+    );
 }
 
 fn module(name: &str, text: &str) -> std::sync::Arc<Module> {
@@ -472,9 +694,23 @@ fn the_first_implied_location_of_a_module_represents_all() {
     let text = "resource \"a_b\" \"x\" {}\nresource \"a_c\" \"x\" {}\nresource \"d_e\" \"x\" {}\nprovider \"d\" {}\n";
     let requirements = read_files(&[("main.tf", text)]).unwrap();
     let kinds = |index: usize| {
-        let declarations = &requirements.providers.values().nth(index).unwrap().declarations;
-        declarations.iter().map(|d| (d.kind, place(&d.location))).collect::<Vec<_>>()
+        let declarations = &requirements
+            .providers
+            .values()
+            .nth(index)
+            .unwrap()
+            .declarations;
+        declarations
+            .iter()
+            .map(|d| (d.kind, place(&d.location)))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(kinds(0), [(DeclarationKind::Implied, "main.tf:1:10".to_owned())]);
-    assert_eq!(kinds(1), [(DeclarationKind::ProviderBlock, "main.tf:4:10".to_owned())]);
+    assert_eq!(
+        kinds(0),
+        [(DeclarationKind::Implied, "main.tf:1:10".to_owned())]
+    );
+    assert_eq!(
+        kinds(1),
+        [(DeclarationKind::ProviderBlock, "main.tf:4:10".to_owned())]
+    );
 }

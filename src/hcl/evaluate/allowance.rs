@@ -12,8 +12,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Most steps: expressions, bytes that are read, and a fraction of the bytes of values. Real units of Terragrunt
-    /// take about ten thousand.
+    /// Most steps: expressions, bytes that are read, and a fraction of the bytes of values. Real
+    /// units of Terragrunt take about ten thousand.
     const MAX_STEPS: usize = 2 << 20;
     /// Bytes of values per step.
     const BYTES: usize = 16;
@@ -38,7 +38,12 @@ impl Allowance {
     /// Runs a step that may contain others.
     pub(crate) fn nested<T>(&self, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
         self.spend(1)?;
-        bounded(&self.depth, Self::MAX_DEPTH, "the expression is too deeply nested", step)
+        bounded(
+            &self.depth,
+            Self::MAX_DEPTH,
+            "the expression is too deeply nested",
+            step,
+        )
     }
 }
 

@@ -1,11 +1,12 @@
-//! Evaluates expressions of HCL (HCL native syntax specification). Values may be unknown; there is no arithmetic.
+//! Evaluates expressions of HCL (HCL native syntax specification). Values may be unknown; there is
+//! no arithmetic.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hcl_edit::expr::{
-    Array, BinaryOperator, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator,
-    UnaryOperator,
+    Array, BinaryOperator, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey,
+    Traversal, TraversalOperator, UnaryOperator,
 };
 use hcl_edit::{Decorated, Formatted, Ident, Span};
 
@@ -14,7 +15,8 @@ use super::functions;
 use super::value::{Members, Outcome, Stop, Value, equals, failure, integer, uniform, unknown};
 use crate::diagnostic::{Location, SourceFile};
 
-/// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any other name.
+/// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any
+/// other name.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
 
 /// Context of the expressions of a file.
@@ -37,26 +39,43 @@ pub(super) struct Scope<'a> {
 
 pub(super) type Enclosing<'a> = Option<&'a Scope<'a>>;
 
-/// Returns the value of an expression without variables and functions, or the reason why it is unknown. `text` is the
-/// text that was parsed.
+/// Returns the value of an expression without variables and functions, or the reason why it is
+/// unknown. `text` is the text that was parsed.
 pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, String> {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let place = |span| Some(Location::new(&SourceFile::new("value", text), span));
-    let evaluator = Evaluator { place: &place, ..Evaluator::without_functions(&allowance, &variables) };
+    let evaluator = Evaluator {
+        place: &place,
+        ..Evaluator::without_functions(&allowance, &variables)
+    };
     let value = evaluator.evaluate(expression);
-    value.known().cloned().map_err(|stop| stop.at(|| None).to_string())
+    value
+        .known()
+        .cloned()
+        .map_err(|stop| stop.at(|| None).to_string())
 }
 
 impl<'a> Evaluator<'a> {
     /// An evaluator with the functions of the language.
     pub(crate) fn new(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
-        Self { allowance, place: &|_| None, variables, functions: &|_, _| None }
+        Self {
+            allowance,
+            place: &|_| None,
+            variables,
+            functions: &|_, _| None,
+        }
     }
 
     /// An evaluator without functions.
-    pub(crate) fn without_functions(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
+    pub(crate) fn without_functions(
+        allowance: &'a Allowance,
+        variables: &'a BTreeMap<String, Value>,
+    ) -> Self {
         let functions = &|_: &str, _: &[Value]| Some(failure("no function can be called here"));
-        Self { functions, ..Self::new(allowance, variables) }
+        Self {
+            functions,
+            ..Self::new(allowance, variables)
+        }
     }
 }
 
@@ -90,7 +109,9 @@ impl Evaluator<'_> {
             Expression::FuncCall(call) => self.call(call, scope),
             Expression::Traversal(traversal) => self.traversal(traversal, scope),
             Expression::UnaryOp(operation) => match operation.operator.value() {
-                UnaryOperator::Not => Ok(Value::Bool(!self.value(&operation.expr, scope).as_bool()?)),
+                UnaryOperator::Not => {
+                    Ok(Value::Bool(!self.value(&operation.expr, scope).as_bool()?))
+                }
                 UnaryOperator::Neg => no_arithmetic(),
             },
             Expression::BinaryOp(operation) => {
@@ -122,8 +143,9 @@ impl Evaluator<'_> {
         value.failed().map(|()| value)
     }
 
-    /// The chosen branch. Both branches must be strings, or primitive values of one kind: other branches are converted
-    /// to a common type. A branch that fails and is not chosen does not matter.
+    /// The chosen branch. Both branches must be strings, or primitive values of one kind: other
+    /// branches are converted to a common type. A branch that fails and is not chosen does not
+    /// matter.
     fn conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
         let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
         let (one, two) = (&conditional.true_expr, &conditional.false_expr);
@@ -133,10 +155,14 @@ impl Evaluator<'_> {
             return Ok(chosen);
         }
         if let Value::Unknown(reason) = &other_value {
-            // A branch without a value has a type nevertheless, unless it is a reference or a call that fails.
+            // A branch without a value has a type nevertheless, unless it is a reference or a call
+            // that fails.
             return match unwrapped(other) {
                 expression if is_reference(expression) && reason.is_failure => Ok(chosen),
-                expression if is_reference(expression) || matches!(expression, Expression::StringTemplate(_)) => {
+                expression
+                    if is_reference(expression)
+                        || matches!(expression, Expression::StringTemplate(_)) =>
+                {
                     uniform([&chosen, &Value::string("")]).map(|()| chosen)
                 }
                 _ => unknown("the type of the other branch is not computed"),
@@ -147,7 +173,9 @@ impl Evaluator<'_> {
                 chosen.as_string().map(Value::String)
             }
             (Value::String(_) | Value::Partial(_), Value::Bool(_) | Value::Int(_)) => Ok(chosen),
-            (Value::List(_) | Value::Object(_), _) if !matches!(unwrapped(other), Expression::Null(_)) => {
+            (Value::List(_) | Value::Object(_), _)
+                if !matches!(unwrapped(other), Expression::Null(_)) =>
+            {
                 unknown("branches that are lists or objects are not computed")
             }
             _ => uniform([&chosen, &other_value]).map(|()| chosen),
@@ -155,7 +183,12 @@ impl Evaluator<'_> {
     }
 
     fn array(&self, array: &Array, scope: Enclosing) -> Outcome {
-        Value::list(array.iter().map(|item| self.part(item, scope)).collect::<Outcome<_>>()?)
+        Value::list(
+            array
+                .iter()
+                .map(|item| self.part(item, scope))
+                .collect::<Outcome<_>>()?,
+        )
     }
 
     fn object(&self, object: &Object, scope: Enclosing) -> Outcome {
@@ -165,7 +198,9 @@ impl Evaluator<'_> {
         for (key, value) in object {
             let key = match key {
                 ObjectKey::Ident(name) => name.to_string(),
-                ObjectKey::Expression(expression) => self.value(expression, scope).as_string()?.to_string(),
+                ObjectKey::Expression(expression) => {
+                    self.value(expression, scope).as_string()?.to_string()
+                }
             };
             members.insert(key, self.part(value.expr(), scope)?);
         }
@@ -173,7 +208,8 @@ impl Evaluator<'_> {
     }
 
     fn call(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
-        let is_core = |namespace: &[Decorated<Ident>]| matches!(namespace, [core] if core.as_str() == "core");
+        let is_core =
+            |namespace: &[Decorated<Ident>]| matches!(namespace, [core] if core.as_str() == "core");
         if call.name.is_namespaced() && !is_core(&call.name.namespace) {
             return unknown("functions of providers are not evaluated");
         }
@@ -197,8 +233,11 @@ impl Evaluator<'_> {
         {
             arguments.extend(last.as_list()?.iter().cloned());
         }
-        self.allowance.spend_on(arguments.iter().map(Value::weight).sum())?;
-        let value = match (self.functions)(name, &arguments).unwrap_or_else(|| functions::call(name, &arguments)) {
+        self.allowance
+            .spend_on(arguments.iter().map(Value::weight).sum())?;
+        let value = match (self.functions)(name, &arguments)
+            .unwrap_or_else(|| functions::call(name, &arguments))
+        {
             // The reason of a function is about one of its arguments.
             Err(Stop::Failure(reason)) => failure(format!("`{name}`: {reason}")),
             outcome => outcome,
@@ -208,7 +247,8 @@ impl Evaluator<'_> {
     }
 
     fn traversal(&self, traversal: &Traversal, scope: Enclosing) -> Outcome {
-        if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-')) {
+        if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-'))
+        {
             // To the language the sign belongs to the whole of `-1[0]`.
             return no_arithmetic();
         }
@@ -220,23 +260,32 @@ impl Evaluator<'_> {
         self.traverse(value, &traversal.operators, scope)
     }
 
-    fn traverse(&self, mut value: Value, operators: &[Decorated<TraversalOperator>], scope: Enclosing) -> Outcome {
+    fn traverse(
+        &self,
+        mut value: Value,
+        operators: &[Decorated<TraversalOperator>],
+        scope: Enclosing,
+    ) -> Outcome {
         for (at, operator) in operators.iter().enumerate() {
             let rest = &operators[at + 1..];
             value = match operator.value() {
                 // An attribute of an unknown value is unknown for the same reason.
                 TraversalOperator::GetAttr(_) if matches!(value, Value::Unknown(_)) => value,
                 TraversalOperator::GetAttr(name) => attribute(value.as_object()?, name)?,
-                TraversalOperator::LegacyIndex(number) => {
-                    index(&value, &Value::Int(i64::try_from(*number.value()).unwrap_or(i64::MAX)))?
+                TraversalOperator::LegacyIndex(number) => index(
+                    &value,
+                    &Value::Int(i64::try_from(*number.value()).unwrap_or(i64::MAX)),
+                )?,
+                TraversalOperator::Index(expression) => {
+                    index(&value, &self.part(expression, scope)?)?
                 }
-                TraversalOperator::Index(expression) => index(&value, &self.part(expression, scope)?)?,
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
                 TraversalOperator::AttrSplat(_) => {
                     let is_attribute = |operator: &&Decorated<TraversalOperator>| {
                         matches!(operator.value(), TraversalOperator::GetAttr(_))
                     };
-                    let (attributes, rest) = rest.split_at(rest.iter().take_while(is_attribute).count());
+                    let (attributes, rest) =
+                        rest.split_at(rest.iter().take_while(is_attribute).count());
                     let value = self.splat(&value, attributes, scope)?;
                     return self.allowance.nested(|| self.traverse(value, rest, scope));
                 }
@@ -245,9 +294,16 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn splat(&self, value: &Value, operators: &[Decorated<TraversalOperator>], scope: Enclosing) -> Outcome {
+    fn splat(
+        &self,
+        value: &Value,
+        operators: &[Decorated<TraversalOperator>],
+        scope: Enclosing,
+    ) -> Outcome {
         let each = |item: &Value| {
-            let item = self.allowance.nested(|| self.traverse(item.clone(), operators, scope))?;
+            let item = self
+                .allowance
+                .nested(|| self.traverse(item.clone(), operators, scope))?;
             item.failed().map(|()| item)
         };
         match value.known_itself()? {
@@ -274,7 +330,9 @@ impl Evaluator<'_> {
                 items.push(value);
                 return Ok(());
             };
-            let same = members.entry(self.value(key, inner).as_string()?.to_string()).or_default();
+            let same = members
+                .entry(self.value(key, inner).as_string()?.to_string())
+                .or_default();
             if !same.is_empty() && !expression.grouping {
                 return failure("two items have the same key");
             }
@@ -288,7 +346,12 @@ impl Evaluator<'_> {
             Some(value) if !expression.grouping => Ok(value),
             last => Value::list(values.into_iter().chain(last).collect()),
         };
-        Value::object(members.into_iter().map(|(key, values)| Ok((key, member(values)?))).collect::<Outcome<_>>()?)
+        Value::object(
+            members
+                .into_iter()
+                .map(|(key, values)| Ok((key, member(values)?)))
+                .collect::<Outcome<_>>()?,
+        )
     }
 
     /// Runs a step for each item of a collection, with the variables for its key and its value.
@@ -299,19 +362,31 @@ impl Evaluator<'_> {
         scope: Enclosing,
         mut step: impl FnMut(Enclosing) -> Outcome<()>,
     ) -> Outcome<()> {
-        let [key_name, value_name] = [key_name, value_name].map(|name| name.map_or("", |name| name.as_str()));
+        let [key_name, value_name] =
+            [key_name, value_name].map(|name| name.map_or("", |name| name.as_str()));
         let mut run = |key: &Value, value: &Value| {
             self.allowance.spend(1)?;
-            let key = Scope { name: key_name, value: key, outer: scope };
-            step(Some(&Scope { name: value_name, value, outer: Some(&key) }))
+            let key = Scope {
+                name: key_name,
+                value: key,
+                outer: scope,
+            };
+            step(Some(&Scope {
+                name: value_name,
+                value,
+                outer: Some(&key),
+            }))
         };
         match self.value(collection, scope).known_itself()? {
-            Value::List(list) => {
-                list.iter().enumerate().try_for_each(|(index, value)| run(&Value::count(index), value))
-            }
+            Value::List(list) => list
+                .iter()
+                .enumerate()
+                .try_for_each(|(index, value)| run(&Value::count(index), value)),
             other => {
                 let members = other.as_object()?;
-                members.iter().try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
+                members
+                    .iter()
+                    .try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
             }
         }
     }
@@ -333,14 +408,20 @@ fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
     }))
 }
 
-/// `&&`, which `false` decides, or `||`, which `true` decides, even if the other operand is unknown but does not fail.
+/// `&&`, which `false` decides, or `||`, which `true` decides, even if the other operand is unknown
+/// but does not fail.
 fn logical(left: &Value, right: &Value, deciding: bool) -> Outcome<bool> {
     let decides = |value: &Value| value.as_bool() == Ok(deciding);
     left.failed()?;
     let is_open = |value: &Value| value.is_null() || value.failed().is_err();
-    if is_open(right) || left.is_null() || decides(left) && right.known_itself().is_ok() && right.as_bool().is_err() {
+    if is_open(right)
+        || left.is_null()
+        || decides(left) && right.known_itself().is_ok() && right.as_bool().is_err()
+    {
         // Newer versions evaluate the second operand only when they need it, older ones always.
-        return unknown("whether an operand that fails matters depends on the version of the program");
+        return unknown(
+            "whether an operand that fails matters depends on the version of the program",
+        );
     }
     if decides(left) || decides(right) && left.known_itself().is_err() {
         return Ok(deciding);
@@ -355,7 +436,10 @@ fn no_arithmetic<T>() -> Outcome<T> {
 
 /// `object.name`.
 fn attribute(object: &Members, name: &str) -> Outcome {
-    object.get(name).cloned().map_or_else(|| failure(format!("there is no attribute \"{name}\"")), Ok)
+    object
+        .get(name)
+        .cloned()
+        .map_or_else(|| failure(format!("there is no attribute \"{name}\"")), Ok)
 }
 
 /// `collection[index]`. The index may be secret.
@@ -364,7 +448,10 @@ fn index(collection: &Value, index: &Value) -> Outcome {
         Value::List(list) => list.get(index.as_index()?),
         other => other.as_object()?.get(&*index.comparable()?.as_string()?),
     };
-    item.cloned().map_or_else(|| failure("the index is past the end of the list, or no key of the object"), Ok)
+    item.cloned().map_or_else(
+        || failure("the index is past the end of the list, or no key of the object"),
+        Ok,
+    )
 }
 
 /// Whether an expression refers to a variable or calls a function.
@@ -385,5 +472,8 @@ fn unwrapped(mut expression: &Expression) -> &Expression {
 }
 
 fn written(number: &Formatted<hcl_edit::Number>) -> String {
-    number.as_repr().map_or_else(|| number.value().to_string(), |written| String::from(&**written))
+    number.as_repr().map_or_else(
+        || number.value().to_string(),
+        |written| String::from(&**written),
+    )
 }

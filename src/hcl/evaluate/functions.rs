@@ -24,22 +24,30 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
             Err(_) => Ok(Value::Bool(false)),
         },
         ("tostring" | "tonumber" | "tobool" | "tolist" | "tomap", [value]) => convert(name, value),
-        ("lower" | "upper" | "trimspace" | "basename" | "dirname" | "abspath" | "pathexpand", [text]) => {
-            of_one_text(name, &text.as_string()?)
-        }
+        (
+            "lower" | "upper" | "trimspace" | "basename" | "dirname" | "abspath" | "pathexpand",
+            [text],
+        ) => of_one_text(name, &text.as_string()?),
         ("jsonencode", [value]) => Ok(Value::string(json(value)?)),
         ("jsondecode", [text]) => from_json(&text.as_string()?),
         ("yamldecode", [text]) => yaml::decode(&text.as_string()?),
-        ("trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "split", [one, two]) => {
-            of_two_texts(name, &one.as_string()?, &two.as_string()?)
+        (
+            "trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "split",
+            [one, two],
+        ) => of_two_texts(name, &one.as_string()?, &two.as_string()?),
+        ("join", [separator, lists @ ..]) if !lists.is_empty() => {
+            join(&separator.as_string()?, lists)
         }
-        ("join", [separator, lists @ ..]) if !lists.is_empty() => join(&separator.as_string()?, lists),
-        ("replace", [text, part, by]) => replace(&text.as_string()?, &part.as_string()?, &by.as_string()?),
+        ("replace", [text, part, by]) => {
+            replace(&text.as_string()?, &part.as_string()?, &by.as_string()?)
+        }
         ("format", [pattern, arguments @ ..]) => format(&pattern.as_string()?, arguments),
         ("length", [value]) => length(value),
         ("keys", [map]) => Value::strings(map.as_object()?.keys().map(String::as_str)),
         ("values", [map]) => Value::list(map.as_object()?.values().cloned().collect()),
-        ("lookup", [map, key, default @ ..]) => lookup(map.as_object()?, &key.as_string()?, default),
+        ("lookup", [map, key, default @ ..]) => {
+            lookup(map.as_object()?, &key.as_string()?, default)
+        }
         ("merge", maps) => merge(maps),
         ("coalesce", values) => coalesce(values),
         ("concat", [_, ..]) => concat(arguments),
@@ -56,8 +64,14 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
             (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
         },
         ("compact", [list]) => {
-            let items = list.known()?.as_list()?.iter().filter(|item| !item.is_null());
-            let texts = items.map(Value::as_string).collect::<Outcome<Vec<Arc<str>>>>()?;
+            let items = list
+                .known()?
+                .as_list()?
+                .iter()
+                .filter(|item| !item.is_null());
+            let texts = items
+                .map(Value::as_string)
+                .collect::<Outcome<Vec<Arc<str>>>>()?;
             Value::strings(texts.into_iter().filter(|text| !text.is_empty()))
         }
         ("distinct", [list]) => {
@@ -87,14 +101,18 @@ fn convert(name: &str, value: &Value) -> Outcome {
         ("tostring", _) => value.as_string().map(Value::String),
         ("tonumber", _) => value.as_int().map(Value::Int),
         ("tobool", _) => value.as_bool().map(Value::Bool),
-        ("tolist", _) => uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec())),
+        ("tolist", _) => {
+            uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec()))
+        }
         _ => uniform(value.as_object()?.values()).map(|()| value.clone()),
     }
 }
 
 fn of_one_text(name: &str, text: &str) -> Outcome {
     let result = match name {
-        "lower" | "upper" if !text.is_ascii() => return unknown("the case of text that is not ASCII is not computed"),
+        "lower" | "upper" if !text.is_ascii() => {
+            return unknown("the case of text that is not ASCII is not computed");
+        }
         "lower" => text.to_ascii_lowercase(),
         "upper" => text.to_ascii_uppercase(),
         "trimspace" => text.trim().to_owned(),
@@ -145,7 +163,11 @@ fn of_two_texts(name: &str, one: &str, two: &str) -> Outcome {
 
 /// Refuses to build a long text out of short ones.
 fn bounded(length: usize) -> Outcome<()> {
-    if length > MAX_TEXT { unknown("the text is too long to be computed") } else { Ok(()) }
+    if length > MAX_TEXT {
+        unknown("the text is too long to be computed")
+    } else {
+        Ok(())
+    }
 }
 
 fn join(separator: &str, lists: &[Value]) -> Outcome {
@@ -164,7 +186,12 @@ fn replace(text: &str, part: &str, by: &str) -> Outcome {
     if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
         return unknown("regular expressions are not evaluated");
     }
-    bounded(text.matches(part).count().saturating_mul(by.len()).saturating_add(text.len()))?;
+    bounded(
+        text.matches(part)
+            .count()
+            .saturating_mul(by.len())
+            .saturating_add(text.len()),
+    )?;
     Ok(Value::string(text.replace(part, by)))
 }
 
@@ -174,7 +201,9 @@ fn format(pattern: &str, arguments: &[Value]) -> Outcome {
     while let Some((literal, verb)) = rest.split_once('%') {
         text.push_str(literal);
         let mut letters = verb.chars();
-        let Some(letter) = letters.next() else { return failure("the format ends within a verb") };
+        let Some(letter) = letters.next() else {
+            return failure("the format ends within a verb");
+        };
         rest = letters.as_str();
         let argument = match letter {
             '%' => "%".into(),
@@ -200,14 +229,16 @@ fn format(pattern: &str, arguments: &[Value]) -> Outcome {
 fn length(value: &Value) -> Outcome {
     match value.known_itself()? {
         Value::Object(object) => Ok(Value::count(object.len())),
-        Value::String(text) if text.is_ascii() && !text.contains("\r\n") => Ok(Value::count(text.len())),
+        Value::String(text) if text.is_ascii() && !text.contains("\r\n") => {
+            Ok(Value::count(text.len()))
+        }
         Value::String(_) => unknown("the length of text that is not ASCII is not computed"),
         other => other.as_list().map(|items| Value::count(items.len())),
     }
 }
 
-/// `lookup`. The values of a map and the default have one type, the values of an object need not. If the argument may
-/// be a map or an object, there is a result only if both rules give the same.
+/// `lookup`. The values of a map and the default have one type, the values of an object need not.
+/// If the argument may be a map or an object, there is a result only if both rules give the same.
 fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
     let [default] = default else {
         return match (map.get(key), default) {
@@ -216,7 +247,10 @@ fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
             _ => failure("takes a map, a key and perhaps a default"),
         };
     };
-    let known: Vec<_> = kinds(map.values()).into_iter().filter(|kind| *kind != "unknown").collect();
+    let known: Vec<_> = kinds(map.values())
+        .into_iter()
+        .filter(|kind| *kind != "unknown")
+        .collect();
     let is_primitive = matches!(default, Value::Bool(_) | Value::Int(_) | Value::String(_));
     if known.len() > 1 || known == [default.kind()] && is_primitive {
         return Ok(map.get(key).unwrap_or(default).clone());
@@ -228,7 +262,11 @@ fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
 fn merge(maps: &[Value]) -> Outcome {
     let mut members = Members::new();
     for map in maps.iter().filter(|map| !map.is_null()) {
-        members.extend(map.as_object()?.iter().map(|(key, value)| (key.clone(), value.clone())));
+        members.extend(
+            map.as_object()?
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
     }
     if !maps.is_empty() && maps.iter().all(Value::is_null) {
         return unknown("a merge of nulls is not computed");
@@ -249,11 +287,17 @@ fn coalesce(values: &[Value]) -> Outcome {
     failure("all arguments are null or empty")
 }
 
-/// `concat`. Lists, unlike tuples, have their items converted to one type; an empty list has any type.
+/// `concat`. Lists, unlike tuples, have their items converted to one type; an empty list has any
+/// type.
 fn concat(lists: &[Value]) -> Outcome {
-    let lists = lists.iter().map(Value::as_list).collect::<Outcome<Vec<_>>>()?;
+    let lists = lists
+        .iter()
+        .map(Value::as_list)
+        .collect::<Outcome<Vec<_>>>()?;
     let items = || lists.iter().copied().flatten();
-    let is_text = kinds(items()).iter().all(|kind| matches!(*kind, "a string" | "unknown"));
+    let is_text = kinds(items())
+        .iter()
+        .all(|kind| matches!(*kind, "a string" | "unknown"));
     if lists.len() > 1 && !is_text {
         uniform(items())?;
         if lists.iter().any(|list| list.iter().all(Value::is_null)) {
@@ -290,6 +334,10 @@ fn range(start: i64, end: i64) -> Outcome {
     if start.abs_diff(end) > 1024 {
         return failure("more than 1024 numbers");
     }
-    let numbers: Vec<i64> = if start <= end { (start..end).collect() } else { (end + 1..=start).rev().collect() };
+    let numbers: Vec<i64> = if start <= end {
+        (start..end).collect()
+    } else {
+        (end + 1..=start).rev().collect()
+    };
     Value::list(numbers.into_iter().map(Value::Int).collect())
 }

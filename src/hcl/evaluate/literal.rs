@@ -1,5 +1,5 @@
-//! Literals, read and written by hcl-rs, which keeps neither positions nor exact numbers: values of `*.tfvars` files
-//! and flags, and JSON.
+//! Literals, read and written by hcl-rs, which keeps neither positions nor exact numbers: values of
+//! `*.tfvars` files and flags, and JSON.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::hcl::parse;
 /// Most values that one JSON text may contain.
 const MAX_JSON_VALUES: usize = 100_000;
 
-/// Converts a literal of native syntax. Any other expression, and a number that is not an exact integer, is unknown.
+/// Converts a literal of native syntax. Any other expression, and a number that is not an exact
+/// integer, is unknown.
 pub(crate) fn literal(expression: EditExpression) -> Outcome {
     from_hcl(as_literal(expression.into())?)
 }
@@ -31,7 +32,11 @@ fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
         Expression::Bool(value) => value.into(),
         Expression::Number(number) => number.into(),
         Expression::String(text) => text.into(),
-        Expression::Array(items) => items.into_iter().map(as_literal).collect::<Outcome<Vec<_>>>()?.into(),
+        Expression::Array(items) => items
+            .into_iter()
+            .map(as_literal)
+            .collect::<Outcome<Vec<_>>>()?
+            .into(),
         Expression::Object(members) => {
             let member = |(key, value)| match key {
                 ObjectKey::Identifier(name) => Ok((name.to_string(), as_literal(value)?)),
@@ -50,13 +55,22 @@ fn not_a_literal<T>() -> Outcome<T> {
 
 /// JSON as Go writes it: characters that have a meaning in HTML are escaped.
 pub(super) fn json(value: &Value) -> Outcome<String> {
-    const ESCAPED: [(char, &str); 5] =
-        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
-    let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else { return unknown("the value is not encoded") };
+    const ESCAPED: [(char, &str); 5] = [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ];
+    let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else {
+        return unknown("the value is not encoded");
+    };
     if json.contains("\\b") || json.contains("\\f") {
         return unknown("the escapes of these characters depend on the version of the program");
     }
-    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| json.replace(*character, escape)))
+    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| {
+        json.replace(*character, escape)
+    }))
 }
 
 fn to_hcl(value: &Value) -> ::hcl::Value {
@@ -65,16 +79,24 @@ fn to_hcl(value: &Value) -> ::hcl::Value {
         Value::Int(number) => (*number).into(),
         Value::String(text) => (&**text).into(),
         Value::List(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
-        Value::Object(object) => {
-            ::hcl::Value::Object(object.iter().map(|(name, member)| (name.clone(), to_hcl(member))).collect())
-        }
+        Value::Object(object) => ::hcl::Value::Object(
+            object
+                .iter()
+                .map(|(name, member)| (name.clone(), to_hcl(member)))
+                .collect(),
+        ),
         Value::Null | Value::Partial(_) | Value::Unknown(_) => ::hcl::Value::Null,
     }
 }
 
 /// Parses JSON, in which strings are not templates.
 pub(crate) fn from_json(text: &str) -> Outcome {
-    if text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_JSON_VALUES {
+    if text
+        .bytes()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
+        .count()
+        > MAX_JSON_VALUES
+    {
         return unknown("JSON with so many values is not read");
     }
     match serde_json::from_str::<::hcl::Value>(text) {
@@ -88,12 +110,20 @@ fn from_hcl(value: ::hcl::Value) -> Outcome {
     match value {
         ::hcl::Value::Null => Ok(Value::Null),
         ::hcl::Value::Bool(value) => Ok(Value::Bool(value)),
-        ::hcl::Value::Number(number) => match number.as_i64().and_then(|number| integer(&number.to_string())) {
+        ::hcl::Value::Number(number) => match number
+            .as_i64()
+            .and_then(|number| integer(&number.to_string()))
+        {
             Some(number) => Ok(Value::Int(number)),
-            None => Ok(Value::Unknown(Arc::new(Unknown::new("only integers in plain digits are computed", None)))),
+            None => Ok(Value::Unknown(Arc::new(Unknown::new(
+                "only integers in plain digits are computed",
+                None,
+            )))),
         },
         ::hcl::Value::String(text) => Ok(Value::string(text)),
-        ::hcl::Value::Array(items) => Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?),
+        ::hcl::Value::Array(items) => {
+            Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?)
+        }
         ::hcl::Value::Object(members) => {
             let member = |(name, value)| Ok((name, from_hcl(value)?));
             Value::object(members.into_iter().map(member).collect::<Outcome<_>>()?)

@@ -1,8 +1,9 @@
-//! Evaluates expressions of HCL, in which values may be unknown: for configurations, Terragrunt's files and templates
-//! of repositories.
+//! Evaluates expressions of HCL, in which values may be unknown: for configurations, Terragrunt's
+//! files and templates of repositories.
 //!
-//! It covers what real configurations write where a source or a version depends on it. Everything else is unknown.
-//! hcl-edit parses the text. `allowance` bounds the time and the memory that hostile text can take.
+//! It covers what real configurations write where a source or a version depends on it. Everything
+//! else is unknown. hcl-edit parses the text. `allowance` bounds the time and the memory that
+//! hostile text can take.
 
 pub(crate) mod allowance;
 pub(crate) mod expression;

@@ -8,19 +8,25 @@ use crate::diagnostic::Location;
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{reason}")]
 pub struct Unknown {
-    /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the user's environment, and
-    /// the configuration may be hostile.
+    /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the
+    /// user's environment, and the configuration may be hostile.
     pub reason: String,
     /// Location of the expression.
     pub location: Option<Location>,
-    /// Whether OpenTofu, Terraform or Terragrunt would certainly fail here, so that `try` takes its next argument.
+    /// Whether OpenTofu, Terraform or Terragrunt would certainly fail here, so that `try` takes its
+    /// next argument.
     pub(crate) is_failure: bool,
 }
 
 impl Unknown {
-    /// A value that OpenTofu, Terraform or Terragrunt may know, although a reader of files does not.
+    /// A value that OpenTofu, Terraform or Terragrunt may know, although a reader of files does
+    /// not.
     pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
-        Self { reason: reason.into(), location, is_failure: false }
+        Self {
+            reason: reason.into(),
+            location,
+            is_failure: false,
+        }
     }
 }
 
@@ -29,7 +35,8 @@ impl Unknown {
 pub(crate) enum Stop {
     /// A needed value is unknown.
     Needs(Arc<Unknown>),
-    /// The evaluator, a function or an operator does not know. The expression around it adds the location.
+    /// The evaluator, a function or an operator does not know. The expression around it adds the
+    /// location.
     Unknown(String),
     /// OpenTofu, Terraform or Terragrunt would fail, too.
     Failure(String),
@@ -44,7 +51,10 @@ impl Stop {
         match self {
             Self::Needs(unknown) => unknown,
             Self::Unknown(reason) => Arc::new(Unknown::new(reason, location())),
-            Self::Failure(reason) => Arc::new(Unknown { is_failure: true, ..Unknown::new(reason, location()) }),
+            Self::Failure(reason) => Arc::new(Unknown {
+                is_failure: true,
+                ..Unknown::new(reason, location())
+            }),
         }
     }
 }

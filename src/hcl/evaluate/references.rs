@@ -7,8 +7,8 @@ use hcl_edit::expr::{Expression, ForIntro, Traversal, TraversalOperator};
 use hcl_edit::template::ForTemplateExpr;
 use hcl_edit::visit::{self, Visit};
 
-/// References of an expression, such as `local.region`: the first two names of each. The second name is empty for a
-/// reference with one name.
+/// References of an expression, such as `local.region`: the first two names of each. The second
+/// name is empty for a reference with one name.
 #[derive(Debug, Default)]
 pub(crate) struct References {
     pub names: Vec<(String, String)>,
@@ -33,12 +33,24 @@ impl Visit for References {
     }
 
     fn visit_for_intro(&mut self, intro: &ForIntro) {
-        self.bound.extend(intro.key_var.iter().chain([&intro.value_var]).map(ToString::to_string));
+        self.bound.extend(
+            intro
+                .key_var
+                .iter()
+                .chain([&intro.value_var])
+                .map(ToString::to_string),
+        );
         visit::visit_for_intro(self, intro);
     }
 
     fn visit_for_template_expr(&mut self, intro: &ForTemplateExpr) {
-        self.bound.extend(intro.key_var.iter().chain([&intro.value_var]).map(ToString::to_string));
+        self.bound.extend(
+            intro
+                .key_var
+                .iter()
+                .chain([&intro.value_var])
+                .map(ToString::to_string),
+        );
         visit::visit_for_template_expr(self, intro);
     }
 

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use hcl_edit::Span;
 use hcl_edit::expr::Expression;
-use hcl_edit::template::{Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template};
+use hcl_edit::template::{
+    Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template,
+};
 
 use super::expression::{Enclosing, Evaluator};
 use super::value::{Outcome, Piece, Stop, Value, unknown};
 use crate::hcl::parse;
 
-/// Form of a template, which decides the tokens on which markers such as `~` work (`hclsyntax/parser_template.go`).
+/// Form of a template, which decides the tokens on which markers such as `~` work
+/// (`hclsyntax/parser_template.go`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Between quotes: all text between two expressions is a token.
@@ -37,37 +40,47 @@ impl Evaluator<'_> {
     /// Evaluates a template between quotes.
     pub(super) fn quoted(&self, template: &Template, scope: Enclosing) -> Outcome {
         match template.as_single_element() {
-            Some(Element::Interpolation(interpolation)) => Ok(self.value(&interpolation.expr, scope)),
+            Some(Element::Interpolation(interpolation)) => {
+                Ok(self.value(&interpolation.expr, scope))
+            }
             _ => self.text(template, Form::Quoted, scope),
         }
     }
 
-    /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from HCL's, so the text is
-    /// parsed again.
+    /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from
+    /// HCL's, so the text is parsed again.
     pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Enclosing) -> Outcome {
         let span = heredoc.span().unwrap_or_default();
         let location = (self.place)(span.clone());
-        let source = location.as_ref().and_then(|location| location.file.text.get(location.span.clone()));
+        let source = location
+            .as_ref()
+            .and_then(|location| location.file.text.get(location.span.clone()));
         match source.and_then(|source| source.strip_prefix("<<-")) {
             Some(rest) => {
                 self.allowance.spend_on(rest.len())?;
                 // The text is a byte shorter than in the file.
-                let place =
-                    |part: std::ops::Range<usize>| (self.place)(span.start + part.start + 1..span.start + part.end + 1);
+                let place = |part: std::ops::Range<usize>| {
+                    (self.place)(span.start + part.start + 1..span.start + part.end + 1)
+                };
                 match parse::expression(&format!("<<{rest}")) {
-                    Ok(Expression::HeredocTemplate(plain)) => {
-                        Evaluator { place: &place, ..*self }.text(&plain.template, Form::Flush, scope)
+                    Ok(Expression::HeredocTemplate(plain)) => Evaluator {
+                        place: &place,
+                        ..*self
                     }
+                    .text(&plain.template, Form::Flush, scope),
                     _ => unknown("this heredoc is not evaluated"),
                 }
             }
-            None if heredoc.indent().is_some() => unknown("an indented heredoc is not evaluated here"),
+            None if heredoc.indent().is_some() => {
+                unknown("an indented heredoc is not evaluated here")
+            }
             None => self.text(&heredoc.template, Form::Lines, scope),
         }
     }
 
     fn text(&self, template: &Template, form: Form, scope: Enclosing) -> Outcome {
-        self.allowance.spend_on(template.span().map_or(0, |span| span.len()))?;
+        self.allowance
+            .spend_on(template.span().map_or(0, |span| span.len()))?;
         let (mut template, mut pieces) = (template.clone(), Vec::new());
         adjust(&mut template, form)?;
         self.template(&template, scope, &mut pieces)?;
@@ -75,7 +88,12 @@ impl Evaluator<'_> {
     }
 
     /// Adds the pieces of a template whose white space has been adjusted.
-    fn template(&self, template: &Template, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn template(
+        &self,
+        template: &Template,
+        scope: Enclosing,
+        pieces: &mut Vec<Piece>,
+    ) -> Outcome<()> {
         for element in template {
             match element {
                 Element::Literal(literal) => self.push(pieces, Piece::Text(literal.to_string()))?,
@@ -95,7 +113,9 @@ impl Evaluator<'_> {
         value.failed()?;
         match value {
             Value::Unknown(unknown) => self.push(pieces, Piece::Hole(Arc::clone(unknown))),
-            Value::Partial(inner) => inner.iter().try_for_each(|piece| self.push(pieces, piece.clone())),
+            Value::Partial(inner) => inner
+                .iter()
+                .try_for_each(|piece| self.push(pieces, piece.clone())),
             other => {
                 self.allowance.spend_on(other.weight())?;
                 self.push(pieces, Piece::Text(other.as_string()?.to_string()))
@@ -118,16 +138,25 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn if_directive(&self, directive: &IfDirective, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn if_directive(
+        &self,
+        directive: &IfDirective,
+        scope: Enclosing,
+        pieces: &mut Vec<Piece>,
+    ) -> Outcome<()> {
         let condition = self.value(&directive.if_expr.cond_expr, scope);
         condition.failed()?;
         if let Value::Unknown(unknown) = &condition {
             let mut branches = [Vec::new(), Vec::new()];
             let [one, two] = &mut branches;
-            let read =
-                self.branch(directive, true, scope, one).and_then(|()| self.branch(directive, false, scope, two));
+            let read = self
+                .branch(directive, true, scope, one)
+                .and_then(|()| self.branch(directive, false, scope, two));
             let either = |()| Piece::Either(Arc::new(branches), Arc::clone(unknown));
-            return self.push(pieces, read.map_or_else(|_| Piece::Hole(Arc::clone(unknown)), either));
+            return self.push(
+                pieces,
+                read.map_or_else(|_| Piece::Hole(Arc::clone(unknown)), either),
+            );
         }
         self.branch(directive, condition.as_bool()?, scope, pieces)
     }
@@ -147,13 +176,21 @@ impl Evaluator<'_> {
         }
     }
 
-    fn for_directive(&self, directive: &ForDirective, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn for_directive(
+        &self,
+        directive: &ForDirective,
+        scope: Enclosing,
+        pieces: &mut Vec<Piece>,
+    ) -> Outcome<()> {
         let intro = &directive.for_expr;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
-        let result =
-            self.each(names, &intro.collection_expr, scope, |inner| self.template(&intro.template, inner, pieces));
+        let result = self.each(names, &intro.collection_expr, scope, |inner| {
+            self.template(&intro.template, inner, pieces)
+        });
         match result {
-            Err(Stop::Needs(unknown)) if !unknown.is_failure => self.push(pieces, Piece::Hole(unknown)),
+            Err(Stop::Needs(unknown)) if !unknown.is_failure => {
+                self.push(pieces, Piece::Hole(unknown))
+            }
             result => result,
         }
     }
@@ -164,9 +201,13 @@ fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
     let mut tokens = Vec::new();
     collect(template, form, false, &mut tokens)?;
     for index in 0..tokens.len() {
-        let Token::Marker(strip) = tokens[index] else { continue };
+        let Token::Marker(strip) = tokens[index] else {
+            continue;
+        };
         if strip.strip_start()
-            && let Some(Token::Literal(_, lines)) = index.checked_sub(1).and_then(|before| tokens.get_mut(before))
+            && let Some(Token::Literal(_, lines)) = index
+                .checked_sub(1)
+                .and_then(|before| tokens.get_mut(before))
             && let Some(last) = lines.last_mut()
         {
             last.truncate(last.trim_end().len());
@@ -190,20 +231,31 @@ fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
 }
 
 /// Adds the tokens of a template, which may be inside of a directive.
-fn collect<'a>(template: &'a mut Template, form: Form, is_inner: bool, tokens: &mut Vec<Token<'a>>) -> Outcome<()> {
+fn collect<'a>(
+    template: &'a mut Template,
+    form: Form,
+    is_inner: bool,
+    tokens: &mut Vec<Token<'a>>,
+) -> Outcome<()> {
     for element in template.iter_mut() {
         match element {
-            Element::Literal(text) if is_inner && form == Form::Quoted && text.contains(['\\', '"', '\n']) => {
+            Element::Literal(text)
+                if is_inner && form == Form::Quoted && text.contains(['\\', '"', '\n']) =>
+            {
                 return unknown("escapes within the directives of a string are not evaluated");
             }
             Element::Literal(text) => {
                 let lines = match form {
                     Form::Quoted => vec![text.to_string()],
-                    Form::Lines | Form::Flush => text.split_inclusive('\n').map(str::to_owned).collect(),
+                    Form::Lines | Form::Flush => {
+                        text.split_inclusive('\n').map(str::to_owned).collect()
+                    }
                 };
                 tokens.push(Token::Literal(text, lines));
             }
-            Element::Interpolation(interpolation) => tokens.push(Token::Marker(interpolation.strip)),
+            Element::Interpolation(interpolation) => {
+                tokens.push(Token::Marker(interpolation.strip))
+            }
             Element::Directive(directive) => match &mut **directive {
                 Directive::If(it) => {
                     tokens.push(Token::Marker(it.if_expr.strip));
@@ -225,7 +277,8 @@ fn collect<'a>(template: &'a mut Template, form: Form, is_inner: bool, tokens: &
     Ok(())
 }
 
-/// Removes from the start of each line the white space that all lines have. Lines of white space alone stay.
+/// Removes from the start of each line the white space that all lines have. Lines of white space
+/// alone stay.
 fn dedent(tokens: &mut [Token]) {
     let mut shared = usize::MAX;
     let mut indented: Vec<&mut String> = Vec::new();
@@ -249,7 +302,10 @@ fn dedent(tokens: &mut [Token]) {
         }
     }
     for line in indented {
-        let end = line.char_indices().nth(shared).map_or(line.len(), |(index, _)| index);
+        let end = line
+            .char_indices()
+            .nth(shared)
+            .map_or(line.len(), |(index, _)| index);
         line.drain(..end);
     }
 }

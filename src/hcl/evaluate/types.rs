@@ -1,5 +1,5 @@
-//! Types that variables declare (HCL's `ext/typeexpr`). Only primitive values are converted: a value of any other type
-//! is unknown unless it has exactly this type.
+//! Types that variables declare (HCL's `ext/typeexpr`). Only primitive values are converted: a
+//! value of any other type is unknown unless it has exactly this type.
 
 use hcl_edit::expr::{Expression, ObjectKey};
 
@@ -8,7 +8,8 @@ use super::value::{Outcome, Value, unknown};
 /// Deepest nesting of a type.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a type is `string`, `number` or `bool`: a text that is given for it is the value itself, not an expression.
+/// Whether a type is `string`, `number` or `bool`: a text that is given for it is the value itself,
+/// not an expression.
 pub(crate) fn is_primitive(kind: &Expression) -> bool {
     match kind {
         Expression::Variable(name) => matches!(name.as_str(), "string" | "number" | "bool"),
@@ -17,8 +18,8 @@ pub(crate) fn is_primitive(kind: &Expression) -> bool {
     }
 }
 
-/// Converts a value to a type such as `string` or `list(object({ name = string }))`. Unknown parts of the value stay
-/// unknown.
+/// Converts a value to a type such as `string` or `list(object({ name = string }))`. Unknown parts
+/// of the value stay unknown.
 pub(crate) fn convert(value: &Value, kind: &Expression) -> Outcome {
     value.failed()?;
     let name = match kind {
@@ -29,20 +30,24 @@ pub(crate) fn convert(value: &Value, kind: &Expression) -> Outcome {
     };
     match (name, value) {
         ("any", _) => Ok(value.clone()),
-        ("string" | "number" | "bool", Value::Null | Value::Unknown(_)) | ("string", Value::Partial(_)) => {
-            Ok(value.clone())
-        }
+        ("string" | "number" | "bool", Value::Null | Value::Unknown(_))
+        | ("string", Value::Partial(_)) => Ok(value.clone()),
         ("string", _) => value.as_string().map(Value::String),
         ("number", _) => value.as_int().map(Value::Int),
         ("bool", _) => value.as_bool().map(Value::Bool),
-        _ if has_type(None, kind, MAX_DEPTH) && has_type(Some(value), kind, MAX_DEPTH) => Ok(value.clone()),
+        _ if has_type(None, kind, MAX_DEPTH) && has_type(Some(value), kind, MAX_DEPTH) => {
+            Ok(value.clone())
+        }
         _ => unknown("conversions to this type are not computed"),
     }
 }
 
-/// Whether a value has a type; without a value, whether the type is valid. Some values of valid types are refused.
+/// Whether a value has a type; without a value, whether the type is valid. Some values of valid
+/// types are refused.
 fn has_type(value: Option<&Value>, kind: &Expression, depth: usize) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
     if matches!(value, Some(Value::Null | Value::Unknown(_))) {
         return true;
     }
@@ -59,17 +64,25 @@ fn has_type(value: Option<&Value>, kind: &Expression, depth: usize) -> bool {
         _ => return false,
     };
     let mut arguments = call.args.iter();
-    let (Some(of), None) = (arguments.next(), arguments.next()) else { return false };
+    let (Some(of), None) = (arguments.next(), arguments.next()) else {
+        return false;
+    };
     match (call.name.name.as_str(), of, value) {
         ("list" | "map" | "set", _, None) => has_type(None, of, depth),
-        ("list", _, Some(Value::List(items))) => items.iter().all(|item| has_type(Some(item), of, depth)),
-        ("map", _, Some(Value::Object(members))) => members.values().all(|member| has_type(Some(member), of, depth)),
+        ("list", _, Some(Value::List(items))) => {
+            items.iter().all(|item| has_type(Some(item), of, depth))
+        }
+        ("map", _, Some(Value::Object(members))) => members
+            .values()
+            .all(|member| has_type(Some(member), of, depth)),
         ("object", Expression::Object(attributes), None | Some(Value::Object(_))) => {
             let members = value.and_then(|value| value.as_object().ok());
             let is_complete = members.is_none_or(|members| members.len() == attributes.len());
             is_complete
                 && attributes.iter().all(|(name, kind)| {
-                    let ObjectKey::Ident(name) = name else { return false };
+                    let ObjectKey::Ident(name) = name else {
+                        return false;
+                    };
                     let member = members.map(|members| members.get(name.as_str()));
                     member != Some(None) && has_type(member.flatten(), kind.expr(), depth)
                 })

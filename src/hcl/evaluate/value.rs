@@ -14,8 +14,8 @@ pub(crate) type Outcome<T = Value> = super::outcome::Outcome<T>;
 /// Attributes of an object, or elements of a map, by name.
 pub(crate) type Members = BTreeMap<String, Value>;
 
-/// A value. Lists have no type of their own: where a list, tuple, map or object of Terraform would behave differently,
-/// the result is unknown.
+/// A value. Lists have no type of their own: where a list, tuple, map or object of Terraform would
+/// behave differently, the result is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -39,8 +39,8 @@ pub(crate) enum Piece {
     Hole(Arc<Unknown>),
     /// One of two texts, because the condition of an `if` is unknown.
     Either(Arc<[Vec<Self>; 2]>, Arc<Unknown>),
-    /// A text that may be a secret. It can be compared; in every other use it is unknown, so that it is never shown or
-    /// sent.
+    /// A text that may be a secret. It can be compared; in every other use it is unknown, so that
+    /// it is never shown or sent.
     Withheld(Arc<str>, Arc<Unknown>),
 }
 
@@ -52,8 +52,8 @@ pub(crate) struct Collection<T> {
     facts: Facts,
 }
 
-/// Facts about all values in a collection. Values are shared, so visiting each one may take far longer than building
-/// the collection did.
+/// Facts about all values in a collection. Values are shared, so visiting each one may take far
+/// longer than building the collection did.
 #[derive(Debug, PartialEq)]
 struct Facts {
     /// Approximate size in bytes; a shared value counts each time it occurs.
@@ -74,10 +74,16 @@ const INTEGER_END: u64 = 1 << 53;
 
 impl Facts {
     fn of<'a>(values: impl Iterator<Item = &'a Value>, names: usize) -> Outcome<Self> {
-        let mut facts = Self { weight: VALUE_WEIGHT + names, depth: 1, unknown: None };
+        let mut facts = Self {
+            weight: VALUE_WEIGHT + names,
+            depth: 1,
+            unknown: None,
+        };
         for value in values {
             facts.weight += value.weight();
-            facts.depth = facts.depth.max(1 + value.facts().map_or(0, |inner| inner.depth));
+            facts.depth = facts
+                .depth
+                .max(1 + value.facts().map_or(0, |inner| inner.depth));
             facts.unknown = facts.unknown.or_else(|| value.first_unknown().cloned());
             if facts.weight > MAX_WEIGHT || facts.depth > MAX_DEPTH {
                 return too_large();
@@ -94,8 +100,11 @@ fn too_large<T>() -> Outcome<T> {
 /// Parses an integer in plain digits.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == text || !digits.starts_with('0'));
-    text.parse::<i64>().ok().filter(|number| is_plain && number.unsigned_abs() < INTEGER_END)
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == text || !digits.starts_with('0'));
+    text.parse::<i64>()
+        .ok()
+        .filter(|number| is_plain && number.unsigned_abs() < INTEGER_END)
 }
 
 impl Value {
@@ -115,7 +124,11 @@ impl Value {
             [Piece::Text(text)] => Self::string(text.as_str()),
             _ => Self::Partial(pieces.into()),
         };
-        if value.weight() > MAX_WEIGHT { too_large() } else { Ok(value) }
+        if value.weight() > MAX_WEIGHT {
+            too_large()
+        } else {
+            Ok(value)
+        }
     }
 
     /// A number of items.
@@ -135,7 +148,10 @@ impl Value {
 
     pub(crate) fn object(members: Members) -> Outcome {
         let facts = Facts::of(members.values(), members.keys().map(String::len).sum())?;
-        Ok(Self::Object(Arc::new(Collection { items: members, facts })))
+        Ok(Self::Object(Arc::new(Collection {
+            items: members,
+            facts,
+        })))
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -167,7 +183,8 @@ impl Value {
         }
     }
 
-    /// Returns the reason why the value itself is unknown, or a piece of it, ignoring the items of a collection.
+    /// Returns the reason why the value itself is unknown, or a piece of it, ignoring the items of
+    /// a collection.
     fn hole(&self) -> Option<&Arc<Unknown>> {
         match self {
             Self::Unknown(unknown) => Some(unknown),
@@ -177,17 +194,20 @@ impl Value {
     }
 
     fn first_unknown(&self) -> Option<&Arc<Unknown>> {
-        self.facts().map_or_else(|| self.hole(), |facts| facts.unknown.as_ref())
+        self.facts()
+            .map_or_else(|| self.hole(), |facts| facts.unknown.as_ref())
     }
 
     /// Returns the value if everything in it is known.
     pub(crate) fn known(&self) -> Outcome<&Self> {
-        self.first_unknown().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
+        self.first_unknown()
+            .map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
     /// Returns the value if it is known; its items need not be.
     pub(crate) fn known_itself(&self) -> Outcome<&Self> {
-        self.hole().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
+        self.hole()
+            .map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
     /// Returns the value if it can be compared: if it is known, or a text that is withheld.
@@ -197,7 +217,9 @@ impl Value {
             Piece::Withheld(text, _) => Some(text.to_string()),
             _ => None,
         };
-        let Self::Partial(pieces) = self else { return self.known_itself().cloned() };
+        let Self::Partial(pieces) = self else {
+            return self.known_itself().cloned();
+        };
         let texts: Option<String> = pieces.iter().map(text).collect();
         texts.map_or_else(|| self.known().cloned(), |text| Ok(Self::string(text)))
     }
@@ -247,7 +269,9 @@ impl Value {
             Self::String(text) => match integer(text) {
                 Some(number) => Ok(number),
                 // Go also reads fractions, exponents and infinity.
-                None if text.starts_with(['i', 'I']) || text.contains(|c: char| c.is_ascii_digit()) => {
+                None if text.starts_with(['i', 'I'])
+                    || text.contains(|c: char| c.is_ascii_digit()) =>
+                {
                     unknown("only integers in plain digits are computed")
                 }
                 None => self.mismatch("a number"),
@@ -258,7 +282,8 @@ impl Value {
 
     /// Converts an integer that is not negative.
     pub(crate) fn as_index(&self) -> Outcome<usize> {
-        usize::try_from(self.as_int()?).or_else(|_| failure("an integer that is not negative is needed"))
+        usize::try_from(self.as_int()?)
+            .or_else(|_| failure("an integer that is not negative is needed"))
     }
 
     /// Returns the items of a list.
@@ -277,14 +302,18 @@ impl Value {
     }
 }
 
-/// Returns an error unless Terraform could put the values into one list without converting any: if it is one value, or
-/// all are strings, or primitive values of one kind. Null fits all.
+/// Returns an error unless Terraform could put the values into one list without converting any: if
+/// it is one value, or all are strings, or primitive values of one kind. Null fits all.
 pub(super) fn uniform<'a, V>(values: V) -> Outcome<()>
 where
     V: IntoIterator<Item = &'a Value, IntoIter: Clone>,
 {
     let values = values.into_iter();
-    let is_single = values.clone().filter(|value| !value.is_null()).nth(1).is_none();
+    let is_single = values
+        .clone()
+        .filter(|value| !value.is_null())
+        .nth(1)
+        .is_none();
     match kinds(values).as_slice() {
         ["a string" | "a bool" | "a number" | "unknown"] | ["a string", "unknown"] => Ok(()),
         _ if is_single => Ok(()),
@@ -294,14 +323,23 @@ where
 
 /// The different kinds of values other than null, sorted.
 pub(super) fn kinds<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<&'static str> {
-    let kinds: BTreeSet<_> = values.into_iter().filter(|value| !value.is_null()).map(Value::kind).collect();
+    let kinds: BTreeSet<_> = values
+        .into_iter()
+        .filter(|value| !value.is_null())
+        .map(Value::kind)
+        .collect();
     kinds.into_iter().collect()
 }
 
 /// Whether two values are equal. Only primitive values are compared.
 pub(super) fn equals(left: &Value, right: &Value) -> Outcome<bool> {
     let (left, right) = (left.comparable()?, right.comparable()?);
-    let is_primitive = |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_));
+    let is_primitive = |value: &Value| {
+        matches!(
+            value,
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_)
+        )
+    };
     if is_primitive(&left) && is_primitive(&right) || left.is_null() || right.is_null() {
         return Ok(left == right);
     }
@@ -315,14 +353,18 @@ impl Piece {
             Self::Text(text) => 1 + text.len(),
             Self::Withheld(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
-            Self::Either(branches, _) => 1 + branches.iter().flatten().map(Self::weight).sum::<usize>(),
+            Self::Either(branches, _) => {
+                1 + branches.iter().flatten().map(Self::weight).sum::<usize>()
+            }
         }
     }
 
     fn unknown(&self) -> Option<&Arc<Unknown>> {
         match self {
             Self::Text(_) => None,
-            Self::Hole(unknown) | Self::Either(_, unknown) | Self::Withheld(_, unknown) => Some(unknown),
+            Self::Hole(unknown) | Self::Either(_, unknown) | Self::Withheld(_, unknown) => {
+                Some(unknown)
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `yamldecode` (`github.com/zclconf/go-cty-yaml`): one document without anchors, aliases and tags, with scalars that
-//! every version of YAML reads the same way. Everything else is unknown.
+//! `yamldecode` (`github.com/zclconf/go-cty-yaml`): one document without anchors, aliases and tags,
+//! with scalars that every version of YAML reads the same way. Everything else is unknown.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 
@@ -22,8 +22,13 @@ pub(super) fn decode(text: &str) -> Outcome {
     if text.len() > MAX_LENGTH {
         return not_read();
     }
-    let mut reader = Reader { events: Parser::new_from_str(text), values: 0 };
-    let (Event::StreamStart, Event::DocumentStart(_)) = (reader.next()?, reader.next()?) else { return not_read() };
+    let mut reader = Reader {
+        events: Parser::new_from_str(text),
+        values: 0,
+    };
+    let (Event::StreamStart, Event::DocumentStart(_)) = (reader.next()?, reader.next()?) else {
+        return not_read();
+    };
     let first = reader.next()?;
     let value = reader.node(first, 0)?;
     match (reader.next()?, reader.next()?) {
@@ -38,7 +43,10 @@ fn not_read<T>() -> Outcome<T> {
 
 impl<'a> Reader<'a> {
     fn next(&mut self) -> Outcome<Event<'a>> {
-        self.events.next().and_then(Result::ok).map_or_else(not_read, |(event, _)| Ok(event))
+        self.events
+            .next()
+            .and_then(Result::ok)
+            .map_or_else(not_read, |(event, _)| Ok(event))
     }
 
     fn node(&mut self, event: Event<'a>, depth: usize) -> Outcome {
@@ -67,7 +75,9 @@ impl<'a> Reader<'a> {
                     };
                     let event = self.next()?;
                     let value = self.node(event, depth + 1)?;
-                    let Value::String(key) = key else { return not_read() };
+                    let Value::String(key) = key else {
+                        return not_read();
+                    };
                     if members.insert(key.to_string(), value).is_some() {
                         return not_read();
                     }
@@ -78,23 +88,35 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A scalar. Without quotes, `yes`, `012`, `1_000`, `1:30`, `2001-01-01` and the like depend on the version of YAML.
+/// A scalar. Without quotes, `yes`, `012`, `1_000`, `1:30`, `2001-01-01` and the like depend on the
+/// version of YAML.
 fn scalar(text: &str, style: ScalarStyle) -> Outcome {
     const BOOLS: [&str; 6] = ["y", "yes", "on", "n", "no", "off"];
     if style != ScalarStyle::Plain {
         return Ok(Value::string(text));
     }
     let is_version = text.split('.').count() > 2
-        && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+        && text
+            .split('.')
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     match text {
         "" | "~" | "null" => Ok(Value::Null),
         "true" => Ok(Value::Bool(true)),
         "false" => Ok(Value::Bool(false)),
-        _ if integer(text).is_some() && (text == "0" || !text.trim_start_matches('-').starts_with('0')) => {
-            text.parse().map_or_else(|_| not_read(), |number| Ok(Value::Int(number)))
+        _ if integer(text).is_some()
+            && (text == "0" || !text.trim_start_matches('-').starts_with('0')) =>
+        {
+            text.parse()
+                .map_or_else(|_| not_read(), |number| Ok(Value::Int(number)))
         }
         _ if is_version => Ok(Value::string(text)),
-        _ if ["true", "false", "null"].iter().chain(&BOOLS).any(|word| text.eq_ignore_ascii_case(word)) => not_read(),
+        _ if ["true", "false", "null"]
+            .iter()
+            .chain(&BOOLS)
+            .any(|word| text.eq_ignore_ascii_case(word)) =>
+        {
+            not_read()
+        }
         _ if text.starts_with(|c: char| c.is_alphabetic() || c == '/' || c == '_')
             || text.starts_with("./")
             || text.starts_with("../") =>

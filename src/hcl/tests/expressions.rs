@@ -1,4 +1,5 @@
-//! Values that the real Terraform computes for thousands of expressions, recorded by `testdata/expressions/record.py`.
+//! Values that the real Terraform computes for thousands of expressions, recorded by
+//! `testdata/expressions/record.py`.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +23,25 @@ fn evaluate(text: &str) -> Value {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let file = SourceFile::new("value", text);
     let place = |span| Some(Location::new(&file, span));
-    let evaluator = Evaluator { place: &place, ..Evaluator::new(&allowance, &variables) };
+    let evaluator = Evaluator {
+        place: &place,
+        ..Evaluator::new(&allowance, &variables)
+    };
     evaluator.evaluate(&hcl_edit::parser::parse_expr(text).unwrap())
 }
 
 /// The value as JSON.
 pub(crate) fn shown(value: &Value) -> Outcome<String> {
-    Ok(functions::call("jsonencode", std::slice::from_ref(value))?.as_string()?.to_string())
+    Ok(functions::call("jsonencode", std::slice::from_ref(value))?
+        .as_string()?
+        .to_string())
 }
 
 #[test]
 fn no_known_value_differs_from_terraforms() {
     let recorded = include_str!("../../../testdata/expressions/expressions.jsonl");
-    let (mut known, mut failing, mut different, mut unknown) = (0, 0, Vec::new(), BTreeMap::<String, usize>::new());
+    let (mut known, mut failing, mut different, mut unknown) =
+        (0, 0, Vec::new(), BTreeMap::<String, usize>::new());
     for line in recorded.lines() {
         let recorded: Recorded = serde_json::from_str(line).unwrap();
         let fails = recorded.value == FAILS;
@@ -57,6 +64,14 @@ fn no_known_value_differs_from_terraforms() {
         }
     }
     println!("{known} are known, {failing} fail, unknown are: {unknown:#?}");
-    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(known >= 1103 && failing >= 520, "{known} are known, {failing} fail");
+    assert!(
+        different.is_empty(),
+        "{} differ:\n{}",
+        different.len(),
+        different.join("\n")
+    );
+    assert!(
+        known >= 1103 && failing >= 520,
+        "{known} are known, {failing} fail"
+    );
 }

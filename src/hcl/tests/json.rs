@@ -12,12 +12,15 @@ fn spans_hold(text: &str, value: &Value) -> bool {
             own.starts_with('{')
                 && own.ends_with('}')
                 && members.iter().all(|member| {
-                    let name: String = serde_json::from_str(&text[member.name_span.clone()]).unwrap();
+                    let name: String =
+                        serde_json::from_str(&text[member.name_span.clone()]).unwrap();
                     name == member.name && spans_hold(text, &member.value)
                 })
         }
         Kind::Array(values) => {
-            own.starts_with('[') && own.ends_with(']') && values.iter().all(|value| spans_hold(text, value))
+            own.starts_with('[')
+                && own.ends_with(']')
+                && values.iter().all(|value| spans_hold(text, value))
         }
         Kind::String(string) => serde_json::from_str::<String>(own).unwrap() == *string,
         Kind::Number(number) => own == number,
@@ -29,8 +32,15 @@ fn spans_hold(text: &str, value: &Value) -> bool {
 fn assert_same(text: &str) {
     let ours = parse(text);
     let theirs = serde_json::from_str::<serde_json::Value>(text);
-    assert_eq!(ours.is_ok(), theirs.is_ok(), "{text:?}: {ours:?} {theirs:?}");
-    assert!(ours.is_ok_and(|value| spans_hold(text, &value)) || theirs.is_err(), "{text:?}");
+    assert_eq!(
+        ours.is_ok(),
+        theirs.is_ok(),
+        "{text:?}: {ours:?} {theirs:?}"
+    );
+    assert!(
+        ours.is_ok_and(|value| spans_hold(text, &value)) || theirs.is_err(),
+        "{text:?}"
+    );
 }
 
 #[test]

@@ -32,12 +32,21 @@ struct PartComments<'a> {
 
 /// Returns the block of an entry that is to record `new`, in canonical form.
 ///
-/// A comment stays above or beside its part. Comments of a removed part go above the next part that remains.
-pub(super) fn rewritten<T: EntryKind>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
+/// A comment stays above or beside its part. Comments of a removed part go above the next part that
+/// remains.
+pub(super) fn rewritten<T: EntryKind>(
+    text: &str,
+    entry: &Entry<T>,
+    new: &T,
+    line_break: &str,
+) -> String {
     let mut canonical = String::new();
     push_block(&mut canonical, &entry.address, new);
     let lines = lines(text, entry, new, &canonical);
-    let mut comments: BTreeMap<_, _> = lines.iter().map(|(part, _)| (part.clone(), PartComments::default())).collect();
+    let mut comments: BTreeMap<_, _> = lines
+        .iter()
+        .map(|(part, _)| (part.clone(), PartComments::default()))
+        .collect();
     distribute_comments(text, &parts(text, entry), &mut comments);
     let mut block = String::with_capacity(canonical.len());
     for (part, line) in &lines {
@@ -53,7 +62,11 @@ pub(super) fn rewritten<T: EntryKind>(text: &str, entry: &Entry<T>, new: &T, lin
         block.push_str(line);
         let mut is_in_line_comment = false;
         for comment in beside {
-            block.extend(if is_in_line_comment { [line_break, indent] } else { [" ", ""] });
+            block.extend(if is_in_line_comment {
+                [line_break, indent]
+            } else {
+                [" ", ""]
+            });
             block.push_str(comment);
             is_in_line_comment = !comment.starts_with("/*");
         }
@@ -65,10 +78,20 @@ pub(super) fn rewritten<T: EntryKind>(text: &str, entry: &Entry<T>, new: &T, lin
 }
 
 /// The lines of the new block with the part that each is. Unknown attributes follow the known ones.
-fn lines<'a, T: EntryKind>(text: &'a str, entry: &Entry<T>, new: &'a T, canonical: &str) -> Vec<(Part<'a>, String)> {
+fn lines<'a, T: EntryKind>(
+    text: &'a str,
+    entry: &Entry<T>,
+    new: &'a T,
+    canonical: &str,
+) -> Vec<(Part<'a>, String)> {
     let attributes = new.attributes();
-    let attributes = attributes.iter().enumerate().filter(|(_, value)| value.is_some());
-    let mut parts: Vec<_> = attributes.map(|(index, _)| Part::Attribute(index)).collect();
+    let attributes = attributes
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| value.is_some());
+    let mut parts: Vec<_> = attributes
+        .map(|(index, _)| Part::Attribute(index))
+        .collect();
     parts.insert(0, Part::Header);
     let unknown_start = parts.len();
     if !new.hashes().is_empty() {
@@ -77,8 +100,15 @@ fn lines<'a, T: EntryKind>(text: &'a str, entry: &Entry<T>, new: &'a T, canonica
         parts.push(Part::HashesEnd);
     }
     parts.push(Part::End);
-    let mut lines: Vec<_> = parts.into_iter().zip(canonical.lines().map(str::to_owned)).collect();
-    let unknown = entry.layout.unknown_attributes.iter().map(|span| &text[span.clone()]);
+    let mut lines: Vec<_> = parts
+        .into_iter()
+        .zip(canonical.lines().map(str::to_owned))
+        .collect();
+    let unknown = entry
+        .layout
+        .unknown_attributes
+        .iter()
+        .map(|span| &text[span.clone()]);
     let unknown = unknown.map(|text| (Part::UnknownAttribute(text), format!("  {text}")));
     lines.splice(unknown_start..unknown_start, unknown);
     lines
@@ -88,24 +118,38 @@ fn lines<'a, T: EntryKind>(text: &'a str, entry: &Entry<T>, new: &'a T, canonica
 fn parts<'a, T: EntryKind>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>, Range<usize>)> {
     let layout = &entry.layout;
     let end = layout.span.end;
-    let mut parts = vec![(Part::Header, layout.span.start..layout.label_end), (Part::End, end - 1..end)];
+    let mut parts = vec![
+        (Part::Header, layout.span.start..layout.label_end),
+        (Part::End, end - 1..end),
+    ];
     let attributes = layout.attributes.iter().enumerate();
-    parts.extend(attributes.filter_map(|(index, layout)| Some((Part::Attribute(index), layout.as_ref()?.span()))));
+    parts.extend(
+        attributes
+            .filter_map(|(index, layout)| Some((Part::Attribute(index), layout.as_ref()?.span()))),
+    );
     let unknown = layout.unknown_attributes.iter();
     parts.extend(unknown.map(|span| (Part::UnknownAttribute(&text[span.clone()]), span.clone())));
     if let Some(hashes) = &layout.hashes {
         let end = hashes.value.end;
-        parts.extend([(Part::HashesStart, hashes.key.start..hashes.value.start + 1), (Part::HashesEnd, end - 1..end)]);
+        parts.extend([
+            (Part::HashesStart, hashes.key.start..hashes.value.start + 1),
+            (Part::HashesEnd, end - 1..end),
+        ]);
     }
-    parts.extend(entry.hashes.iter().map(|(hash, location)| (Part::Hash(hash), location.span.clone())));
+    parts.extend(
+        entry
+            .hashes
+            .iter()
+            .map(|(hash, location)| (Part::Hash(hash), location.span.clone())),
+    );
     parts.sort_by_key(|(_, span)| span.start);
     parts
 }
 
 /// Adds each comment of the old block to a part that remains.
 ///
-/// A comment belongs to the part before it on its line if the line or the list ends behind the comment, otherwise to
-/// the part that follows.
+/// A comment belongs to the part before it on its line if the line or the list ends behind the
+/// comment, otherwise to the part that follows.
 fn distribute_comments<'a>(
     text: &'a str,
     parts: &[(Part<'a>, Range<usize>)],
@@ -114,15 +158,27 @@ fn distribute_comments<'a>(
     let mut above = Vec::new();
     for (index, (part, span)) in parts.iter().enumerate() {
         let is_copied = matches!(part, Part::UnknownAttribute(_));
-        let mut beside = if is_copied { Vec::new() } else { trivia::comments(text, span.clone()) };
+        let mut beside = if is_copied {
+            Vec::new()
+        } else {
+            trivia::comments(text, span.clone())
+        };
         let mut above_next = Vec::new();
         if let Some((next, next_span)) = parts.get(index + 1) {
             let gap: Vec<Token> = tokens(text, span.end..next_span.start).collect();
             let line_break = gap.iter().position(|token| token.kind == Kind::LineBreak);
             let closes = matches!(next, Part::HashesEnd | Part::End);
             let line_end = line_break.unwrap_or(if closes { gap.len() } else { 0 });
-            for (index, token) in gap.into_iter().enumerate().filter(|(_, token)| token.is_comment()) {
-                let comments = if index < line_end { &mut beside } else { &mut above_next };
+            for (index, token) in gap
+                .into_iter()
+                .enumerate()
+                .filter(|(_, token)| token.is_comment())
+            {
+                let comments = if index < line_end {
+                    &mut beside
+                } else {
+                    &mut above_next
+                };
                 comments.push(&text[token.span]);
             }
         }

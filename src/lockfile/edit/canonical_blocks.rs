@@ -10,7 +10,8 @@ use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 use crate::system::OnceMap;
 
-/// Maximum number of blocks that are kept, each with about 3 KiB. Most root modules record one of the same few entries.
+/// Maximum number of blocks that are kept, each with about 3 KiB. Most root modules record one of
+/// the same few entries.
 const MOST_KEPT: usize = 1_000;
 
 /// The blocks of entries that lock files share, by the address of the entry in memory.
@@ -29,17 +30,25 @@ struct Block<T: EntryKind> {
 
 impl<T: EntryKind> Default for CanonicalBlocks<T> {
     fn default() -> Self {
-        Self { blocks: OnceMap::default() }
+        Self {
+            blocks: OnceMap::default(),
+        }
     }
 }
 
 impl<T: EntryKind> CanonicalBlocks<T> {
-    /// Returns the same as [`canonical_text`](crate::lockfile::canonical_text), unless a block did not record its entry
-    /// when it was parsed again.
+    /// Returns the same as [`canonical_text`](crate::lockfile::canonical_text), unless a block did
+    /// not record its entry when it was parsed again.
     pub(super) fn checked_text(&self, locks: &LocksOf<T>, dialect: Dialect) -> Option<String> {
-        let blocks: Vec<_> = locks.iter().map(|(address, locked)| self.block(address, locked)).collect();
+        let blocks: Vec<_> = locks
+            .iter()
+            .map(|(address, locked)| self.block(address, locked))
+            .collect();
         let header = header::<T>(dialect);
-        let length = blocks.iter().map(|block| 1 + block.text.len()).sum::<usize>();
+        let length = blocks
+            .iter()
+            .map(|block| 1 + block.text.len())
+            .sum::<usize>();
         let mut text = String::with_capacity(header.len() + length);
         text.push_str(&header);
         for block in &blocks {
@@ -52,7 +61,9 @@ impl<T: EntryKind> CanonicalBlocks<T> {
     fn block(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
         let block = || Arc::new(Block::new(address, locked));
         self.blocks.forget_more_than(MOST_KEPT);
-        let known = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), block);
+        let known = self
+            .blocks
+            .get_or_compute(&Arc::as_ptr(locked).addr(), block);
         let is_it = known.address == *address && Arc::ptr_eq(&known.locked, locked);
         if is_it { known } else { block() }
     }
@@ -63,15 +74,26 @@ impl<T: EntryKind> Block<T> {
         let mut text = String::new();
         push_block(&mut text, address, &**locked);
         let (address, locked) = (address.clone(), Arc::clone(locked));
-        let is_checked = says::<T>(text.as_bytes(), &[(address.clone(), Arc::clone(&locked))].into());
-        Self { address, locked, text, is_checked }
+        let is_checked = says::<T>(
+            text.as_bytes(),
+            &[(address.clone(), Arc::clone(&locked))].into(),
+        );
+        Self {
+            address,
+            locked,
+            text,
+            is_checked,
+        }
     }
 }
 
 /// Parses bytes that were just written, and returns `true` if they record exactly these locks.
 pub(super) fn says<T: EntryKind>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
-    // Each address has its host, so defaults do not matter; in this dialect a namespace may contain underscores.
-    parse_as::<T>(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
+    // Each address has its host, so defaults do not matter; in this dialect a namespace may contain
+    // underscores.
+    parse_as::<T>(Path::new(""), bytes, Dialect::Terraform)
+        .lock_file
+        .is_some_and(|lock_file| lock_file.locks == *locks)
 }
 
 #[cfg(test)]
@@ -85,14 +107,24 @@ mod tests {
         let address = |name: &str| ProviderAddress::parse(name, Dialect::Tofu).unwrap();
         let entry = |hash: &str| {
             let (version, constraints) = (Version::new(1, 0, 0), ConstraintList::default());
-            Arc::new(LockedProvider { version, constraints, hashes: [hash.parse().unwrap()].into() })
+            Arc::new(LockedProvider {
+                version,
+                constraints,
+                hashes: [hash.parse().unwrap()].into(),
+            })
         };
         let (shared, own) = (entry("h1:a"), entry("h1:b"));
-        let one = Locks::from([(address("aws"), Arc::clone(&shared)), (address("null"), Arc::clone(&shared))]);
+        let one = Locks::from([
+            (address("aws"), Arc::clone(&shared)),
+            (address("null"), Arc::clone(&shared)),
+        ]);
         let other = Locks::from([(address("aws"), own), (address("null"), shared)]);
         let blocks = CanonicalBlocks::<LockedProvider>::default();
         for locks in [&one, &other, &one] {
-            assert_eq!(blocks.checked_text(locks, Dialect::Tofu).unwrap(), canonical_text(locks, Dialect::Tofu));
+            assert_eq!(
+                blocks.checked_text(locks, Dialect::Tofu).unwrap(),
+                canonical_text(locks, Dialect::Tofu)
+            );
         }
     }
 
@@ -102,9 +134,16 @@ mod tests {
         let blocks = CanonicalBlocks::<LockedProvider>::default();
         for number in 0..2 * MOST_KEPT as u64 {
             let (version, constraints) = (Version::new(number, 0, 0), ConstraintList::default());
-            let entry = LockedProvider { version, constraints, hashes: ["h1:a".parse().unwrap()].into() };
+            let entry = LockedProvider {
+                version,
+                constraints,
+                hashes: ["h1:a".parse().unwrap()].into(),
+            };
             let locks = Locks::from([(address.clone(), Arc::new(entry))]);
-            assert_eq!(blocks.checked_text(&locks, Dialect::Tofu).unwrap(), canonical_text(&locks, Dialect::Tofu));
+            assert_eq!(
+                blocks.checked_text(&locks, Dialect::Tofu).unwrap(),
+                canonical_text(&locks, Dialect::Tofu)
+            );
             assert!(blocks.blocks.values().len() <= MOST_KEPT + 1, "{number}");
         }
     }
@@ -116,7 +155,14 @@ mod tests {
             let address = ProviderAddress::parse(&format!("acme/{name}"), Dialect::Tofu).unwrap();
             let hashes = hashes.iter().map(|hash| hash.parse().unwrap()).collect();
             let (version, constraints) = (version.parse().unwrap(), constraints.parse().unwrap());
-            (address, Arc::new(LockedProvider { version, constraints, hashes }))
+            (
+                address,
+                Arc::new(LockedProvider {
+                    version,
+                    constraints,
+                    hashes,
+                }),
+            )
         };
         let zh = format!("zh:{digits}");
         let other = zh.replace('0', "f");
@@ -128,15 +174,30 @@ mod tests {
         for wrong in [
             vec![gamma.clone()],
             vec![gamma.clone(), null.clone(), entry("zeta", "1.0.0", "", &[])],
-            vec![entry("delta", "1.0.0", "~> 1.0", &["h1:a", &zh]), null.clone()],
-            vec![entry("gamma", "1.0.1", "~> 1.0", &["h1:a", &zh]), null.clone()],
-            vec![entry("gamma", "1.0.0", "~> 1.1", &["h1:a", &zh]), null.clone()],
+            vec![
+                entry("delta", "1.0.0", "~> 1.0", &["h1:a", &zh]),
+                null.clone(),
+            ],
+            vec![
+                entry("gamma", "1.0.1", "~> 1.0", &["h1:a", &zh]),
+                null.clone(),
+            ],
+            vec![
+                entry("gamma", "1.0.0", "~> 1.1", &["h1:a", &zh]),
+                null.clone(),
+            ],
             vec![entry("gamma", "1.0.0", "", &["h1:a", &zh]), null.clone()],
-            vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &other]), null.clone()],
+            vec![
+                entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &other]),
+                null.clone(),
+            ],
             vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a"]), null.clone()],
             vec![gamma.clone(), entry("null", "3.2.4", "", &["h1:a"])],
         ] {
-            assert!(!says(text.as_bytes(), &Locks::from_iter(wrong.clone())), "{wrong:?}");
+            assert!(
+                !says(text.as_bytes(), &Locks::from_iter(wrong.clone())),
+                "{wrong:?}"
+            );
         }
         assert!(!says(text.replace("version", "vision").as_bytes(), &locks));
     }

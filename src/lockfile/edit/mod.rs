@@ -16,21 +16,26 @@ pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
 
 impl<T: EntryKind> LockFileOf<T> {
-    /// Returns the bytes of the file when it records `new`. Entries that do not change, comments, blank lines between
-    /// blocks, the order of blocks, line breaks, a byte order mark and a missing final line break stay. An entry that
-    /// changes gets canonical form and keeps its comments.
+    /// Returns the bytes of the file when it records `new`. Entries that do not change, comments,
+    /// blank lines between blocks, the order of blocks, line breaks, a byte order mark and a
+    /// missing final line break stay. An entry that changes gets canonical form and keeps its
+    /// comments.
     ///
     /// The result is read again before it is returned.
     ///
     /// # Errors
-    /// The result is larger than [`SIZE_LIMIT`], so that it could not be read. Or it does not record `new`, which is a
-    /// bug.
+    /// The result is larger than [`SIZE_LIMIT`], so that it could not be read. Or it does not
+    /// record `new`, which is a bug.
     pub fn edit(&self, new: &LocksOf<T>) -> Result<Vec<u8>> {
         self.edit_with(new, &CanonicalBlocks::<T>::default())
     }
 
     /// [`LockFileOf::edit`], with the blocks that many lock files have in common.
-    pub(crate) fn edit_with(&self, new: &LocksOf<T>, blocks: &CanonicalBlocks<T>) -> Result<Vec<u8>> {
+    pub(crate) fn edit_with(
+        &self,
+        new: &LocksOf<T>,
+        blocks: &CanonicalBlocks<T>,
+    ) -> Result<Vec<u8>> {
         if self.locks == *new && !self.is_new {
             return Ok(self.bytes());
         }
@@ -41,7 +46,11 @@ impl<T: EntryKind> LockFileOf<T> {
             return self.within_limit(text.into_bytes());
         }
         let bytes = self.within_limit([self.mark, self.edited_text(new).as_bytes()].concat())?;
-        if says::<T>(&bytes, new) { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
+        if says::<T>(&bytes, new) {
+            Ok(bytes)
+        } else {
+            Err(self_check_failed(&self.file.path).into())
+        }
     }
 
     /// New bytes of the file.
@@ -49,7 +58,11 @@ impl<T: EntryKind> LockFileOf<T> {
     /// # Errors
     /// They are too many to be read again.
     fn within_limit(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        if bytes.len() as u64 > SIZE_LIMIT { Err(too_large(&self.file.path).into()) } else { Ok(bytes) }
+        if bytes.len() as u64 > SIZE_LIMIT {
+            Err(too_large(&self.file.path).into())
+        } else {
+            Ok(bytes)
+        }
     }
 
     fn edited_text(&self, new: &LocksOf<T>) -> String {
@@ -57,32 +70,57 @@ impl<T: EntryKind> LockFileOf<T> {
         let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
             let text = canonical_text::<T>(new, self.dialect);
-            return if line_break == "\n" { text } else { text.replace('\n', line_break) };
+            return if line_break == "\n" {
+                text
+            } else {
+                text.replace('\n', line_break)
+            };
         }
         // With a line break at the end, the last block is like the others.
         let has_end = text.ends_with('\n');
-        let text = if has_end { text.clone() } else { format!("{text}{line_break}") };
+        let text = if has_end {
+            text.clone()
+        } else {
+            format!("{text}{line_break}")
+        };
         let mut layout = FileLayout::read(self, new, &text, line_break);
-        for (address, locked) in new.iter().filter(|(address, _)| !self.locks.contains_key(address)) {
+        for (address, locked) in new
+            .iter()
+            .filter(|(address, _)| !self.locks.contains_key(address))
+        {
             layout.add(address, locked);
         }
         let edited = layout.text();
-        let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).unwrap_or(&edited);
-        if has_end { edited } else { without_end.to_owned() }
+        let without_end = edited
+            .strip_suffix("\r\n")
+            .or_else(|| edited.strip_suffix('\n'))
+            .unwrap_or(&edited);
+        if has_end {
+            edited
+        } else {
+            without_end.to_owned()
+        }
     }
 }
 
 fn too_large(path: &Path) -> Diagnostic {
     let limit = SIZE_LIMIT / (1024 * 1024);
-    let message = format!("{} would become larger than {limit} MiB, so it stays as it is", path.display());
+    let message = format!(
+        "{} would become larger than {limit} MiB, so it stays as it is",
+        path.display()
+    );
     Diagnostic::error(Code::Io, message)
         .help("a lock file of that size cannot be read; lock fewer providers or platforms in it")
 }
 
 /// The error for a text that was just written and cannot be read back, which is a bug.
 pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
-    let message = format!("the edited {} does not have the expected content, so it stays as it is", path.display());
-    Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
+    let message = format!(
+        "the edited {} does not have the expected content, so it stays as it is",
+        path.display()
+    );
+    Diagnostic::error(Code::LockFileSyntax, message)
+        .help("this is a bug of provlock: please report it")
 }
 
 /// A lock file cut at its top-level blocks; the pieces in their order are its text.
@@ -101,13 +139,20 @@ struct Section<'a, T: EntryKind> {
     loose: String,
     /// The blank lines between the block and the text before it.
     blank: String,
-    /// The new block with the comments directly above it and the rest of its last line; `None` for a removed entry.
+    /// The new block with the comments directly above it and the rest of its last line; `None` for
+    /// a removed entry.
     block: Option<String>,
 }
 
 impl<'a, T: EntryKind> FileLayout<'a, T> {
-    /// Cuts the text of a lock file. Entries that `new` lacks are removed with the comments directly above them.
-    fn read(lock_file: &'a LockFileOf<T>, new: &LocksOf<T>, text: &str, line_break: &'static str) -> Self {
+    /// Cuts the text of a lock file. Entries that `new` lacks are removed with the comments
+    /// directly above them.
+    fn read(
+        lock_file: &'a LockFileOf<T>,
+        new: &LocksOf<T>,
+        text: &str,
+        line_break: &'static str,
+    ) -> Self {
         let mut start = 0;
         let mut sections = Vec::with_capacity(lock_file.blocks.len());
         for TopLevelBlock { span, entry } in &lock_file.blocks {
@@ -119,27 +164,57 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
                 Some((_, None)) => None,
                 Some((entry, Some(locked))) if *locked != entry.locked => {
                     let rewritten = block::rewritten(text, entry, &**locked, line_break);
-                    Some([&text[attached..span.start], &rewritten, &text[span.end..end]].concat())
+                    Some(
+                        [
+                            &text[attached..span.start],
+                            &rewritten,
+                            &text[span.end..end],
+                        ]
+                        .concat(),
+                    )
                 }
                 _ => Some(text[attached..end].to_owned()),
             };
             let address = entry.map(|entry| &entry.address);
-            let (above, blank) = (text[start..loose].to_owned(), text[loose..attached].to_owned());
-            sections.push(Section { address, loose: above, blank, block });
+            let (above, blank) = (
+                text[start..loose].to_owned(),
+                text[loose..attached].to_owned(),
+            );
+            sections.push(Section {
+                address,
+                loose: above,
+                blank,
+                block,
+            });
             start = end;
         }
-        Self { line_break, sections, rest: text[start..].to_owned() }
+        Self {
+            line_break,
+            sections,
+            rest: text[start..].to_owned(),
+        }
     }
 
-    /// Adds a new entry before the first entry with a greater address, or else after the last entry.
+    /// Adds a new entry before the first entry with a greater address, or else after the last
+    /// entry.
     fn add(&mut self, address: &'a T::Address, locked: &T) {
         let mut block = String::new();
         push_block(&mut block, address, locked);
-        let (blank, block) = (self.line_break.to_owned(), Some(block.replace('\n', self.line_break)));
-        let mut section = Section { address: Some(address), loose: String::new(), blank, block };
-        let greater = |section: &Section<'_, T>| section.address.is_some_and(|other| other > address);
+        let (blank, block) = (
+            self.line_break.to_owned(),
+            Some(block.replace('\n', self.line_break)),
+        );
+        let mut section = Section {
+            address: Some(address),
+            loose: String::new(),
+            blank,
+            block,
+        };
+        let greater =
+            |section: &Section<'_, T>| section.address.is_some_and(|other| other > address);
         if let Some(index) = self.sections.iter().position(greater) {
-            // Comments that stand alone stay above the new block, so that the header remains on top.
+            // Comments that stand alone stay above the new block, so that the header remains on
+            // top.
             let next = &mut self.sections[index];
             section.loose = std::mem::take(&mut next.loose);
             if index == 0 && section.loose.is_empty() {
@@ -149,7 +224,11 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
                 next.blank.push_str(self.line_break);
             }
             self.sections.insert(index, section);
-        } else if let Some(index) = self.sections.iter().rposition(|section| section.address.is_some()) {
+        } else if let Some(index) = self
+            .sections
+            .iter()
+            .rposition(|section| section.address.is_some())
+        {
             self.sections.insert(index + 1, section);
         } else {
             section.loose = std::mem::take(&mut self.rest);
@@ -162,9 +241,16 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
 
     fn text(self) -> String {
         let mut text = String::new();
-        // The text after removed entries takes their place, after the separate comments before them.
+        // The text after removed entries takes their place, after the separate comments before
+        // them.
         let mut removed: Option<(String, String)> = None;
-        for Section { mut loose, mut blank, block, .. } in self.sections {
+        for Section {
+            mut loose,
+            mut blank,
+            block,
+            ..
+        } in self.sections
+        {
             if let Some((loose_before, blank_before)) = removed.take() {
                 if loose.is_empty() {
                     blank = blank_before;
@@ -176,14 +262,20 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
                 None => removed = Some((loose, blank)),
             }
         }
-        text.extend(removed.map(|(loose, _)| loose).into_iter().chain([self.rest]));
+        text.extend(
+            removed
+                .map(|(loose, _)| loose)
+                .into_iter()
+                .chain([self.rest]),
+        );
         text
     }
 }
 
 /// The start of the comments directly above a block at `block`, without a blank line between.
 ///
-/// `start` is after the line of the previous block. The two lines of the file's header belong to no block.
+/// `start` is after the line of the previous block. The two lines of the file's header belong to no
+/// block.
 fn attached_start<T: EntryKind>(text: &str, start: usize, block: usize) -> usize {
     let mut attached = start;
     let mut line_is_blank = true;

@@ -12,14 +12,17 @@ use crate::lockfile::entry_kind::{EntryKind, LocksOf, merge_sets};
 use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 
-pub use crate::lockfile::conflicts::{MARKER_SIZE, MarkerStyle, Sides, TAKE_ONE_SIDE, split_conflicts};
+pub use crate::lockfile::conflicts::{
+    MARKER_SIZE, MarkerStyle, Sides, TAKE_ONE_SIDE, split_conflicts,
+};
 pub use crate::lockfile::entry_kind::ConflictReason;
 pub use markers::with_markers;
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged<T: EntryKind = LockedProvider> {
-    /// The merged entries, without entries in `conflicts`, so that locking these again starts from nothing.
+    /// The merged entries, without entries in `conflicts`, so that locking these again starts from
+    /// nothing.
     pub locks: LocksOf<T>,
     /// The entries that the user has to decide on, in address order.
     pub conflicts: Vec<Conflict<T>>,
@@ -42,17 +45,26 @@ pub struct Conflict<T: EntryKind = LockedProvider> {
 
 /// Merges two descendants of `base`. Without a common ancestor, `base` is empty.
 ///
-/// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and, of
-/// providers, constraint terms are united, except terms and hashes of the base that one side removed. Everything else
-/// is a conflict. That includes a side that moved to another version while the other side only added hashes, which
-/// would be lost.
+/// An entry that only one side changed is taken from that side. Where both have the same version,
+/// their hashes and, of providers, constraint terms are united, except terms and hashes of the base
+/// that one side removed. Everything else is a conflict. That includes a side that moved to another
+/// version while the other side only added hashes, which would be lost.
 pub fn merge<T: EntryKind>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
-    let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
-    let mut merged = Merged { locks: LocksOf::<T>::new(), conflicts: Vec::new() };
+    let addresses: BTreeSet<_> = base
+        .keys()
+        .chain(ours.keys())
+        .chain(theirs.keys())
+        .collect();
+    let mut merged = Merged {
+        locks: LocksOf::<T>::new(),
+        conflicts: Vec::new(),
+    };
     for address in addresses {
         let (base, ours, theirs) = (base.get(address), ours.get(address), theirs.get(address));
         match merge_entry(base, ours, theirs) {
-            Ok(entry) => merged.locks.extend(entry.map(|entry| (address.clone(), entry))),
+            Ok(entry) => merged
+                .locks
+                .extend(entry.map(|entry| (address.clone(), entry))),
             Err(reason) => merged.conflicts.push(Conflict {
                 address: address.clone(),
                 reason,
@@ -85,7 +97,9 @@ fn merge_entry<T: EntryKind>(
         return Err(ConflictReason::Versions);
     }
     // Hashes belong to one release.
-    let before = base.filter(|base| base.is_same_release(ours)).map(|base| base.hashes());
+    let before = base
+        .filter(|base| base.is_same_release(ours))
+        .map(|base| base.hashes());
     let none = BTreeSet::new();
     let hashes = merge_sets(before.unwrap_or(&none), ours.hashes(), theirs.hashes());
     let hashes: BTreeSet<_> = hashes.into_iter().cloned().collect();
@@ -106,18 +120,35 @@ impl<T: EntryKind> Conflict<T> {
         };
         let message = match self.reason {
             ConflictReason::Versions => {
-                format!("conflict: ours has {name} {}, theirs {}", version(&self.ours), version(&self.theirs))
+                format!(
+                    "conflict: ours has {name} {}, theirs {}",
+                    version(&self.ours),
+                    version(&self.theirs)
+                )
             }
-            ConflictReason::Constraints => format!("conflict: each side gave {name} other constraints"),
-            ConflictReason::Hashes => format!("conflict: each side has other hashes of the package of {name}"),
+            ConflictReason::Constraints => {
+                format!("conflict: each side gave {name} other constraints")
+            }
+            ConflictReason::Hashes => {
+                format!("conflict: each side has other hashes of the package of {name}")
+            }
             ConflictReason::RemovedByUs => {
-                format!("conflict: ours removed {name}, theirs changed it (now {})", version(&self.theirs))
+                format!(
+                    "conflict: ours removed {name}, theirs changed it (now {})",
+                    version(&self.theirs)
+                )
             }
             ConflictReason::RemovedByThem => {
-                format!("conflict: theirs removed {name}, ours changed it (now {})", version(&self.ours))
+                format!(
+                    "conflict: theirs removed {name}, ours changed it (now {})",
+                    version(&self.ours)
+                )
             }
             ConflictReason::NoHashLeft => {
-                format!("conflict: no hash of {name} {} is left that both sides kept", version(&self.ours))
+                format!(
+                    "conflict: no hash of {name} {} is left that both sides kept",
+                    version(&self.ours)
+                )
             }
         };
         let diagnostic = Diagnostic::error(Code::MergeConflict, message);

@@ -11,7 +11,11 @@ use crate::provider::ProviderAddress;
 
 /// Reads `aws 5.0.0 [~> 5.0] a b; null 3.2.4 [] c`: name, version, constraints, hashes.
 fn locks(text: &str) -> Locks {
-    text.split(';').map(str::trim).filter(|entry| !entry.is_empty()).map(entry).collect()
+    text.split(';')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .map(entry)
+        .collect()
 }
 
 fn entry(text: &str) -> (ProviderAddress, Arc<LockedProvider>) {
@@ -21,13 +25,23 @@ fn entry(text: &str) -> (ProviderAddress, Arc<LockedProvider>) {
     let provider = LockedProvider {
         version: version.parse().unwrap(),
         constraints: constraints.parse().unwrap(),
-        hashes: hashes.split_whitespace().map(|hash| format!("h1:{hash}").parse().unwrap()).collect(),
+        hashes: hashes
+            .split_whitespace()
+            .map(|hash| format!("h1:{hash}").parse().unwrap())
+            .collect(),
     };
-    (ProviderAddress::parse(name, Dialect::Tofu).unwrap(), provider.into())
+    (
+        ProviderAddress::parse(name, Dialect::Tofu).unwrap(),
+        provider.into(),
+    )
 }
 
 fn conflicts(merged: &Merged) -> Vec<(String, ConflictReason)> {
-    merged.conflicts.iter().map(|conflict| (conflict.address.name.clone(), conflict.reason)).collect()
+    merged
+        .conflicts
+        .iter()
+        .map(|conflict| (conflict.address.name.clone(), conflict.reason))
+        .collect()
 }
 
 /// Merges each base, ours and theirs without a conflict.
@@ -43,9 +57,27 @@ fn merges(cases: &[[&str; 5]]) {
 #[test]
 fn entries_and_hashes_that_can_be_merged_are() {
     merges(&[
-        ["each adds one", "", "aws 5.0.0 [] a", "null 3.0.0 [] b", "aws 5.0.0 [] a; null 3.0.0 [] b"],
-        ["both add the same version", "", "aws 5.0.0 [] a", "aws 5.0.0 [] b", "aws 5.0.0 [] a b"],
-        ["we upgrade", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.0.0 [] a", "aws 5.1.0 [] b"],
+        [
+            "each adds one",
+            "",
+            "aws 5.0.0 [] a",
+            "null 3.0.0 [] b",
+            "aws 5.0.0 [] a; null 3.0.0 [] b",
+        ],
+        [
+            "both add the same version",
+            "",
+            "aws 5.0.0 [] a",
+            "aws 5.0.0 [] b",
+            "aws 5.0.0 [] a b",
+        ],
+        [
+            "we upgrade",
+            "aws 5.0.0 [] a",
+            "aws 5.1.0 [] b",
+            "aws 5.0.0 [] a",
+            "aws 5.1.0 [] b",
+        ],
         [
             "they remove",
             "aws 5.0.0 [] a; null 3.0.0 [] b",
@@ -54,8 +86,20 @@ fn entries_and_hashes_that_can_be_merged_are() {
             "aws 5.0.0 [] a",
         ],
         ["both remove", "aws 5.0.0 [] a", "", "", ""],
-        ["both upgrade alike", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.1.0 [] c", "aws 5.1.0 [] b c"],
-        ["each adds a platform", "aws 5.0.0 [] a", "aws 5.0.0 [] a b", "aws 5.0.0 [] a c", "aws 5.0.0 [] a b c"],
+        [
+            "both upgrade alike",
+            "aws 5.0.0 [] a",
+            "aws 5.1.0 [] b",
+            "aws 5.1.0 [] c",
+            "aws 5.1.0 [] b c",
+        ],
+        [
+            "each adds a platform",
+            "aws 5.0.0 [] a",
+            "aws 5.0.0 [] a b",
+            "aws 5.0.0 [] a c",
+            "aws 5.0.0 [] a b c",
+        ],
         [
             "a hash that we removed stays away",
             "aws 5.0.0 [] a b",
@@ -111,12 +155,48 @@ fn terms_of_constraints_that_can_be_merged_are() {
 fn contradicting_changes_are_a_conflict() {
     use ConflictReason::{NoHashLeft, RemovedByThem, RemovedByUs, Versions};
     for (what, base, ours, theirs, reason) in [
-        ("two upgrades", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.2.0 [] c", Versions),
-        ("two additions", "", "aws 5.1.0 [] b", "aws 5.2.0 [] c", Versions),
-        ("an upgrade and a new platform", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.0.0 [] a c", Versions),
-        ("we remove, they upgrade", "aws 5.0.0 [] a", "", "aws 5.1.0 [] b", RemovedByUs),
-        ("we add a platform, they remove", "aws 5.0.0 [] a", "aws 5.0.0 [] a b", "", RemovedByThem),
-        ("each keeps another hash", "aws 5.0.0 [] a b", "aws 5.0.0 [] a", "aws 5.0.0 [] b", NoHashLeft),
+        (
+            "two upgrades",
+            "aws 5.0.0 [] a",
+            "aws 5.1.0 [] b",
+            "aws 5.2.0 [] c",
+            Versions,
+        ),
+        (
+            "two additions",
+            "",
+            "aws 5.1.0 [] b",
+            "aws 5.2.0 [] c",
+            Versions,
+        ),
+        (
+            "an upgrade and a new platform",
+            "aws 5.0.0 [] a",
+            "aws 5.1.0 [] b",
+            "aws 5.0.0 [] a c",
+            Versions,
+        ),
+        (
+            "we remove, they upgrade",
+            "aws 5.0.0 [] a",
+            "",
+            "aws 5.1.0 [] b",
+            RemovedByUs,
+        ),
+        (
+            "we add a platform, they remove",
+            "aws 5.0.0 [] a",
+            "aws 5.0.0 [] a b",
+            "",
+            RemovedByThem,
+        ),
+        (
+            "each keeps another hash",
+            "aws 5.0.0 [] a b",
+            "aws 5.0.0 [] a",
+            "aws 5.0.0 [] b",
+            NoHashLeft,
+        ),
     ] {
         let side = |text: &str| locks(&format!("{text}; null 3.0.0 [] n"));
         let merged = merge(&side(base), &side(ours), &side(theirs));
@@ -127,32 +207,57 @@ fn contradicting_changes_are_a_conflict() {
 
 #[test]
 fn a_conflict_is_reported_by_provider() {
-    let merged = merge(&locks("aws 5.0.0 [] a"), &locks("aws 5.1.0 [] b"), &locks("aws 5.2.0 [] c"));
+    let merged = merge(
+        &locks("aws 5.0.0 [] a"),
+        &locks("aws 5.1.0 [] b"),
+        &locks("aws 5.2.0 [] c"),
+    );
     let diagnostic = merged.conflicts[0].diagnostic(Dialect::Tofu);
-    assert_eq!(diagnostic.message, "conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
+    assert_eq!(
+        diagnostic.message,
+        "conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0"
+    );
     assert_eq!(diagnostic.notes, ["locked at 5.0.0 before"]);
-    let merged = merge(&Locks::new(), &locks("aws 5.1.0 [] b"), &locks("aws 5.2.0 [] c"));
-    assert_eq!(merged.conflicts[0].diagnostic(Dialect::Terraform).notes, [""; 0]);
+    let merged = merge(
+        &Locks::new(),
+        &locks("aws 5.1.0 [] b"),
+        &locks("aws 5.2.0 [] c"),
+    );
+    assert_eq!(
+        merged.conflicts[0].diagnostic(Dialect::Terraform).notes,
+        [""; 0]
+    );
 }
 
 /// Few values, so that the sides often share them.
 fn any_locks() -> impl Strategy<Value = Locks> {
     let hashes = subsequence(vec!["h1:a", "h1:b", "zh:c", "zh:d"], 0..=4);
     let terms = subsequence(vec![">= 1.0.0", "~> 1.0", "< 3.0.0"], 0..=3);
-    let provider = (select(vec!["1.0.0", "1.1.0"]), terms, hashes).prop_map(|(version, terms, hashes)| {
-        Arc::new(LockedProvider {
-            version: version.parse().unwrap(),
-            constraints: terms.join(",").parse().unwrap(),
-            hashes: hashes.into_iter().map(|hash| hash.parse().unwrap()).collect(),
-        })
-    });
-    let address = select(vec!["aws", "null", "random"]).prop_map(|name| entry(&format!("{name} 1.0.0 []")).0);
+    let provider =
+        (select(vec!["1.0.0", "1.1.0"]), terms, hashes).prop_map(|(version, terms, hashes)| {
+            Arc::new(LockedProvider {
+                version: version.parse().unwrap(),
+                constraints: terms.join(",").parse().unwrap(),
+                hashes: hashes
+                    .into_iter()
+                    .map(|hash| hash.parse().unwrap())
+                    .collect(),
+            })
+        });
+    let address =
+        select(vec!["aws", "null", "random"]).prop_map(|name| entry(&format!("{name} 1.0.0 []")).0);
     btree_map(address, provider, 0..=3)
 }
 
 fn lock_file(bytes: &[u8]) -> LockFile {
     let parsed = parse(Path::new("lock.hcl"), bytes, Dialect::Tofu);
-    parsed.lock_file.unwrap_or_else(|| panic!("{:?}\n{}", parsed.diagnostics, String::from_utf8_lossy(bytes)))
+    parsed.lock_file.unwrap_or_else(|| {
+        panic!(
+            "{:?}\n{}",
+            parsed.diagnostics,
+            String::from_utf8_lossy(bytes)
+        )
+    })
 }
 
 fn canonical(locks: &Locks) -> LockFile {
@@ -244,7 +349,12 @@ fn markers_surround_only_the_conflict() {
     );
     let text = canonical_text(&ours, Dialect::Tofu).replace("\nprovider", "\n# about it\nprovider");
     let merged = merge(&base, &ours, &theirs);
-    let written = with_markers(&lock_file(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default());
+    let written = with_markers(
+        &lock_file(text.as_bytes()),
+        &canonical(&theirs),
+        &merged,
+        &MarkerStyle::default(),
+    );
     let expected = "\
 # This file is maintained automatically by \"tofu init\".
 # Manual edits may be lost in future updates.
@@ -283,8 +393,16 @@ fn a_removed_entry_is_an_empty_side() {
     let (base, kept) = (locks("aws 5.0.0 [] a"), locks("aws 5.1.0 [] b"));
     for (ours, theirs) in [(Locks::new(), kept.clone()), (kept.clone(), Locks::new())] {
         let merged = merge(&base, &ours, &theirs);
-        let written = with_markers(&canonical(&ours), &canonical(&theirs), &merged, &MarkerStyle::default()).unwrap();
-        let sides = split_conflicts(Path::new("lock.hcl"), &written).unwrap().unwrap();
+        let written = with_markers(
+            &canonical(&ours),
+            &canonical(&theirs),
+            &merged,
+            &MarkerStyle::default(),
+        )
+        .unwrap();
+        let sides = split_conflicts(Path::new("lock.hcl"), &written)
+            .unwrap()
+            .unwrap();
         assert_eq!(lock_file(&sides.ours).locks(), &ours);
         assert_eq!(lock_file(&sides.theirs).locks(), &theirs);
     }
@@ -293,12 +411,25 @@ fn a_removed_entry_is_an_empty_side() {
 #[test]
 fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
     let (ours, theirs) = (locks("aws 5.1.0 [] b"), locks("aws 5.2.0 [] c"));
-    let text = format!("\u{feff}{}", canonical_text(&ours, Dialect::Tofu).trim_end());
+    let text = format!(
+        "\u{feff}{}",
+        canonical_text(&ours, Dialect::Tofu).trim_end()
+    );
     let merged = merge(&Locks::new(), &ours, &theirs);
-    let written =
-        with_markers(&lock_file(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default()).unwrap();
-    assert!(written.starts_with("\u{feff}# This".as_bytes()) && written.ends_with(b"}\n>>>>>>> theirs\n"));
-    let sides = split_conflicts(Path::new("lock.hcl"), &written).unwrap().unwrap();
+    let written = with_markers(
+        &lock_file(text.as_bytes()),
+        &canonical(&theirs),
+        &merged,
+        &MarkerStyle::default(),
+    )
+    .unwrap();
+    assert!(
+        written.starts_with("\u{feff}# This".as_bytes())
+            && written.ends_with(b"}\n>>>>>>> theirs\n")
+    );
+    let sides = split_conflicts(Path::new("lock.hcl"), &written)
+        .unwrap()
+        .unwrap();
     assert_eq!(lock_file(&sides.theirs).locks(), &theirs);
 }
 
@@ -306,12 +437,21 @@ fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
 fn conflicts_are_read_anywhere_in_an_entry() {
     let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n\
                  =======\r\nt\r\n>>>>>>> topic\r\nz";
-    let sides = split_conflicts(Path::new("lock.hcl"), text).unwrap().unwrap();
+    let sides = split_conflicts(Path::new("lock.hcl"), text)
+        .unwrap()
+        .unwrap();
     assert_eq!(sides.ours, b"a\r\no\r\nz");
     assert_eq!(sides.base, b"a\r\n<<<<<<<<< nested\r\n=========\r\nz");
     assert!(sides.base_is_complete);
     assert_eq!(sides.theirs, b"a\r\nt\r\nz");
-    assert_eq!(sides.style, MarkerStyle { size: 7, ours: "HEAD".to_owned(), theirs: "topic".to_owned() });
+    assert_eq!(
+        sides.style,
+        MarkerStyle {
+            size: 7,
+            ours: "HEAD".to_owned(),
+            theirs: "topic".to_owned()
+        }
+    );
 }
 
 #[test]
@@ -327,6 +467,10 @@ fn unmatched_markers_are_refused_with_their_position() {
     ] {
         let error = split_conflicts(Path::new("lock.hcl"), text.as_bytes()).unwrap_err();
         assert_eq!(error[0].code, Code::ConflictMarkers, "{text}");
-        assert_eq!(error[0].labels[0].location.line_column(), (line, 1), "{text}");
+        assert_eq!(
+            error[0].labels[0].location.line_column(),
+            (line, 1),
+            "{text}"
+        );
     }
 }

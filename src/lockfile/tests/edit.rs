@@ -17,8 +17,11 @@ fn entry(attributes: &str) -> String {
 
 #[test]
 fn an_entry_that_changes_gets_canonical_form_and_keeps_its_comments() {
-    let text = entry("\tversion   =  /* why */ \"1.0.0\" # pinned\n\n\thashes = [\"h1:b\", \"h1:a\"]\n");
-    let expected = entry("  version = \"1.1.0\" /* why */ # pinned\n  hashes = [\n    \"h1:a\",\n    \"h1:b\",\n  ]\n");
+    let text =
+        entry("\tversion   =  /* why */ \"1.0.0\" # pinned\n\n\thashes = [\"h1:b\", \"h1:a\"]\n");
+    let expected = entry(
+        "  version = \"1.1.0\" /* why */ # pinned\n  hashes = [\n    \"h1:a\",\n    \"h1:b\",\n  ]\n",
+    );
     assert_eq!(edited(&text, "1.1.0", "", &["h1:a", "h1:b"]), expected);
     assert_eq!(edited(&text, "1.0.0", "", &["h1:a", "h1:b"]), text);
 }
@@ -45,7 +48,8 @@ fn removed_attributes_leave_their_comments() {
   ] # end
 "#,
     );
-    let bare = entry("  version = \"1.0.0\"\n  # c\n  /* in */\n  # beside\n  # h\n  # a\n  # end\n");
+    let bare =
+        entry("  version = \"1.0.0\"\n  # c\n  /* in */\n  # beside\n  # h\n  # a\n  # end\n");
     assert_eq!(edited(&text, "1.0.0", "", &[]), bare);
 }
 
@@ -53,8 +57,14 @@ fn removed_attributes_leave_their_comments() {
 fn comments_stay_at_their_hashes() {
     let list = |list: &str| entry(&format!("  version = \"1.0.0\"\n  hashes = {list}\n"));
     let cases = [
-        ("[\"h1:c\", \"h1:a\"]", "[\n    \"h1:a\",\n    \"h1:b\",\n    \"h1:c\",\n  ]"),
-        ("[\n\"h1:c\" # c\n,\"h1:a\" # a\n]", "[\n    \"h1:a\", # a\n    \"h1:b\",\n    \"h1:c\", # c\n  ]"),
+        (
+            "[\"h1:c\", \"h1:a\"]",
+            "[\n    \"h1:a\",\n    \"h1:b\",\n    \"h1:c\",\n  ]",
+        ),
+        (
+            "[\n\"h1:c\" # c\n,\"h1:a\" # a\n]",
+            "[\n    \"h1:a\", # a\n    \"h1:b\",\n    \"h1:c\", # c\n  ]",
+        ),
         (
             "[ # list\n      # about c\n      \"h1:c\", # c\n\n      // about a\n      \"h1:a\"\n      # end\n  ]",
             "[ # list\n    // about a\n    \"h1:a\",\n    \"h1:b\",\n    # about c\n    \"h1:c\", # c\n    # end\n  ]",
@@ -69,7 +79,10 @@ fn comments_stay_at_their_hashes() {
         ),
     ];
     for (old, new) in cases {
-        assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c"]), list(new));
+        assert_eq!(
+            edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c"]),
+            list(new)
+        );
     }
 }
 
@@ -97,7 +110,8 @@ fn hashes_are_added_to_blocks_of_any_form() {
     let plain = entry("  version     = \"1.0.0\" # v\n  constraints = \"1.0.0\" # c\n  # end\n");
     let expected = plain.replace("# c\n", &format!("# c\n{hashes}"));
     assert_eq!(edited(&plain, "1.0.0", "1.0.0", &["h1:a"]), expected);
-    let one_line = "provider /* p */ \"a.b/c/d\" { /* x\ny */ version = \"1.0.0\" /* z */ } # end\n";
+    let one_line =
+        "provider /* p */ \"a.b/c/d\" { /* x\ny */ version = \"1.0.0\" /* z */ } # end\n";
     let opened = r#"provider "a.b/c/d" { /* p */
   /* x
 y */
@@ -129,7 +143,10 @@ fn block(name: &str, version: &str) -> String {
 fn blocks_go_to_their_sorted_place_below_loose_comments() {
     let old = ["b", "d"].map(|name| block(name, "1.0.0"));
     let new = ["a", "c", "e"].map(|name| block(name, "9.0.0"));
-    let text = format!("# top\n\n{HEADER}# about b\n{}# end of b\n\n# loose\n\n# about d\n{}# end\n", old[0], old[1]);
+    let text = format!(
+        "# top\n\n{HEADER}# about b\n{}# end of b\n\n# loose\n\n# about d\n{}# end\n",
+        old[0], old[1]
+    );
     let expected = format!(
         "# top\n\n{HEADER}\n{}\n# about b\n{}# end of b\n\n# loose\n\n{}\n# about d\n{}\n{}# end\n",
         new[0], old[0], new[1], old[1], new[2]
@@ -142,27 +159,38 @@ fn blocks_of_an_unsorted_file_stay_where_they_are() {
     let old = ["b", "d", "a"].map(|name| block(name, "1.0.0"));
     let new = ["c", "e"].map(|name| block(name, "9.0.0"));
     let text = format!("{HEADER}\n{}\n{}\n{}", old[0], old[1], old[2]);
-    let expected = format!("{HEADER}\n{}\n{}\n{}\n{}\n{}", old[0], new[0], old[1], old[2], new[1]);
+    let expected = format!(
+        "{HEADER}\n{}\n{}\n{}\n{}\n{}",
+        old[0], new[0], old[1], old[2], new[1]
+    );
     assert_eq!(with_entries(&text, &["a", "b", "c", "d", "e"]), expected);
 }
 
 #[test]
 fn removed_blocks_take_the_comments_above_along() {
     let [a, b, c] = ["a", "b", "c"].map(|name| block(name, "1.0.0"));
-    let text = format!("{HEADER}\n# about a\n{a}\n# loose\n\n# about b\n{b}\n# about c\n{c}\n# end\n");
+    let text =
+        format!("{HEADER}\n# about a\n{a}\n# loose\n\n# about b\n{b}\n# about c\n{c}\n# end\n");
     assert_eq!(
         with_entries(&text, &["a", "c"]),
         format!("{HEADER}\n# about a\n{a}\n# loose\n\n# about c\n{c}\n# end\n")
     );
-    assert_eq!(with_entries(&text, &["b"]), format!("{HEADER}\n# loose\n\n# about b\n{b}\n# end\n"));
-    assert_eq!(with_entries(&text, &[]), format!("{HEADER}\n# loose\n\n# end\n"));
+    assert_eq!(
+        with_entries(&text, &["b"]),
+        format!("{HEADER}\n# loose\n\n# about b\n{b}\n# end\n")
+    );
+    assert_eq!(
+        with_entries(&text, &[]),
+        format!("{HEADER}\n# loose\n\n# end\n")
+    );
     let plain = format!("{a}\n{b}");
     assert_eq!(with_entries(&plain, &["b"]), b);
 }
 
 #[test]
 fn module_blocks_stay_as_they_are() {
-    let module = "# about m\nmodule   \"m\" {\n\tversion={ a = [ 1 ] } # odd\n  hashes = []\n}  # end\n";
+    let module =
+        "# about m\nmodule   \"m\" {\n\tversion={ a = [ 1 ] } # odd\n  hashes = []\n}  # end\n";
     let entry = entry("  version = \"1.0.0\"\n");
     for text in [
         format!("{HEADER}\n{module}{entry}"),
@@ -170,12 +198,18 @@ fn module_blocks_stay_as_they_are() {
         format!("{module}{entry}{module}"),
     ] {
         for text in [text.replace('\n', "\r\n"), text] {
-            assert_eq!(edited(&text, "1.1.0", "", &[]), text.replace("1.0.0", "1.1.0"));
+            assert_eq!(
+                edited(&text, "1.1.0", "", &[]),
+                text.replace("1.0.0", "1.1.0")
+            );
         }
     }
     let (a, b) = (block("a", "1.0.0"), block("b", "9.0.0"));
     let text = format!("{HEADER}\n{a}\n{module}");
-    assert_eq!(with_entries(&text, &["a", "b"]), format!("{HEADER}\n{a}\n{b}\n{module}"));
+    assert_eq!(
+        with_entries(&text, &["a", "b"]),
+        format!("{HEADER}\n{a}\n{b}\n{module}")
+    );
     assert_eq!(with_entries(&text, &[]), format!("{HEADER}\n{module}"));
 }
 
@@ -183,11 +217,23 @@ fn module_blocks_stay_as_they_are() {
 fn ends_of_files_stay() {
     let (a, b) = (block("a", "1.0.0"), block("b", "9.0.0"));
     let text = format!("{HEADER}\n{a}");
-    assert_eq!(with_entries(text.trim_end(), &["a", "b"]), format!("{text}\n{b}").trim_end());
-    assert_eq!(with_entries(&format!("{text}\n\n"), &["a", "b"]), format!("{text}\n{b}\n\n"));
+    assert_eq!(
+        with_entries(text.trim_end(), &["a", "b"]),
+        format!("{text}\n{b}").trim_end()
+    );
+    assert_eq!(
+        with_entries(&format!("{text}\n\n"), &["a", "b"]),
+        format!("{text}\n{b}\n\n")
+    );
     assert_eq!(with_entries(HEADER, &["b"]), format!("{HEADER}\n{b}"));
-    assert_eq!(with_entries(&format!("{HEADER}\n"), &["b"]), format!("{HEADER}\n{b}"));
-    assert_eq!(with_entries(HEADER.trim_end(), &["b"]), format!("{HEADER}\n{b}").trim_end());
+    assert_eq!(
+        with_entries(&format!("{HEADER}\n"), &["b"]),
+        format!("{HEADER}\n{b}")
+    );
+    assert_eq!(
+        with_entries(HEADER.trim_end(), &["b"]),
+        format!("{HEADER}\n{b}").trim_end()
+    );
 }
 
 #[test]
@@ -203,43 +249,81 @@ fn empty_files_get_a_header() {
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let new = LockFile::empty(Path::new("x"), dialect);
         assert!(new.bytes().is_empty());
-        assert_eq!(new.edit(&locks).unwrap(), canonical_text(&locks, dialect).into_bytes());
-        assert_eq!(new.edit(&Locks::new()).unwrap(), canonical_text(&Locks::new(), dialect).into_bytes());
+        assert_eq!(
+            new.edit(&locks).unwrap(),
+            canonical_text(&locks, dialect).into_bytes()
+        );
+        assert_eq!(
+            new.edit(&Locks::new()).unwrap(),
+            canonical_text(&Locks::new(), dialect).into_bytes()
+        );
     }
     assert_eq!(lock_file("").edit(&Locks::new()).unwrap(), b"");
-    assert_eq!(lock_file("").edit(&locks).unwrap(), canonical_text(&locks, Dialect::Tofu).into_bytes());
+    assert_eq!(
+        lock_file("").edit(&locks).unwrap(),
+        canonical_text(&locks, Dialect::Tofu).into_bytes()
+    );
     let crlf = lock_file("\u{feff}\r\n").edit(&locks).unwrap();
-    assert_eq!(crlf, format!("\u{feff}{}", canonical_text(&locks, Dialect::Tofu).replace('\n', "\r\n")).into_bytes());
+    assert_eq!(
+        crlf,
+        format!(
+            "\u{feff}{}",
+            canonical_text(&locks, Dialect::Tofu).replace('\n', "\r\n")
+        )
+        .into_bytes()
+    );
 }
 
 #[test]
 fn a_result_that_could_not_be_read_again_is_refused() {
     let old = lock_file(&(HEADER.to_owned() + &entry("  version = \"1.0.0\"\n")));
-    let hashes: Vec<_> = (0..50_000).map(|number| format!("h1:{number:0>90}")).collect();
+    let hashes: Vec<_> = (0..50_000)
+        .map(|number| format!("h1:{number:0>90}"))
+        .collect();
     let new = Locks::from([(
         address("a.b/c/d"),
-        locked("1.0.0", "", &hashes.iter().map(String::as_str).collect::<Vec<_>>()),
+        locked(
+            "1.0.0",
+            "",
+            &hashes.iter().map(String::as_str).collect::<Vec<_>>(),
+        ),
     )]);
     let error = old.edit(&new).unwrap_err();
-    assert!(error[0].message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
+    assert!(
+        error[0]
+            .message
+            .ends_with("would become larger than 4 MiB, so it stays as it is"),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn removing_many_hashes_reads_each_token_once() {
     let tokens_read = |lead: &str, hashes: usize, kept: &[&str]| {
         let list = format!("{lead}\"h1:b\", // beside\n    /* above */ ").repeat(hashes);
-        let text = entry(&format!("  version = \"1.0.0\"\n  hashes = [{list}\"h1:c\"]\n"));
+        let text = entry(&format!(
+            "  version = \"1.0.0\"\n  hashes = [{list}\"h1:c\"]\n"
+        ));
         let file = lock_file(&text);
         TOKENS_READ.set(0);
         let new = Locks::from([(address("a.b/c/d"), locked("1.0.0", "", kept))]);
         let edited = file.edit(&new).unwrap();
-        assert_eq!(String::from_utf8(edited).unwrap().matches("// beside").count(), hashes);
+        assert_eq!(
+            String::from_utf8(edited)
+                .unwrap()
+                .matches("// beside")
+                .count(),
+            hashes
+        );
         TOKENS_READ.get()
     };
     for lead in ["", "\n    ", "# about\n"] {
         for kept in [&["h1:a", "h1:b"][..], &["h1:c"], &["h1:a"]] {
             let [once, four_times] = [100, 400].map(|hashes| tokens_read(lead, hashes, kept));
-            assert!(four_times < 5 * once, "{lead:?} {kept:?}: {once}, then {four_times}");
+            assert!(
+                four_times < 5 * once,
+                "{lead:?} {kept:?}: {once}, then {four_times}"
+            );
         }
     }
 }

@@ -19,12 +19,18 @@ const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\
                       # Manual edits may be lost in future updates.\n";
 
 fn parsed(text: &str) -> Parsed {
-    parse(Path::new(".terraform.lock.hcl"), text.as_bytes(), Dialect::Tofu)
+    parse(
+        Path::new(".terraform.lock.hcl"),
+        text.as_bytes(),
+        Dialect::Tofu,
+    )
 }
 
 fn lock_file(text: &str) -> LockFile {
     let parsed = parsed(text);
-    parsed.lock_file.unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
+    parsed
+        .lock_file
+        .unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
 }
 
 fn address(text: &str) -> ProviderAddress {

@@ -1,4 +1,5 @@
-//! Lock files of modules. Behaviour that both kinds of lock files share is tested with lock files of providers.
+//! Lock files of modules. Behaviour that both kinds of lock files share is tested with lock files
+//! of providers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,9 @@ const HEADER: &str = "# This file is maintained by provlock. It records the pack
 
 fn read(text: &str) -> ModuleLockFile {
     let parsed = ModuleLockFile::parse(Path::new("modules"), text.as_bytes());
-    parsed.lock_file.unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
+    parsed
+        .lock_file
+        .unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
 }
 
 /// Every problem as `line:column message`.
@@ -38,18 +41,33 @@ fn locked(text: &str) -> Arc<LockedModule> {
         version: (version != "-").then(|| version.parse().unwrap()),
         constraints: ConstraintList::parse_for_module(constraints).unwrap(),
         package: package.to_owned(),
-        hashes: hashes.split_whitespace().map(|hash| format!("h1:{hash}").parse().unwrap()).collect(),
+        hashes: hashes
+            .split_whitespace()
+            .map(|hash| format!("h1:{hash}").parse().unwrap())
+            .collect(),
     })
 }
 
 fn locks<const N: usize>(entries: [(&str, &str); N]) -> ModuleLocks {
-    entries.into_iter().map(|(path, entry)| (path.to_owned(), locked(entry))).collect()
+    entries
+        .into_iter()
+        .map(|(path, entry)| (path.to_owned(), locked(entry)))
+        .collect()
 }
 
 const ENTRIES: [(&str, &str); 3] = [
-    ("net", "r.test/a/net/aws 5.13.0 [~> 5.0] git::https://r.test/net.git?ref=e0ab a"),
-    ("net.sub", "git::https://r.test/net.git//sub?ref=v1 - [] git::https://r.test/net.git?ref=5632 b c"),
-    ("net-b", "r.test/a/any/aws 1.0.0 [] registry::r.test/a/any/aws@1.0.0"),
+    (
+        "net",
+        "r.test/a/net/aws 5.13.0 [~> 5.0] git::https://r.test/net.git?ref=e0ab a",
+    ),
+    (
+        "net.sub",
+        "git::https://r.test/net.git//sub?ref=v1 - [] git::https://r.test/net.git?ref=5632 b c",
+    ),
+    (
+        "net-b",
+        "r.test/a/any/aws 1.0.0 [] registry::r.test/a/any/aws@1.0.0",
+    ),
 ];
 
 #[test]
@@ -86,25 +104,46 @@ module "net.sub" {{
     assert_eq!(text, expected);
     assert_eq!(read(&text).locks(), &locks(ENTRIES));
     assert!(is_recognised_as::<LockedModule>(text.as_bytes()));
-    assert!(is_recognised_as::<LockedModule>(text.replace("\"~> 5.0\"", "\"~>v5\"").as_bytes()));
-    assert!(!is_recognised_as::<LockedModule>(text.replace("  package ", "  packages ").as_bytes()));
+    assert!(is_recognised_as::<LockedModule>(
+        text.replace("\"~> 5.0\"", "\"~>v5\"").as_bytes()
+    ));
+    assert!(!is_recognised_as::<LockedModule>(
+        text.replace("  package ", "  packages ").as_bytes()
+    ));
     let empty = ModuleLockFile::empty(Path::new("modules"), Dialect::default());
-    assert_eq!(String::from_utf8(empty.edit(&locks(ENTRIES)).unwrap()).unwrap(), expected);
-    assert_eq!(String::from_utf8(empty.edit(&ModuleLocks::new()).unwrap()).unwrap(), HEADER);
-    assert_eq!(String::from_utf8(read(&text).edit(&ModuleLocks::new()).unwrap()).unwrap(), HEADER);
+    assert_eq!(
+        String::from_utf8(empty.edit(&locks(ENTRIES)).unwrap()).unwrap(),
+        expected
+    );
+    assert_eq!(
+        String::from_utf8(empty.edit(&ModuleLocks::new()).unwrap()).unwrap(),
+        HEADER
+    );
+    assert_eq!(
+        String::from_utf8(read(&text).edit(&ModuleLocks::new()).unwrap()).unwrap(),
+        HEADER
+    );
 }
 
 #[test]
 fn constraints_have_the_form_of_modules() {
     let entry = |constraints: &str| {
-        format!("module \"a\" {{\n  source = \"x\"\n  package = \"y\"\n  constraints = \"{constraints}\"\n}}\n")
+        format!(
+            "module \"a\" {{\n  source = \"x\"\n  package = \"y\"\n  constraints = \"{constraints}\"\n}}\n"
+        )
     };
     for canonical in ["~> 1", "~> 1.0", "~> 1.0.0", ">= 1.0.0, < 2.0.0"] {
-        assert_eq!(read(&entry(canonical)).locks()["a"].constraints.to_string(), canonical);
+        assert_eq!(
+            read(&entry(canonical)).locks()["a"].constraints.to_string(),
+            canonical
+        );
     }
     let told = "4:17 the constraints of module.a must be written \"~> 1\", not \"~>v1\"";
     assert_eq!(problems(&entry("~>v1")), [told]);
-    assert_eq!(read(&entry("")).locks()["a"].constraints, ConstraintList::default());
+    assert_eq!(
+        read(&entry("")).locks()["a"].constraints,
+        ConstraintList::default()
+    );
 }
 
 #[test]
@@ -134,19 +173,38 @@ fn every_problem_is_reported_at_its_position() {
 
 #[test]
 fn labels_are_paths_of_calls() {
-    let entry = |label: &str| format!("module \"{label}\" {{\n  source = \"x\"\n  package = \"y\"\n}}\n");
-    for label in ["a", "a.b-c.D_1", "bücher.x", ".", "test.tests.a.x", "test.my tests.a.x"] {
+    let entry =
+        |label: &str| format!("module \"{label}\" {{\n  source = \"x\"\n  package = \"y\"\n}}\n");
+    for label in [
+        "a",
+        "a.b-c.D_1",
+        "bücher.x",
+        ".",
+        "test.tests.a.x",
+        "test.my tests.a.x",
+    ] {
         assert_eq!(read(&entry(label)).entries()[0].address, label);
     }
-    for label in ["", "..", "a.", ".a", "a..b", "a/b", "../a", "a\\\\b", "C:", "a\\nb", "a\\u0000"] {
+    for label in [
+        "", "..", "a.", ".a", "a..b", "a/b", "../a", "a\\\\b", "C:", "a\\nb", "a\\u0000",
+    ] {
         assert_eq!(problems(&entry(label)).len(), 1, "{label}");
     }
     for address in ["", " x", "x\\n", "x\\u001b[0m"] {
-        assert_eq!(problems(&entry("a").replace("\"x\"", &format!("\"{address}\""))).len(), 1, "{address}");
+        assert_eq!(
+            problems(&entry("a").replace("\"x\"", &format!("\"{address}\""))).len(),
+            1,
+            "{address}"
+        );
     }
     let large = format!("#{}", " ".repeat(usize::try_from(SIZE_LIMIT).unwrap()));
     let error = read(&large).edit(&locks(ENTRIES)).unwrap_err();
-    assert!(error[0].message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
+    assert!(
+        error[0]
+            .message
+            .ends_with("would become larger than 4 MiB, so it stays as it is"),
+        "{error:?}"
+    );
 }
 
 /// Edits the one entry of `text`, which is `a`.
@@ -171,14 +229,20 @@ fn attributes_come_and_go_with_alignment() {
     assert_eq!(edited(git, "r 1.0.0 [~> 1] p x"), registry);
     let back = git.replace("\n  # end", "\n  hashes = [\n    \"h1:x\",\n  ]\n  # end");
     assert_eq!(edited(registry, "g?ref=v1 - [] g?ref=c1 x"), back);
-    let only_version = registry.replace("\n  constraints = \"~> 1\"", "").replace("      = ", "  = ");
+    let only_version = registry
+        .replace("\n  constraints = \"~> 1\"", "")
+        .replace("      = ", "  = ");
     let only_version = only_version.replace("     = ", " = ");
     assert_eq!(edited(registry, "r 1.0.0 [] p x"), only_version);
     let tight = "module \"a\" {\n\tsource=\"g\"\n\n\tpackage=\"p\"\n}\n";
-    let expected = "module \"a\" {\n  source  = \"r\"\n  version = \"1.0.0\"\n  package = \"p\"\n}\n";
+    let expected =
+        "module \"a\" {\n  source  = \"r\"\n  version = \"1.0.0\"\n  package = \"p\"\n}\n";
     assert_eq!(edited(tight, "r 1.0.0 [] p"), expected);
     let crlf = git.replace('\n', "\r\n");
-    assert_eq!(edited(&crlf, "r 1.0.0 [~> 1] p x"), registry.replace('\n', "\r\n"));
+    assert_eq!(
+        edited(&crlf, "r 1.0.0 [~> 1] p x"),
+        registry.replace('\n', "\r\n")
+    );
 }
 
 #[test]
@@ -203,36 +267,82 @@ fn differences_and_moves() {
     Arc::make_mut(new.get_mut("net").unwrap()).version = Some("6.0.0".parse().unwrap());
     Arc::make_mut(new.get_mut("net.sub").unwrap()).hashes = ["h1:z".parse().unwrap()].into();
     let difference = diff::<LockedModule>(&old, &new);
-    let changed: Vec<_> = difference.changes().map(|entry| entry.address.as_str()).collect();
+    let changed: Vec<_> = difference
+        .changes()
+        .map(|entry| entry.address.as_str())
+        .collect();
     assert_eq!(changed, ["net", "net.sub"]);
-    assert!(difference.entries[0].version_move().is_some() && !difference.entries[0].hashes_replaced());
-    assert!(difference.entries[2].version_move().is_none() && difference.entries[2].hashes_replaced());
+    assert!(
+        difference.entries[0].version_move().is_some() && !difference.entries[0].hashes_replaced()
+    );
+    assert!(
+        difference.entries[2].version_move().is_none() && difference.entries[2].hashes_replaced()
+    );
 }
 
 fn merged(base: &str, ours: &str, theirs: &str) -> Result<LockedModule, ConflictReason> {
     let [base, ours, theirs] = [base, ours, theirs].map(|side| locks([("a", side)]));
     let merged = merge::<LockedModule>(&base, &ours, &theirs);
-    merged.locks.get("a").map(|entry| LockedModule::clone(entry)).ok_or_else(|| merged.conflicts[0].reason)
+    merged
+        .locks
+        .get("a")
+        .map(|entry| LockedModule::clone(entry))
+        .ok_or_else(|| merged.conflicts[0].reason)
 }
 
 #[test]
 fn sides_are_merged() {
     let is = |entry: &str| Ok(LockedModule::clone(&locked(entry)));
-    assert_eq!(merged("s 1.0.0 [~> 1] p a", "s 1.1.0 [~> 1] q b", "s 1.0.0 [~> 1] p a"), is("s 1.1.0 [~> 1] q b"));
     assert_eq!(
-        merged("s 1.0.0 [~> 1] p a", "s 1.0.0 [~> 1.0] p a", "s 1.0.0 [~> 1] p a b"),
+        merged(
+            "s 1.0.0 [~> 1] p a",
+            "s 1.1.0 [~> 1] q b",
+            "s 1.0.0 [~> 1] p a"
+        ),
+        is("s 1.1.0 [~> 1] q b")
+    );
+    assert_eq!(
+        merged(
+            "s 1.0.0 [~> 1] p a",
+            "s 1.0.0 [~> 1.0] p a",
+            "s 1.0.0 [~> 1] p a b"
+        ),
         is("s 1.0.0 [~> 1.0] p a b")
     );
     let conflict = |base, ours, theirs| merged(base, ours, theirs).unwrap_err();
     let base = "s 1.0.0 [~> 1] p a";
-    assert_eq!(conflict(base, "s 1.1.0 [~> 1] q b", "s 1.2.0 [~> 1] r c"), ConflictReason::Versions);
-    assert_eq!(conflict(base, "s 1.1.0 [~> 1] q b", "s 1.0.0 [~> 1.0] p a"), ConflictReason::Versions);
-    assert_eq!(conflict(base, "s 1.0.0 [~> 1.0] p a", "s 1.0.0 [~> 1.1] p a"), ConflictReason::Constraints);
-    assert_eq!(conflict("s - [] p a", "s - [] p b", "s - [] p c"), ConflictReason::Hashes);
-    assert_eq!(conflict("s - [] p", "s - [] p b", "s - [] p c"), ConflictReason::Hashes);
-    assert_eq!(conflict("s - [] p a b", "s - [] p a", "s - [] p b"), ConflictReason::NoHashLeft);
-    assert_eq!(merged("s - [] p", "s - [] p b", "s - [] p b c"), is("s - [] p b c"));
-    assert_eq!(conflict("s - [] p a", "t - [] p a", "s - [] q a"), ConflictReason::Versions);
+    assert_eq!(
+        conflict(base, "s 1.1.0 [~> 1] q b", "s 1.2.0 [~> 1] r c"),
+        ConflictReason::Versions
+    );
+    assert_eq!(
+        conflict(base, "s 1.1.0 [~> 1] q b", "s 1.0.0 [~> 1.0] p a"),
+        ConflictReason::Versions
+    );
+    assert_eq!(
+        conflict(base, "s 1.0.0 [~> 1.0] p a", "s 1.0.0 [~> 1.1] p a"),
+        ConflictReason::Constraints
+    );
+    assert_eq!(
+        conflict("s - [] p a", "s - [] p b", "s - [] p c"),
+        ConflictReason::Hashes
+    );
+    assert_eq!(
+        conflict("s - [] p", "s - [] p b", "s - [] p c"),
+        ConflictReason::Hashes
+    );
+    assert_eq!(
+        conflict("s - [] p a b", "s - [] p a", "s - [] p b"),
+        ConflictReason::NoHashLeft
+    );
+    assert_eq!(
+        merged("s - [] p", "s - [] p b", "s - [] p b c"),
+        is("s - [] p b c")
+    );
+    assert_eq!(
+        conflict("s - [] p a", "t - [] p a", "s - [] q a"),
+        ConflictReason::Versions
+    );
 }
 
 #[test]
@@ -243,11 +353,25 @@ fn conflicts_are_reported_and_marked() {
     let told = merged.conflicts[0].diagnostic(Dialect::default()).message;
     assert_eq!(told, "conflict: ours has module.a p?ref=1, theirs p?ref=2");
     let reason = ConflictReason::Constraints;
-    let constraints = Conflict { reason, ..merged.conflicts[0].clone() }.diagnostic(Dialect::default());
-    assert_eq!(constraints.message, "conflict: each side gave module.a other constraints");
-    let [ours, theirs] = [ours, theirs].map(|side| read(&canonical_text::<LockedModule>(&side, Dialect::default())));
-    let marked = String::from_utf8(with_markers(&ours, &theirs, &merged, &MarkerStyle::default()).unwrap()).unwrap();
+    let constraints = Conflict {
+        reason,
+        ..merged.conflicts[0].clone()
+    }
+    .diagnostic(Dialect::default());
+    assert_eq!(
+        constraints.message,
+        "conflict: each side gave module.a other constraints"
+    );
+    let [ours, theirs] =
+        [ours, theirs].map(|side| read(&canonical_text::<LockedModule>(&side, Dialect::default())));
+    let marked =
+        String::from_utf8(with_markers(&ours, &theirs, &merged, &MarkerStyle::default()).unwrap())
+            .unwrap();
     let block = |file: &ModuleLockFile| file.file().text.split_once("\n\n").unwrap().1.to_owned();
-    let expected = format!("{HEADER}\n<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", block(&ours), block(&theirs));
+    let expected = format!(
+        "{HEADER}\n<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
+        block(&ours),
+        block(&theirs)
+    );
     assert_eq!(marked, expected);
 }

@@ -4,7 +4,13 @@ use crate::diagnostic::{Code, Severity};
 /// Every problem as `line:column code`.
 fn problems(text: &str) -> Vec<String> {
     let parsed = parsed(text);
-    assert_eq!(parsed.lock_file.is_none(), parsed.diagnostics.iter().any(|d| d.severity == Severity::Error));
+    assert_eq!(
+        parsed.lock_file.is_none(),
+        parsed
+            .diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error)
+    );
     let place = |d: &crate::diagnostic::Diagnostic| {
         let (line, column) = d.labels[0].location.line_column();
         format!("{line}:{column} {}", d.code)
@@ -13,7 +19,11 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 fn messages(text: &str) -> Vec<String> {
-    parsed(text).diagnostics.iter().map(ToString::to_string).collect()
+    parsed(text)
+        .diagnostics
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// An entry with the given attributes, the first on line 2.
@@ -35,11 +45,25 @@ fn model_and_places() {
     assert_eq!(at(&entry.block), "\"a.b/c/d\"");
     assert_eq!(at(entry.version()), "\"1.2.3\"");
     assert_eq!(entry.constraints().map(at), Some("\">= 1.0.0\""));
-    let hashes: Vec<_> = entry.hashes.iter().map(|(hash, place)| (hash.as_str(), at(place))).collect();
-    assert_eq!(hashes, [("zh:b", "\"zh:b\""), ("h1:a", "\"h1:a\""), ("zh:b", "\"zh:b\"")]);
+    let hashes: Vec<_> = entry
+        .hashes
+        .iter()
+        .map(|(hash, place)| (hash.as_str(), at(place)))
+        .collect();
+    assert_eq!(
+        hashes,
+        [
+            ("zh:b", "\"zh:b\""),
+            ("h1:a", "\"h1:a\""),
+            ("zh:b", "\"zh:b\"")
+        ]
+    );
     assert_eq!(entry.hashes[1].1.line_column(), (9, 5));
     let second = &lock_file.entries()[1];
-    assert_eq!((second.locked.clone(), second.constraints()), (locked("2.0.0", "", &[]), None));
+    assert_eq!(
+        (second.locked.clone(), second.constraints()),
+        (locked("2.0.0", "", &[]), None)
+    );
     assert_eq!(lock_file.locks().len(), 2);
     assert!(lock_file.entry(&address("a.b/c/f")).is_none());
 }
@@ -56,7 +80,10 @@ fn escapes_and_constant_templates_are_evaluated() {
     let text = "provider \"a.b/\\u0063/d\" {\n  version = \"${1}.${\"2\"}.0\"\n  constraints = \"\\u003e= 1.0.0\"\n  \
                 hashes = [\"h1:\\n$${x}%%{y}\"]\n}";
     let lock_file = lock_file(text);
-    assert_eq!(lock_file.locks()[&address("a.b/c/d")], locked("1.2.0", ">= 1.0.0", &["h1:\n${x}%{y}"]));
+    assert_eq!(
+        lock_file.locks()[&address("a.b/c/d")],
+        locked("1.2.0", ">= 1.0.0", &["h1:\n${x}%{y}"])
+    );
 }
 
 #[test]
@@ -89,10 +116,19 @@ fn every_problem_is_reported_at_its_place() {
 #[test]
 fn canonical_forms_are_named() {
     let found = messages(&entry("version = \"1.5\"\nconstraints = \"<2, >=1.0\""));
-    assert_eq!(found[0], "the version of a.b/c/d must be written \"1.5.0\", not \"1.5\"");
-    assert_eq!(found[1], "the constraints of a.b/c/d must be written \">= 1.0.0, < 2.0.0\", not \"<2, >=1.0\"");
+    assert_eq!(
+        found[0],
+        "the version of a.b/c/d must be written \"1.5.0\", not \"1.5\""
+    );
+    assert_eq!(
+        found[1],
+        "the constraints of a.b/c/d must be written \">= 1.0.0, < 2.0.0\", not \"<2, >=1.0\""
+    );
     let address = messages("provider \"acme/Gamma\" {\n version = \"1.0.0\"\n}");
-    assert_eq!(address, ["provider \"acme/Gamma\": the address must be written registry.opentofu.org/acme/gamma"]);
+    assert_eq!(
+        address,
+        ["provider \"acme/Gamma\": the address must be written registry.opentofu.org/acme/gamma"]
+    );
 }
 
 #[test]
@@ -108,21 +144,33 @@ fn values_that_are_not_strings_are_refused() {
         "\"${x}\"",
         "\"%{ if a }1.0.0%{ endif }\"",
     ] {
-        assert_eq!(problems(&entry(&format!("version = {value}"))), ["2:11 lock-file-syntax"], "{value}");
+        assert_eq!(
+            problems(&entry(&format!("version = {value}"))),
+            ["2:11 lock-file-syntax"],
+            "{value}"
+        );
         let constraints = entry(&format!("version = \"1.0.0\"\nconstraints = {value}"));
         assert_eq!(problems(&constraints), ["3:15 lock-file-syntax"], "{value}");
         let hashes = entry(&format!("version = \"1.0.0\"\nhashes = [{value}]"));
         assert_eq!(problems(&hashes), ["3:11 lock-file-syntax"], "{value}");
     }
-    assert_eq!(problems(&entry("version = \"1.0.0\"\nhashes = \"h1:x\"")), ["3:10 lock-file-syntax"]);
+    assert_eq!(
+        problems(&entry("version = \"1.0.0\"\nhashes = \"h1:x\"")),
+        ["3:10 lock-file-syntax"]
+    );
 }
 
 #[test]
 fn hashes_with_a_scheme_are_never_judged() {
-    let odd = ["h1:", "zh:xyz", "1:x", "h 1:x", "H1:abc", "h2:abc", "test:a:b"];
+    let odd = [
+        "h1:", "zh:xyz", "1:x", "h 1:x", "H1:abc", "h2:abc", "test:a:b",
+    ];
     let list = odd.map(|hash| format!("\"{hash}\"")).join(", ");
     let lock_file = lock_file(&entry(&format!("version = \"1.0.0\"\nhashes = [{list}]")));
-    assert_eq!(lock_file.locks()[&address("a.b/c/d")], locked("1.0.0", "", &odd));
+    assert_eq!(
+        lock_file.locks()[&address("a.b/c/d")],
+        locked("1.0.0", "", &odd)
+    );
 }
 
 #[test]
@@ -130,40 +178,66 @@ fn a_provider_locked_twice_names_both_places() {
     let twice = entry("version = \"1.0.0\"").repeat(2);
     let parsed = parsed(&twice);
     assert!(parsed.lock_file.is_none());
-    let [diagnostic] = &parsed.diagnostics[..] else { panic!("{:?}", parsed.diagnostics) };
+    let [diagnostic] = &parsed.diagnostics[..] else {
+        panic!("{:?}", parsed.diagnostics)
+    };
     assert_eq!(diagnostic.code, Code::DuplicateProvider);
-    let lines: Vec<_> = diagnostic.labels.iter().map(|label| label.location.line_column().0).collect();
+    let lines: Vec<_> = diagnostic
+        .labels
+        .iter()
+        .map(|label| label.location.line_column().0)
+        .collect();
     assert_eq!(lines, [4, 1]);
 }
 
 #[test]
 fn module_blocks_are_a_warning() {
     let parsed = parsed("module \"x\" {\n  y = 1\n}\n");
-    assert!(parsed.lock_file.is_some_and(|lock_file| lock_file.locks().is_empty()));
+    assert!(
+        parsed
+            .lock_file
+            .is_some_and(|lock_file| lock_file.locks().is_empty())
+    );
     assert_eq!(parsed.diagnostics.len(), 1);
     assert_eq!(parsed.diagnostics[0].severity, Severity::Warning);
 }
 
 #[test]
 fn conflict_markers_are_named() {
-    let block = entry("<<<<<<< HEAD\n  version = \"1.0.0\"\n=======\n  version = \"2.0.0\"\n>>>>>>> topic");
+    let block =
+        entry("<<<<<<< HEAD\n  version = \"1.0.0\"\n=======\n  version = \"2.0.0\"\n>>>>>>> topic");
     let parsed = parsed(&block.repeat(2));
     assert!(parsed.lock_file.is_none());
-    let [diagnostic] = &parsed.diagnostics[..] else { panic!("{:?}", parsed.diagnostics) };
-    assert_eq!((diagnostic.code, diagnostic.labels[0].location.line_column()), (Code::ConflictMarkers, (2, 1)));
+    let [diagnostic] = &parsed.diagnostics[..] else {
+        panic!("{:?}", parsed.diagnostics)
+    };
+    assert_eq!(
+        (diagnostic.code, diagnostic.labels[0].location.line_column()),
+        (Code::ConflictMarkers, (2, 1))
+    );
     assert_eq!(diagnostic.notes, ["conflicts in the file: 2"]);
-    assert_eq!(problems("provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n>>>>>>> topic\n}\n"), ["3:1 conflict-markers"]);
+    assert_eq!(
+        problems("provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n>>>>>>> topic\n}\n"),
+        ["3:1 conflict-markers"]
+    );
 }
 
 #[test]
 fn what_is_no_text_of_the_language_is_a_syntax_error() {
-    assert_eq!(problems("provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n"), ["2:20 lock-file-syntax"]);
+    assert_eq!(
+        problems("provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n"),
+        ["2:20 lock-file-syntax"]
+    );
     assert_eq!(
         problems("provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n  version = \"2.0.0\"\n}"),
         ["3:3 lock-file-syntax"]
     );
     assert_eq!(problems(&"[".repeat(100_000)).len(), 1);
-    let invalid = super::parse(std::path::Path::new("x"), b"# \xe4\xff\n", crate::provider::Dialect::Tofu);
+    let invalid = super::parse(
+        std::path::Path::new("x"),
+        b"# \xe4\xff\n",
+        crate::provider::Dialect::Tofu,
+    );
     assert!(invalid.lock_file.is_none());
     assert_eq!(invalid.diagnostics[0].labels[0].location.span, 2..2);
 }

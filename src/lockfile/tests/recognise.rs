@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use super::super::parse::parse_with;
 use super::super::recognise::recognise;
-use super::super::{EntryKind, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as};
+use super::super::{
+    EntryKind, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as,
+};
 use super::{HEADER, address, locked};
 use crate::lockfile::Locks;
 use crate::provider::{Dialect, Version};
@@ -18,7 +20,8 @@ fn is_recognised(bytes: &[u8]) -> bool {
     is_recognised_as::<LockedProvider>(bytes)
 }
 
-/// Whether the bytes are recognised, after making sure that both ways of reading them give the same.
+/// Whether the bytes are recognised, after making sure that both ways of reading them give the
+/// same.
 pub(super) fn is_recognised_as<T: EntryKind>(bytes: &[u8]) -> bool {
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let quick = parse_as::<T>(Path::new(PATH), bytes, dialect);
@@ -46,14 +49,21 @@ fn lock_files(folder: &Path) -> Vec<PathBuf> {
 
 fn count_recognised(folder: &Path) -> (usize, usize) {
     let files = lock_files(folder);
-    let recognised = files.iter().filter(|path| is_recognised(&fs::read(path).unwrap())).count();
+    let recognised = files
+        .iter()
+        .filter(|path| is_recognised(&fs::read(path).unwrap()))
+        .count();
     (recognised, files.len())
 }
 
 #[test]
 fn own_lock_files_are_read_the_same() {
-    let (recognised, count) = count_recognised(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks"));
-    assert!(recognised >= 20 && recognised < count, "{recognised} of {count}");
+    let (recognised, count) =
+        count_recognised(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks"));
+    assert!(
+        recognised >= 20 && recognised < count,
+        "{recognised} of {count}"
+    );
 }
 
 #[test]
@@ -86,13 +96,18 @@ fn files_with_wrong_values_are_recognised() {
         let text = block(address, version, constraints, hash);
         assert_eq!(is_recognised(text.as_bytes()), constraints != "%", "{text}");
         let twice = format!("{HEADER}\n{text}\n# again\n{text}");
-        assert_eq!(is_recognised(twice.as_bytes()), constraints != "%", "{twice}");
+        assert_eq!(
+            is_recognised(twice.as_bytes()),
+            constraints != "%",
+            "{twice}"
+        );
     }
 }
 
 #[test]
 fn other_forms_are_left_to_the_parser() {
-    let plain = "provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:a\",\n  ]\n}\n";
+    let plain =
+        "provider \"a.b/c/d\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:a\",\n  ]\n}\n";
     assert!(is_recognised(plain.as_bytes()));
     assert!(is_recognised(b"") && is_recognised(HEADER.as_bytes()));
     for (from, to) in [
@@ -112,7 +127,10 @@ fn other_forms_are_left_to_the_parser() {
         ("  version", "  # a\n  version"),
         ("  version", "  versions"),
         ("  version = \"1.0.0\"\n", ""),
-        ("  version = \"1.0.0\"\n", "  version = \"1.0.0\"\n  version = \"1.0.0\"\n"),
+        (
+            "  version = \"1.0.0\"\n",
+            "  version = \"1.0.0\"\n  version = \"1.0.0\"\n",
+        ),
         ("\"a.b/c/d\"", "\"a.b/c/d\" \"e\""),
         ("provider", "<<<<<<< ours\nprovider"),
         ("provider", "# a\rb\nprovider"),
@@ -128,8 +146,9 @@ fn other_forms_are_left_to_the_parser() {
 fn strings_with_any_character_of_ascii_are_read_the_same() {
     for byte in 0..=127 {
         let character = char::from(byte);
-        let text =
-            format!("provider \"a.b/c/d\" {{\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:{character}\",\n  ]\n}}\n");
+        let text = format!(
+            "provider \"a.b/c/d\" {{\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:{character}\",\n  ]\n}}\n"
+        );
         let ends_the_string = matches!(character, '"' | '\\' | '$' | '%' | '\n' | '\r');
         assert_eq!(is_recognised(text.as_bytes()), !ends_the_string, "{text:?}");
     }
@@ -138,9 +157,19 @@ fn strings_with_any_character_of_ascii_are_read_the_same() {
 fn canonical(entries: &[(u8, u8, Vec<u8>)], dialect: Dialect) -> String {
     let entry = |(name, constraints, hashes): &(u8, u8, Vec<u8>)| {
         let name = address(&format!("a.b/c/{}", char::from(b'a' + name % 5)));
-        let hashes: Vec<_> = hashes.iter().map(|hash| format!("h{}:{hash}", hash % 3)).collect();
+        let hashes: Vec<_> = hashes
+            .iter()
+            .map(|hash| format!("h{}:{hash}", hash % 3))
+            .collect();
         let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
-        (name, locked("1.2.3", ["", "1.2.3", ">= 1.0.0, < 2.0.0"][usize::from(constraints % 3)], &hashes))
+        (
+            name,
+            locked(
+                "1.2.3",
+                ["", "1.2.3", ">= 1.0.0, < 2.0.0"][usize::from(constraints % 3)],
+                &hashes,
+            ),
+        )
     };
     canonical_text(&entries.iter().map(entry).collect::<Locks>(), dialect)
 }
@@ -148,13 +177,30 @@ fn canonical(entries: &[(u8, u8, Vec<u8>)], dialect: Dialect) -> String {
 /// The same entries as modules: those with constraints are from a registry.
 fn canonical_modules(entries: &[(u8, u8, Vec<u8>)]) -> String {
     let entry = |(name, kind, hashes): &(u8, u8, Vec<u8>)| {
-        let constraints = ["", "1.2.3", "~> 1"][usize::from(kind % 3)].parse().unwrap();
-        let (version, package) = ((kind % 3 > 0).then(|| Version::new(1, 2, 3)), format!("https://h.test/{kind}.zip"));
-        let hashes = hashes.iter().map(|hash| format!("h{}:{hash}", hash % 3).parse().unwrap()).collect();
-        let module = LockedModule { source: package.clone(), version, constraints, package, hashes };
+        let constraints = ["", "1.2.3", "~> 1"][usize::from(kind % 3)]
+            .parse()
+            .unwrap();
+        let (version, package) = (
+            (kind % 3 > 0).then(|| Version::new(1, 2, 3)),
+            format!("https://h.test/{kind}.zip"),
+        );
+        let hashes = hashes
+            .iter()
+            .map(|hash| format!("h{}:{hash}", hash % 3).parse().unwrap())
+            .collect();
+        let module = LockedModule {
+            source: package.clone(),
+            version,
+            constraints,
+            package,
+            hashes,
+        };
         (format!("a.{}", char::from(b'a' + name % 5)), module.into())
     };
-    canonical_text(&entries.iter().map(entry).collect::<ModuleLocks>(), Dialect::default())
+    canonical_text(
+        &entries.iter().map(entry).collect::<ModuleLocks>(),
+        Dialect::default(),
+    )
 }
 
 fn changed(mut bytes: Vec<u8>, edits: &[(prop::sample::Index, usize, u8)]) -> Vec<u8> {
@@ -181,7 +227,14 @@ fn moved_lines(text: &str, edits: &[(prop::sample::Index, prop::sample::Index)])
 }
 
 fn entries() -> impl Strategy<Value = Vec<(u8, u8, Vec<u8>)>> {
-    prop::collection::vec((any::<u8>(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..5)), 0..4)
+    prop::collection::vec(
+        (
+            any::<u8>(),
+            any::<u8>(),
+            prop::collection::vec(any::<u8>(), 0..5),
+        ),
+        0..4,
+    )
 }
 
 proptest! {

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Largest number of streams of a file. Even an empty stream takes time and memory; real ones contain 64 KiB or more.
+/// Largest number of streams of a file. Even an empty stream takes time and memory; real ones
+/// contain 64 KiB or more.
 const MOST_STREAMS: usize = 16 << 10;
 
 /// Reads all streams as one. `D` decompresses a single stream.
@@ -16,7 +17,12 @@ pub(super) struct Streams<R, D> {
 
 impl<R: BufRead, D: Read> Streams<R, D> {
     pub(super) fn new(compressed: R, open: fn(R) -> D, close: fn(D) -> R) -> Self {
-        Self { decoder: Some(open(compressed)), open, close, left: MOST_STREAMS }
+        Self {
+            decoder: Some(open(compressed)),
+            open,
+            close,
+            left: MOST_STREAMS,
+        }
     }
 }
 
@@ -27,7 +33,11 @@ impl<R: BufRead, D: Read> Read for Streams<R, D> {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            let mut compressed = self.decoder.take().map(self.close).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let mut compressed = self
+                .decoder
+                .take()
+                .map(self.close)
+                .ok_or(io::ErrorKind::UnexpectedEof)?;
             if !compressed.fill_buf()?.is_empty() {
                 self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
                 self.decoder = Some((self.open)(compressed));
@@ -38,7 +48,9 @@ impl<R: BufRead, D: Read> Read for Streams<R, D> {
 }
 
 fn too_many() -> io::Error {
-    io::Error::other(format!("it consists of more than {MOST_STREAMS} compressed streams"))
+    io::Error::other(format!(
+        "it consists of more than {MOST_STREAMS} compressed streams"
+    ))
 }
 
 #[cfg(test)]
@@ -66,7 +78,10 @@ mod tests {
 
     fn text<R: BufRead, D: Read>(mut streams: Streams<R, D>) -> Result<String, String> {
         let mut text = String::new();
-        streams.read_to_string(&mut text).map(|_| text).map_err(|error| error.to_string())
+        streams
+            .read_to_string(&mut text)
+            .map(|_| text)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -74,18 +89,27 @@ mod tests {
         type Compress = fn(&[u8]) -> Vec<u8>;
         type Read = fn(&[u8]) -> Result<String, String>;
         let read: [(Compress, Read); 2] = [
-            (gzip, |bytes| text(Streams::new(bytes, GzDecoder::new, GzDecoder::into_inner))),
-            (bzip2, |bytes| text(Streams::new(bytes, BzDecoder::new, BzDecoder::into_inner))),
+            (gzip, |bytes| {
+                text(Streams::new(bytes, GzDecoder::new, GzDecoder::into_inner))
+            }),
+            (bzip2, |bytes| {
+                text(Streams::new(bytes, BzDecoder::new, BzDecoder::into_inner))
+            }),
         ];
         for (compress, read) in read {
-            let several = [b"one ".as_slice(), b"", b"", b"two"].map(compress).concat();
+            let several = [b"one ".as_slice(), b"", b"", b"two"]
+                .map(compress)
+                .concat();
             assert_eq!(read(&several).as_deref(), Ok("one two"));
             assert!(read(&[several.as_slice(), b"what is no stream"].concat()).is_err());
             assert!(read(&several[..several.len() - 1]).is_err());
             let most = compress(b"").repeat(MOST_STREAMS);
             assert_eq!(read(&most).as_deref(), Ok(""));
             let more = [most, compress(b""), compress(b"")].concat();
-            assert_eq!(read(&more).unwrap_err(), "it consists of more than 16384 compressed streams");
+            assert_eq!(
+                read(&more).unwrap_err(),
+                "it consists of more than 16384 compressed streams"
+            );
         }
     }
 }

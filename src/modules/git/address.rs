@@ -34,29 +34,42 @@ pub(crate) enum Revision {
 impl GitAddress {
     /// Parses the URL after `git::`.
     pub(in crate::modules) fn parse(text: &str) -> Fetched<Self> {
-        let scheme = text.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let scheme = text
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         if !["https", "http", "ssh", "git", "file"].contains(&&*scheme) {
             // Git runs programs for some other protocols.
             let shown = text.split([' ', '@']).next().unwrap_or_default();
-            let why = format!("provlock does not pass {shown:?} to git, only https, ssh, http, git and file URLs");
+            let why = format!(
+                "provlock does not pass {shown:?} to git, only https, ssh, http, git and file URLs"
+            );
             return Err(FetchError::git(why));
         }
         let mut url = request_url(text)?;
-        let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
+        let (mut reference, mut depth, mut ssh_key, mut others) =
+            (String::new(), false, None, Vec::new());
         for (name, value) in parameters(&url) {
             match name.as_str() {
                 "ref" if reference.is_empty() => reference = value,
                 "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
                 "sshkey" => {
                     let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
-                    ssh_key = Some(key.map_err(|_| FetchError::git("its sshkey is not in base64"))?);
+                    ssh_key =
+                        Some(key.map_err(|_| FetchError::git("its sshkey is not in base64"))?);
                 }
                 "ref" => {}
                 _ => others.push((name, value)),
             }
         }
         url.set_query(request_query(others).as_deref());
-        Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
+        Ok(Self {
+            url,
+            revision: Revision::parse(reference)?,
+            depth,
+            ssh_key,
+        })
     }
 
     /// Whether the address always leads to the same files.
@@ -68,52 +81,76 @@ impl GitAddress {
     pub(in crate::modules) fn reference(&self) -> Option<&str> {
         match &self.revision {
             Revision::Head => None,
-            Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text) => Some(text),
+            Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text) => {
+                Some(text)
+            }
         }
     }
 
-    /// Whether a text is a full commit id. Repositories with ids of 64 digits are not supported; elsewhere, such a text
-    /// is the name of a branch.
+    /// Whether a text is a full commit id. Repositories with ids of 64 digits are not supported;
+    /// elsewhere, such a text is the name of a branch.
     pub(in crate::modules) fn is_commit(text: &str) -> bool {
         text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
     /// Returns the same repository at a commit.
     pub(in crate::modules) fn at_commit(&self, commit: &str) -> Self {
-        Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
+        Self {
+            revision: Revision::Commit(commit.to_owned()),
+            depth: false,
+            ..self.clone()
+        }
     }
 
-    /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass to git. A relative
-    /// URL starts at this repository, as for `git submodule`.
+    /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass
+    /// to git. A relative URL starts at this repository, as for `git submodule`.
     pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
         let url = if url.starts_with("./") || url.starts_with("../") {
             let mut base = self.url.clone();
             base.path_segments_mut().ok()?.pop_if_empty().push("");
             base.join(url).ok()?
-        } else if let Some((host, path)) = url.strip_prefix("git@").and_then(|rest| rest.split_once(':')) {
-            Url::parse(&format!("ssh://git@{host}/{}", path.trim_start_matches('/'))).ok()?
+        } else if let Some((host, path)) = url
+            .strip_prefix("git@")
+            .and_then(|rest| rest.split_once(':'))
+        {
+            Url::parse(&format!(
+                "ssh://git@{host}/{}",
+                path.trim_start_matches('/')
+            ))
+            .ok()?
         } else {
             Url::parse(url).ok()?
         };
-        // As in git, a fetched repository may choose no file of this machine, and no unencrypted connection instead of
-        // an encrypted one.
+        // As in git, a fetched repository may choose no file of this machine, and no unencrypted
+        // connection instead of an encrypted one.
         let is_same = url.scheme() == self.url.scheme();
-        if !is_same && !matches!(url.scheme(), "https" | "ssh") || (url.scheme() == "file" && url.host_str().is_some())
+        if !is_same && !matches!(url.scheme(), "https" | "ssh")
+            || (url.scheme() == "file" && url.host_str().is_some())
         {
             return None;
         }
-        Some(Self { url, ..self.at_commit(commit) })
+        Some(Self {
+            url,
+            ..self.at_commit(commit)
+        })
     }
 }
 
 impl Revision {
     fn parse(text: String) -> Fetched<Self> {
         if text.starts_with('-') {
-            let why = format!("its ref {text:?} starts with a dash, so git may treat it as an option");
+            let why =
+                format!("its ref {text:?} starts with a dash, so git may treat it as an option");
             return Err(FetchError::git(why));
         }
         let is_hexadecimal = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
+        let local = [
+            "heads/",
+            "remotes/",
+            "origin/",
+            "refs/heads/",
+            "refs/remotes/",
+        ];
         Ok(if text.is_empty() {
             Self::Head
         } else if GitAddress::is_commit(&text) {

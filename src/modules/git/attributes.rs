@@ -11,8 +11,8 @@ use crate::modules::fetch_error::{FetchError, Fetched};
 const LONGEST_LIST: u64 = 64 << 20;
 
 impl Git<'_> {
-    /// Returns the files of a package that git may change beyond line ends and `$Id$` when it checks them out. Only the
-    /// package's own attributes are used, not the user's.
+    /// Returns the files of a package that git may change beyond line ends and `$Id$` when it
+    /// checks them out. Only the package's own attributes are used, not the user's.
     ///
     /// # Errors
     /// git cannot read the attributes.
@@ -22,18 +22,42 @@ impl Git<'_> {
         names: &[&'n str],
     ) -> Fetched<BTreeSet<&'n str>> {
         let repository = Repository::create(self, self.directory.join("0"))?;
-        let mut command = repository.command(&["check-attr", "-z", "--stdin", "filter", "working-tree-encoding"]);
-        command.env("GIT_ATTR_NOSYSTEM", "1").env("GIT_WORK_TREE", package);
-        let list = repository.read(command, Some(names.join("\0") + "\0"), LONGEST_LIST, "git printed too much")?;
+        let mut command = repository.command(&[
+            "check-attr",
+            "-z",
+            "--stdin",
+            "filter",
+            "working-tree-encoding",
+        ]);
+        command
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("GIT_WORK_TREE", package);
+        let list = repository.read(
+            command,
+            Some(names.join("\0") + "\0"),
+            LONGEST_LIST,
+            "git printed too much",
+        )?;
         let list = String::from_utf8(list).map_err(|_| FetchError::unreadable_git_output())?;
         let fields: Vec<_> = list.split_terminator('\0').collect();
         if fields.len() != names.len() * 6 {
             return Err(FetchError::unreadable_git_output());
         }
         let is_changing = |fields: &&[&str]| {
-            !matches!(fields[2].to_ascii_lowercase().as_str(), "unspecified" | "unset" | "utf-8" | "utf8")
+            !matches!(
+                fields[2].to_ascii_lowercase().as_str(),
+                "unspecified" | "unset" | "utf-8" | "utf8"
+            )
         };
-        let changed: BTreeSet<_> = fields.chunks_exact(3).filter(is_changing).map(|fields| fields[0]).collect();
-        Ok(names.iter().copied().filter(|name| changed.contains(name)).collect())
+        let changed: BTreeSet<_> = fields
+            .chunks_exact(3)
+            .filter(is_changing)
+            .map(|fields| fields[0])
+            .collect();
+        Ok(names
+            .iter()
+            .copied()
+            .filter(|name| changed.contains(name))
+            .collect())
     }
 }

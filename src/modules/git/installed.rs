@@ -11,10 +11,16 @@ use crate::modules::fetch_error::{FetchError, Fetched};
 use crate::system::process::STDOUT_LIMIT;
 
 impl Git<'_> {
-    /// Writes the package of a commit into `package` from the objects in a `.git`. Nothing else in that is read: no
-    /// configuration, hook, index, HEAD or replaced object. Anybody may have changed the `.git`, and the content of
-    /// objects need not match their ids, so only the hash of the package shows whether it is right.
-    pub(in crate::modules) fn read_objects(&self, dot_git: &Path, address: &GitAddress, package: &Path) -> Fetched<()> {
+    /// Writes the package of a commit into `package` from the objects in a `.git`. Nothing else in
+    /// that is read: no configuration, hook, index, HEAD or replaced object. Anybody may have
+    /// changed the `.git`, and the content of objects need not match their ids, so only the hash of
+    /// the package shows whether it is right.
+    pub(in crate::modules) fn read_objects(
+        &self,
+        dot_git: &Path,
+        address: &GitAddress,
+        package: &Path,
+    ) -> Fetched<()> {
         let mut stores = String::new();
         for store in object_stores(dot_git) {
             let store = store.to_str().filter(|path| !path.contains('\n'));
@@ -23,29 +29,43 @@ impl Git<'_> {
         }
         let open = |name: &str, address: &GitAddress| {
             let repository = Repository::create(self, self.directory.join(name))?;
-            fs::write(repository.directory.join("objects/info/alternates"), &stores)?;
+            fs::write(
+                repository.directory.join("objects/info/alternates"),
+                &stores,
+            )?;
             Ok((repository, address.reference().map(str::to_owned)))
         };
         write_package(address, package, open).map(drop)
     }
 
-    /// Fetches a commit, and writes its objects, without objects of other commits, into a pack file.
-    pub(in crate::modules) fn fetch_pack(&self, address: &GitAddress, commit: &str, pack: &Path) -> Fetched<()> {
+    /// Fetches a commit, and writes its objects, without objects of other commits, into a pack
+    /// file.
+    pub(in crate::modules) fn fetch_pack(
+        &self,
+        address: &GitAddress,
+        commit: &str,
+        pack: &Path,
+    ) -> Fetched<()> {
         let repository = Repository::for_fetching(self, "0", address)?;
         repository.fetch(address)?;
         fs::write(repository.directory.join("shallow"), format!("{commit}\n"))?;
         let command = repository.command(&["pack-objects", "--quiet", "--revs", "package"]);
-        let name = repository.read(command, Some(format!("{commit}\n")), STDOUT_LIMIT, "git printed too much")?;
+        let name = repository.read(
+            command,
+            Some(format!("{commit}\n")),
+            STDOUT_LIMIT,
+            "git printed too much",
+        )?;
         let name = format!("package-{}.pack", String::from_utf8_lossy(&name).trim());
         Ok(fs::rename(repository.directory.join(name), pack)?)
     }
 
-    /// Makes the repository `directory` of a pack file, with a commit as its HEAD, for modules that call git on
-    /// themselves. The directory above it has the commit's files.
+    /// Makes the repository `directory` of a pack file, with a commit as its HEAD, for modules that
+    /// call git on themselves. The directory above it has the commit's files.
     ///
-    /// The repository is made anew from the objects of the commit, so that nothing in it was chosen by the repository
-    /// that was fetched or by a program that can write to the cache: no hook, no setting, and no object with another
-    /// content than its id.
+    /// The repository is made anew from the objects of the commit, so that nothing in it was chosen
+    /// by the repository that was fetched or by a program that can write to the cache: no hook, no
+    /// setting, and no object with another content than its id.
     pub(in crate::modules) fn make_repository(
         &self,
         url: &str,
@@ -62,7 +82,11 @@ impl Git<'_> {
         repository.output(&["index-pack", &name])?;
         repository.output(&["config", "core.bare", "false"])?;
         repository.output(&["config", "remote.origin.url", url])?;
-        repository.output(&["config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"])?;
+        repository.output(&[
+            "config",
+            "remote.origin.fetch",
+            "+refs/heads/*:refs/remotes/origin/*",
+        ])?;
         if let Some(tag) = tag {
             repository.output(&["update-ref", &format!("refs/tags/{tag}"), commit])?;
         }
@@ -81,10 +105,18 @@ fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
         let objects = directory.join("objects");
         let is_repository = objects.is_dir();
         found.extend(is_repository.then_some(objects));
-        let below = if is_repository { directory.join("modules") } else { directory };
+        let below = if is_repository {
+            directory.join("modules")
+        } else {
+            directory
+        };
         let entries = fs::read_dir(below).into_iter().flatten().flatten();
         let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        wanted.extend(directories.map(|entry| (entry.path(), depth + 1)).take(MOST_SUBMODULES));
+        wanted.extend(
+            directories
+                .map(|entry| (entry.path(), depth + 1))
+                .take(MOST_SUBMODULES),
+        );
     }
     found
 }

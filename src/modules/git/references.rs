@@ -19,7 +19,9 @@ impl References {
             if name == "HEAD" {
                 references.head = Some(start.to_owned());
             } else if let Some(branch) = name.strip_prefix("refs/heads/") {
-                references.branches.insert(branch.to_owned(), start.to_owned());
+                references
+                    .branches
+                    .insert(branch.to_owned(), start.to_owned());
             } else if let Some(tag) = name.strip_prefix("refs/tags/") {
                 let tag = tag.strip_suffix("^{}").unwrap_or(tag);
                 references.tags.insert(tag.to_owned(), start.to_owned());
@@ -30,8 +32,15 @@ impl References {
 
     /// Returns the commit that git checks out for a name. A tag precedes a branch of the same name.
     pub(crate) fn commit(&self, name: &str) -> Option<&str> {
-        let after = |starts: [&str; 2]| starts.into_iter().find_map(|start| name.strip_prefix(start));
-        let commit = match (after(["refs/tags/", "tags/"]), after(["refs/heads/", "heads/"])) {
+        let after = |starts: [&str; 2]| {
+            starts
+                .into_iter()
+                .find_map(|start| name.strip_prefix(start))
+        };
+        let commit = match (
+            after(["refs/tags/", "tags/"]),
+            after(["refs/heads/", "heads/"]),
+        ) {
             (Some(tag), _) => self.tags.get(tag),
             (None, Some(branch)) => self.branches.get(branch),
             (None, None) => self.tags.get(name).or_else(|| self.branches.get(name)),

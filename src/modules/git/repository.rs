@@ -13,11 +13,13 @@ use crate::modules::limits::MOST_BYTES;
 use crate::system::process::{self, Finished, ProcessLimits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
 
-/// The part of the time for a package during which one of git's programs may keep a processor busy: with one commit,
-/// and with the whole history. So reading a hostile commit ends sooner than waiting for a slow server.
+/// The part of the time for a package during which one of git's programs may keep a processor busy:
+/// with one commit, and with the whole history. So reading a hostile commit ends sooner than
+/// waiting for a slow server.
 const SHARE_FOR_COMMIT: u32 = 30;
 pub(super) const SHARE_FOR_HISTORY: u32 = 5;
-/// Variables that point git to a different repository; hooks run with them set (`git rev-parse --local-env-vars`).
+/// Variables that point git to a different repository; hooks run with them set (`git rev-parse
+/// --local-env-vars`).
 pub(super) const FOREIGN_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_DIR GIT_GRAFT_FILE \
     GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE \
     GIT_WORK_TREE";
@@ -41,7 +43,13 @@ impl<'a> Git<'a> {
         directory: &'a Path,
         time_limit: Duration,
     ) -> Self {
-        Self { program, ssh_command, directory, time_limit, deadline: Instant::now() + time_limit }
+        Self {
+            program,
+            ssh_command,
+            directory,
+            time_limit,
+            deadline: Instant::now() + time_limit,
+        }
     }
 }
 
@@ -64,30 +72,68 @@ impl<'a> Repository<'a> {
             fs::create_dir_all(directory.join(part))?;
         }
         fs::write(directory.join("HEAD"), "ref: refs/heads/main\n")?;
-        fs::write(directory.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
-        Ok(Self { git, directory, address: None, ssh_command: None, _key: None })
+        fs::write(
+            directory.join("config"),
+            "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+        )?;
+        Ok(Self {
+            git,
+            directory,
+            address: None,
+            ssh_command: None,
+            _key: None,
+        })
     }
 
     /// Makes a repository for fetching from an address.
-    pub(super) fn for_fetching(git: &'a Git<'a>, name: &str, address: &GitAddress) -> Fetched<Self> {
+    pub(super) fn for_fetching(
+        git: &'a Git<'a>,
+        name: &str,
+        address: &GitAddress,
+    ) -> Fetched<Self> {
         let created = Self::create(git, git.directory.join(name))?;
-        let repository = Self { address: Some(address.clone()), ..created };
-        if address.url.scheme() == "ssh" { repository.with_ssh_command(address) } else { Ok(repository) }
+        let repository = Self {
+            address: Some(address.clone()),
+            ..created
+        };
+        if address.url.scheme() == "ssh" {
+            repository.with_ssh_command(address)
+        } else {
+            Ok(repository)
+        }
     }
 
-    /// Finds the ssh command that never prompts and uses the key of the address, unless git's own does.
+    /// Finds the ssh command that never prompts and uses the key of the address, unless git's own
+    /// does.
     fn with_ssh_command(self, address: &GitAddress) -> Fetched<Self> {
-        let key = address.ssh_key.as_ref().map(|key| KeyFile::new(&self.directory, key)).transpose();
-        let key = key.map_err(|error| FetchError::git(format!("its sshkey cannot be written for ssh: {error}")))?;
+        let key = address
+            .ssh_key
+            .as_ref()
+            .map(|key| KeyFile::new(&self.directory, key))
+            .transpose();
+        let key = key.map_err(|error| {
+            FetchError::git(format!("its sshkey cannot be written for ssh: {error}"))
+        })?;
         let configured = self.run(self.command(&["config", "--get", "core.sshCommand"]))?;
         let configured = OsString::from(one_line(&configured.stdout));
-        let own = self.git.ssh_command.or(Some(configured.as_os_str()).filter(|command| !command.is_empty()));
+        let own = self
+            .git
+            .ssh_command
+            .or(Some(configured.as_os_str()).filter(|command| !command.is_empty()));
         if own.is_some() && key.is_none() {
             return Ok(self);
         }
         let mut command = own.unwrap_or("ssh -oBatchMode=yes".as_ref()).to_owned();
-        command.push(key.as_ref().map(|key| format!(" -i {}", key.name)).unwrap_or_default());
-        Ok(Self { ssh_command: Some(command), _key: key, ..self })
+        command.push(
+            key.as_ref()
+                .map(|key| format!(" -i {}", key.name))
+                .unwrap_or_default(),
+        );
+        Ok(Self {
+            ssh_command: Some(command),
+            _key: key,
+            ..self
+        })
     }
 
     /// A git command in the repository that runs no hook or monitor from the user's settings.
@@ -97,19 +143,26 @@ impl<'a> Repository<'a> {
 
     /// [`Repository::command`] with a different share of the time.
     pub(super) fn command_within(&self, share: u32, arguments: &[&str]) -> Command {
-        let mut command = process::with_processor_time(self.git.program, self.git.time_limit / share);
+        let mut command =
+            process::with_processor_time(self.git.program, self.git.time_limit / share);
         command.current_dir(&self.directory);
         for setting in ["core.hooksPath", "core.attributesFile"] {
-            command.arg("-c").arg(format!("{setting}={}", self.directory.join("no").display()));
+            command
+                .arg("-c")
+                .arg(format!("{setting}={}", self.directory.join("no").display()));
         }
-        let scheme = self.address.as_ref().map_or("", |address| address.url.scheme());
+        let scheme = self
+            .address
+            .as_ref()
+            .map_or("", |address| address.url.scheme());
         let settings = [
             "core.fsmonitor=false",
             "gc.auto=0",
             "fetch.recurseSubmodules=false",
             // An object is found sooner in a pack file than in a file of its own.
             "fetch.unpackLimit=1",
-            // Nothing has to survive the run. Waiting for the disk would take most of the time if there are many refs.
+            // Nothing has to survive the run. Waiting for the disk would take most of the time if
+            // there are many refs.
             "core.fsync=none",
         ];
         // The user's settings may replace https by plain http (`insteadOf`), but no server may.
@@ -121,20 +174,46 @@ impl<'a> Repository<'a> {
         for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
-        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1");
-        command.env("GIT_PROTOCOL_FROM_USER", if matches!(scheme, "file" | "https") { "1" } else { "0" });
-        command.envs(self.ssh_command.iter().map(|ssh_command| ("GIT_SSH_COMMAND", ssh_command)));
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1");
+        command.env(
+            "GIT_PROTOCOL_FROM_USER",
+            if matches!(scheme, "file" | "https") {
+                "1"
+            } else {
+                "0"
+            },
+        );
+        command.envs(
+            self.ssh_command
+                .iter()
+                .map(|ssh_command| ("GIT_SSH_COMMAND", ssh_command)),
+        );
         command
     }
 
     /// Returns the standard output of a git command that must succeed.
     pub(super) fn output(&self, arguments: &[&str]) -> Fetched<String> {
-        let output = self.read(self.command(arguments), None, STDOUT_LIMIT, "git printed too much")?;
+        let output = self.read(
+            self.command(arguments),
+            None,
+            STDOUT_LIMIT,
+            "git printed too much",
+        )?;
         Ok(String::from_utf8_lossy(&output).into())
     }
 
-    /// [`Repository::output`] with an input and a limit in bytes, and the error if there is more output.
-    pub(super) fn read(&self, command: Command, stdin: Option<String>, most: u64, too_much: &str) -> Fetched<Vec<u8>> {
+    /// [`Repository::output`] with an input and a limit in bytes, and the error if there is more
+    /// output.
+    pub(super) fn read(
+        &self,
+        command: Command,
+        stdin: Option<String>,
+        most: u64,
+        too_much: &str,
+    ) -> Fetched<Vec<u8>> {
         match self.run_within(command, stdin, most, MOST_BYTES) {
             Ok(finished) if finished.status.success() => Ok(finished.stdout),
             Ok(finished) => Err(self.failure(&finished)),
@@ -150,7 +229,8 @@ impl<'a> Repository<'a> {
 
     /// [`Repository::run`] with a limit for the size of this repository in bytes.
     pub(super) fn run_with_space(&self, command: Command, space: u64) -> Fetched<Finished> {
-        self.run_within(command, None, STDOUT_LIMIT, space).map_err(|why| self.ended(&why))
+        self.run_within(command, None, STDOUT_LIMIT, space)
+            .map_err(|why| self.ended(&why))
     }
 
     /// Runs git until its time, its output, or the space for its files is used up.
@@ -162,11 +242,27 @@ impl<'a> Repository<'a> {
         space: u64,
     ) -> Result<Finished, process::Failure> {
         let exceeded = || {
-            let directories = [(self.directory.as_path(), space), (self.git.directory, MOST_BYTES)];
-            let (_, most) = directories.into_iter().find(|(directory, most)| storage::size_below(directory) > *most)?;
-            Some(format!("the fetched data is larger than {} MiB", most >> 20))
+            let directories = [
+                (self.directory.as_path(), space),
+                (self.git.directory, MOST_BYTES),
+            ];
+            let (_, most) = directories
+                .into_iter()
+                .find(|(directory, most)| storage::size_below(directory) > *most)?;
+            Some(format!(
+                "the fetched data is larger than {} MiB",
+                most >> 20
+            ))
         };
-        process::run_within(command, stdin, &ProcessLimits { time: self.time_left(), stdout, exceeded: &exceeded })
+        process::run_within(
+            command,
+            stdin,
+            &ProcessLimits {
+                time: self.time_left(),
+                stdout,
+                exceeded: &exceeded,
+            },
+        )
     }
 
     pub(super) fn time_left(&self) -> Duration {
@@ -177,22 +273,34 @@ impl<'a> Repository<'a> {
     pub(super) fn ended(&self, why: &process::Failure) -> FetchError {
         let limit = self.git.time_limit.as_secs();
         let is_late = Instant::now() >= self.git.deadline;
-        FetchError::git(if is_late { format!("git took more than {limit} seconds") } else { format!("git {why}") })
+        FetchError::git(if is_late {
+            format!("git took more than {limit} seconds")
+        } else {
+            format!("git {why}")
+        })
     }
 
-    /// The error with what git printed, without the password and the parameters that may be in the URL.
+    /// The error with what git printed, without the password and the parameters that may be in the
+    /// URL.
     pub(super) fn failure(&self, finished: &Finished) -> FetchError {
         let url = self.address.as_ref().map(|address| &address.url);
-        let authority = url.and_then(|url| Some(url.as_str().split_once("://")?.1.rsplit_once('@')?.0));
+        let authority =
+            url.and_then(|url| Some(url.as_str().split_once("://")?.1.rsplit_once('@')?.0));
         // Parameters for provlock are not in the URL, so all of them may be secrets.
         let login = authority.filter(|login| *login != "git");
         let mut text = String::from_utf8_lossy(&finished.stderr).into_owned();
-        for (secret, shown) in [(url.and_then(|url| url.query()), "[redacted]"), (login, "redacted")] {
+        for (secret, shown) in [
+            (url.and_then(|url| url.query()), "[redacted]"),
+            (login, "redacted"),
+        ] {
             if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
                 text = text.replace(secret, shown);
             }
         }
-        let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
+        let lines = text
+            .lines()
+            .map(|line| one_line(line.as_bytes()))
+            .filter(|line| !line.is_empty());
         let lines: Vec<_> = lines.take(8).collect();
         let error = FetchError::git(if process::is_out_of_processor_time(finished) {
             "git was stopped because there is too much in it to read"
@@ -203,8 +311,7 @@ impl<'a> Repository<'a> {
         if lines.is_empty() {
             return error;
         }
-        let help =
-            "check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts";
+        let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts";
         error.notes(&lines).help(help)
     }
 }

@@ -21,9 +21,9 @@ pub(super) struct Submodule {
 }
 
 impl Repository<'_> {
-    /// Returns the submodules at paths in the repository, with their commits, except submodules that `git submodule
-    /// update` skips. `file` is the id of the blob of `.gitmodules`; `prefix` the directory of the repository in the
-    /// package.
+    /// Returns the submodules at paths in the repository, with their commits, except submodules
+    /// that `git submodule update` skips. `file` is the id of the blob of `.gitmodules`; `prefix`
+    /// the directory of the repository in the package.
     ///
     /// # Errors
     /// A submodule is not in the file, git cannot read the file, or the file has git run a program.
@@ -34,7 +34,12 @@ impl Repository<'_> {
         commits: Vec<(String, String)>,
     ) -> Fetched<Vec<Submodule>> {
         // The file may include any other, which git would follow.
-        let arguments = ["--no-includes", "--null", "--get-regexp", r"^submodule\..*\.(path|url|update)$"];
+        let arguments = [
+            "--no-includes",
+            "--null",
+            "--get-regexp",
+            r"^submodule\..*\.(path|url|update)$",
+        ];
         let list = match file {
             Some(file) if !commits.is_empty() => {
                 let command = self.command(&[&["config", "--blob", file], &arguments[..]].concat());
@@ -49,18 +54,30 @@ impl Repository<'_> {
         };
         let mut sections = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (key, value) in list.split('\0').filter_map(|entry| entry.split_once('\n')) {
-            let Some((section, name)) = key.rsplit_once('.') else { continue };
+            let Some((section, name)) = key.rsplit_once('.') else {
+                continue;
+            };
             sections.entry(section).or_default().insert(name, value);
         }
-        if sections.values().any(|section| section.get("update").is_some_and(|update| update.starts_with('!'))) {
-            return Err(FetchError::git(format!("its {FILE_NAME} has git run a program to update a submodule")));
+        if sections.values().any(|section| {
+            section
+                .get("update")
+                .is_some_and(|update| update.starts_with('!'))
+        }) {
+            return Err(FetchError::git(format!(
+                "its {FILE_NAME} has git run a program to update a submodule"
+            )));
         }
         let mut submodules = Vec::new();
         for (path, commit) in commits {
-            let section = sections.values().rfind(|section| section.get("path") == Some(&path.as_str()));
+            let section = sections
+                .values()
+                .rfind(|section| section.get("path") == Some(&path.as_str()));
             let path = below(prefix, &path);
             let section = section.ok_or_else(|| {
-                FetchError::git(format!("its {FILE_NAME} does not specify where the submodule {path:?} comes from"))
+                FetchError::git(format!(
+                    "its {FILE_NAME} does not specify where the submodule {path:?} comes from"
+                ))
             })?;
             if section.get("update") != Some(&"none") {
                 let url = section.get("url").copied().unwrap_or_default().to_owned();
@@ -73,5 +90,9 @@ impl Repository<'_> {
 
 /// A path below a directory, which may be empty.
 pub(super) fn below(directory: &str, path: &str) -> String {
-    if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") }
+    if directory.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{directory}/{path}")
+    }
 }

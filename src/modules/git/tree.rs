@@ -1,7 +1,8 @@
 //! The files of a commit: its trees and blobs from one `git cat-file`.
 //!
-//! Content is the blobs of the commit, whatever `.gitattributes` contain. `git archive` would load the whole tree into
-//! memory, so that a few kilobytes of objects that stand for millions of files would take a gigabyte.
+//! Content is the blobs of the commit, whatever `.gitattributes` contain. `git archive` would load
+//! the whole tree into memory, so that a few kilobytes of objects that stand for millions of files
+//! would take a gigabyte.
 
 use std::io::{self, BufRead, Read as _, Write};
 use std::path::Path;
@@ -14,7 +15,8 @@ use crate::modules::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::modules::package_writer::PackageWriter;
 use crate::system::process;
 
-/// Longest list of files in bytes. A package with as many entries and as long names as it may have needs less.
+/// Longest list of files in bytes. A package with as many entries and as long names as it may have
+/// needs less.
 const LONGEST_LIST: u64 = 24 << 20;
 /// Size of an entry of the list in bytes without its path.
 const ENTRY_SIZE: usize = 64;
@@ -33,8 +35,8 @@ pub(in crate::modules) struct GitPackage {
     pub(in crate::modules) omitted: Option<FetchError>,
 }
 
-/// Writes the commit of an address and its submodules into a package. `open` returns a repository with the commit of an
-/// address, and a name for the commit; `None` if the repository is empty.
+/// Writes the commit of an address and its submodules into a package. `open` returns a repository
+/// with the commit of an address, and a name for the commit; `None` if the repository is empty.
 pub(super) fn write_package<'g>(
     address: &GitAddress,
     package: &Path,
@@ -44,10 +46,12 @@ pub(super) fn write_package<'g>(
     let mut wanted = vec![(address.clone(), String::new())];
     let (mut repositories, mut commit) = (0, None);
     while let Some((address, path)) = wanted.pop() {
-        let written = open(&repositories.to_string(), &address).and_then(|(repository, revision)| {
-            let write = |revision| repository.write(revision, &path, &mut writer, &mut bytes_left);
-            revision.as_deref().map(write).transpose()
-        });
+        let written =
+            open(&repositories.to_string(), &address).and_then(|(repository, revision)| {
+                let write =
+                    |revision| repository.write(revision, &path, &mut writer, &mut bytes_left);
+                revision.as_deref().map(write).transpose()
+            });
         let written = written.map_err(|error| error.in_submodule(&path, &address.url))?;
         let (written_commit, submodules) = written.unzip();
         if repositories == 0 {
@@ -56,16 +60,23 @@ pub(super) fn write_package<'g>(
         repositories += 1;
         let submodules = submodules.unwrap_or_default();
         if repositories + wanted.len() + submodules.len() > MOST_SUBMODULES {
-            return Err(FetchError::git(format!("it has more than {MOST_SUBMODULES} submodules")));
+            return Err(FetchError::git(format!(
+                "it has more than {MOST_SUBMODULES} submodules"
+            )));
         }
         for Submodule { path, url, commit } in submodules {
             let address = address.submodule(&url, &commit).ok_or_else(|| {
-                FetchError::git(format!("provlock does not pass the URL of its submodule {path:?} to git"))
+                FetchError::git(format!(
+                    "provlock does not pass the URL of its submodule {path:?} to git"
+                ))
             })?;
             wanted.push((address, path));
         }
     }
-    Ok(GitPackage { commit, omitted: writer.finish()? })
+    Ok(GitPackage {
+        commit,
+        omitted: writer.finish()?,
+    })
 }
 
 /// An entry of a tree.
@@ -86,8 +97,8 @@ enum Kind {
 }
 
 impl Repository<'_> {
-    /// Writes the commit of a revision into the directory `prefix` of a package, which may have `bytes_left` more.
-    /// Returns the id of the commit, and its submodules.
+    /// Writes the commit of a revision into the directory `prefix` of a package, which may have
+    /// `bytes_left` more. Returns the id of the commit, and its submodules.
     pub(super) fn write(
         &self,
         revision: &str,
@@ -102,44 +113,71 @@ impl Repository<'_> {
                 let mut objects = Objects { requests, answers };
                 let commit = objects.commit(revision)?;
                 let entries = objects.entries(&commit)?;
-                let Written { mapping, submodules } = objects.write(&entries, prefix, writer, bytes_left)?;
-                Ok((commit, self.submodules(mapping.as_deref(), prefix, submodules)?))
+                let Written {
+                    mapping,
+                    submodules,
+                } = objects.write(&entries, prefix, writer, bytes_left)?;
+                Ok((
+                    commit,
+                    self.submodules(mapping.as_deref(), prefix, submodules)?,
+                ))
             },
         );
         written.map_err(|why| self.ended(&why))?
     }
 }
 
-/// Parses the start of a tree of the directory `parent`, which ends with a slash: `100644 NAME`, a zero byte and the
-/// bytes of an id. Returns the rest of the tree.
+/// Parses the start of a tree of the directory `parent`, which ends with a slash: `100644 NAME`, a
+/// zero byte and the bytes of an id. Returns the rest of the tree.
 fn parse<'t>(tree: &'t [u8], parent: &[u8]) -> Option<(TreeEntry, &'t [u8])> {
     let end = tree.iter().position(|byte| *byte == 0)?;
     let space = tree[..end].iter().position(|byte| *byte == b' ')?;
     let (id, rest) = tree[end + 1..].split_at_checked(ID_LENGTH)?;
-    let id = id.iter().fold(String::new(), |id, byte| id + &format!("{byte:02x}"));
+    let id = id
+        .iter()
+        .fold(String::new(), |id, byte| id + &format!("{byte:02x}"));
     let mode = u32::from_str_radix(std::str::from_utf8(&tree[..space]).ok()?, 8).ok()?;
     let kind = match mode & 0o170_000 {
         0o040_000 => Kind::Directory,
-        0o100_000 => Kind::File { is_executable: mode & 0o100 != 0 },
+        0o100_000 => Kind::File {
+            is_executable: mode & 0o100 != 0,
+        },
         0o120_000 => Kind::Link,
         0o160_000 => Kind::Submodule,
         _ => return None,
     };
-    Some((TreeEntry { kind, id, path: [parent, &tree[space + 1..end]].concat() }, rest))
+    Some((
+        TreeEntry {
+            kind,
+            id,
+            path: [parent, &tree[space + 1..end]].concat(),
+        },
+        rest,
+    ))
 }
 
 /// Whether git does not check out an entry (`verify_path` in its `read-cache.c`).
 fn is_refused(kind: Kind, name: &[u8]) -> bool {
     let is_linked_mapping = kind == Kind::Link && name.eq_ignore_ascii_case(FILE_NAME.as_bytes());
-    matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || is_git_directory(name) || is_linked_mapping
+    matches!(name, b"" | b"." | b"..")
+        || name.contains(&b'/')
+        || is_git_directory(name)
+        || is_linked_mapping
 }
 
-/// Whether a name is `.git` on any file system, Windows' included (`is_ntfs_dotgit` in git's `path.c`).
+/// Whether a name is `.git` on any file system, Windows' included (`is_ntfs_dotgit` in git's
+/// `path.c`).
 fn is_git_directory(name: &[u8]) -> bool {
     for part in name.split(|byte| *byte == b'\\') {
         let file = part.split(|byte| *byte == b':').next().unwrap_or_default();
-        let end = file.iter().rposition(|byte| !matches!(byte, b' ' | b'.')).map_or(0, |last| last + 1);
-        if [&b".git"[..], b"git~1"].iter().any(|git| file[..end].eq_ignore_ascii_case(git)) {
+        let end = file
+            .iter()
+            .rposition(|byte| !matches!(byte, b' ' | b'.'))
+            .map_or(0, |last| last + 1);
+        if [&b".git"[..], b"git~1"]
+            .iter()
+            .any(|git| file[..end].eq_ignore_ascii_case(git))
+        {
             return true;
         }
         if file.len() < part.len() {
@@ -167,7 +205,12 @@ impl Objects<'_> {
     /// Lists the entries of a commit, each after the directory that contains it.
     fn entries(&mut self, commit: &str) -> Fetched<Vec<TreeEntry>> {
         let (mut entries, mut bytes_left) = (Vec::new(), LONGEST_LIST);
-        self.list(&format!("{commit}^{{tree}}"), b"", &mut entries, &mut bytes_left)?;
+        self.list(
+            &format!("{commit}^{{tree}}"),
+            b"",
+            &mut entries,
+            &mut bytes_left,
+        )?;
         let mut listed = 0;
         while let Some(TreeEntry { kind, id, path }) = entries.get(listed) {
             if *kind == Kind::Directory {
@@ -180,16 +223,25 @@ impl Objects<'_> {
     }
 
     /// Adds the entries of one tree to a list, which may take `bytes_left` more.
-    fn list(&mut self, tree: &str, parent: &[u8], entries: &mut Vec<TreeEntry>, bytes_left: &mut u64) -> Fetched<()> {
+    fn list(
+        &mut self,
+        tree: &str,
+        parent: &[u8],
+        entries: &mut Vec<TreeEntry>,
+        bytes_left: &mut u64,
+    ) -> Fetched<()> {
         let mut content = Vec::new();
-        self.copy(tree, "tree", *bytes_left, &mut content)?.ok_or_else(too_long)?;
+        self.copy(tree, "tree", *bytes_left, &mut content)?
+            .ok_or_else(too_long)?;
         let mut rest = content.as_slice();
         while !rest.is_empty() {
             let entry;
             (entry, rest) = parse(rest, parent).ok_or_else(FetchError::unreadable_git_output)?;
             if is_refused(entry.kind, &entry.path[parent.len()..]) {
                 let name = String::from_utf8_lossy(&entry.path);
-                return Err(FetchError::git(format!("git does not check out its entry {name:?}")));
+                return Err(FetchError::git(format!(
+                    "git does not check out its entry {name:?}"
+                )));
             }
             if entries.len() == MOST_ENTRIES {
                 return Err(FetchError::too_many_entries());
@@ -239,7 +291,8 @@ impl Objects<'_> {
                         let why = format!("the target of its link {path:?} is longer than {LONGEST_TARGET} bytes");
                         FetchError::package(why)
                     })?;
-                    let target = String::from_utf8(target).map_err(|_| FetchError::bad_name(&path))?;
+                    let target =
+                        String::from_utf8(target).map_err(|_| FetchError::bad_name(&path))?;
                     writer.link(&path, &target)?;
                 }
                 Kind::Submodule => {
@@ -248,20 +301,30 @@ impl Objects<'_> {
                 }
             }
         }
-        Ok(Written { mapping, submodules })
+        Ok(Written {
+            mapping,
+            submodules,
+        })
     }
 
     /// Returns the id of the commit of a revision.
     fn commit(&mut self, revision: &str) -> Fetched<String> {
         let found = self.ask(&format!("{revision}^{{commit}}"), "commit")?;
-        let (id, size) = found.ok_or_else(|| FetchError::git(format!("it has no commit {revision:?}")))?;
+        let (id, size) =
+            found.ok_or_else(|| FetchError::git(format!("it has no commit {revision:?}")))?;
         self.content(size, &mut io::sink())?;
         Ok(id)
     }
 
-    /// Writes the content of an object, and returns its size; `None` if that is larger than `most`. Then no other
-    /// object can be asked for.
-    fn copy(&mut self, name: &str, kind: &str, most: u64, into: &mut dyn Write) -> Fetched<Option<u64>> {
+    /// Writes the content of an object, and returns its size; `None` if that is larger than `most`.
+    /// Then no other object can be asked for.
+    fn copy(
+        &mut self,
+        name: &str,
+        kind: &str,
+        most: u64,
+        into: &mut dyn Write,
+    ) -> Fetched<Option<u64>> {
         let missing = || FetchError::git("an object of the repository is missing");
         let (_, size) = self.ask(name, kind)?.ok_or_else(missing)?;
         if size > most {
@@ -279,7 +342,9 @@ impl Objects<'_> {
             .map_err(|_| FetchError::unreadable_git_output())?;
         let mut words = line.trim_end().split(' ');
         match (words.next(), words.next(), words.next().map(str::parse)) {
-            (Some(id), Some(found), Some(Ok(size))) if found == kind => Ok(Some((id.to_owned(), size))),
+            (Some(id), Some(found), Some(Ok(size))) if found == kind => {
+                Ok(Some((id.to_owned(), size)))
+            }
             (Some(_), Some("missing"), None) => Ok(None),
             _ => Err(FetchError::unreadable_git_output()),
         }
@@ -290,10 +355,17 @@ impl Objects<'_> {
         let copied = io::copy(&mut (&mut *self.answers).take(size), into)?;
         let mut end = [0];
         let ended = self.answers.read_exact(&mut end);
-        if copied == size && ended.is_ok() && end == *b"\n" { Ok(()) } else { Err(FetchError::unreadable_git_output()) }
+        if copied == size && ended.is_ok() && end == *b"\n" {
+            Ok(())
+        } else {
+            Err(FetchError::unreadable_git_output())
+        }
     }
 }
 
 fn too_long() -> FetchError {
-    FetchError::git(format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20))
+    FetchError::git(format!(
+        "the list of its files is longer than {} MiB",
+        LONGEST_LIST >> 20
+    ))
 }

@@ -1,6 +1,7 @@
 //! The ways in which the packages of modules are fetched.
 
-/// Method by which a package is fetched: go-getter's getters, as OpenTofu and Terraform register them.
+/// Method by which a package is fetched: go-getter's getters, as OpenTofu and Terraform register
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Getter {
     /// From a git repository.

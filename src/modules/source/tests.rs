@@ -11,7 +11,9 @@ use super::*;
 fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
     match ModuleSource::parse(text, dialect) {
         Ok(ModuleSource::Local(path)) => ("local", path, String::new()),
-        Ok(ModuleSource::Registry(source)) => ("registry", source.module.to_string(), source.directory),
+        Ok(ModuleSource::Registry(source)) => {
+            ("registry", source.module.to_string(), source.directory)
+        }
         Ok(ModuleSource::Remote(source)) => ("remote", source.package, source.directory),
         Err(_) => ("error", String::new(), String::new()),
     }
@@ -21,16 +23,31 @@ fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
 #[test]
 fn sources_are_read_as_by_opentofu_and_terraform() {
     let lines = include_str!("../../../testdata/module-sources.jsonl").lines();
-    let vectors: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let vectors: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(vectors.len(), 300);
     let mut wrong = Vec::new();
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         // They were recorded on Linux, where a drive is a scheme.
-        for vector in vectors.iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())) {
+        for vector in vectors
+            .iter()
+            .filter(|vector| !is_on_drive(vector["source"].as_str().unwrap()))
+        {
             // The kind of a Bitbucket repository is not looked up, so all are as in Terraform.
             let is_of_terraform = dialect == Dialect::Terraform || vector.get("network").is_some();
-            let expected = if is_of_terraform { vector.get("terraform").unwrap_or(vector) } else { vector };
-            let text = |name: &str| expected.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let expected = if is_of_terraform {
+                vector.get("terraform").unwrap_or(vector)
+            } else {
+                vector
+            };
+            let text = |name: &str| {
+                expected
+                    .get(name)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             let mut package = text("package");
             if dialect == Dialect::Terraform && vector.get("default_host").is_some() {
                 package = package.replace("registry.opentofu.org", "registry.terraform.io");
@@ -48,15 +65,39 @@ fn sources_are_read_as_by_opentofu_and_terraform() {
 #[test]
 fn a_source_is_shown_without_its_secrets() {
     for (source, shown) in [
-        ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
-        ("git::https://t0ken@h.test/a.git", "git::https://redacted@h.test/a.git"),
-        ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
-        ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
-        ("https://h.test/a.zip?S3CR3T&archive=zip", "https://h.test/a.zip?[redacted]&archive=zip"),
-        ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
+        (
+            "git::https://user:s3cr3t@h.test/a.git?ref=v1",
+            "git::https://redacted@h.test/a.git?ref=v1",
+        ),
+        (
+            "git::https://t0ken@h.test/a.git",
+            "git::https://redacted@h.test/a.git",
+        ),
+        (
+            "git@h.test:a.git//m?ref=v1&sshkey=S3CR3T",
+            "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]",
+        ),
+        (
+            "https://h.test/a.zip?X-Amz-Signature=s",
+            "https://h.test/a.zip?X-Amz-Signature=[redacted]",
+        ),
+        (
+            "https://h.test/a.zip?S3CR3T&archive=zip",
+            "https://h.test/a.zip?[redacted]&archive=zip",
+        ),
+        (
+            "https://h.test/a.zip?checksum=file:https://u:p@h.test/",
+            "https://h.test/a.zip?checksum=[redacted]",
+        ),
         ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
-        ("https://evil.test#@h.test/a.zip", "https://evil.test#@h.test/a.zip"),
-        ("https://u:s3cr3t@evil.test\\@h.test/a.zip", "https://redacted@evil.test\\@h.test/a.zip"),
+        (
+            "https://evil.test#@h.test/a.zip",
+            "https://evil.test#@h.test/a.zip",
+        ),
+        (
+            "https://u:s3cr3t@evil.test\\@h.test/a.zip",
+            "https://redacted@evil.test\\@h.test/a.zip",
+        ),
     ] {
         let parsed = ModuleSource::parse(source, Dialect::Tofu).unwrap();
         assert_eq!(parsed.to_string(), shown);
@@ -74,7 +115,11 @@ fn an_address_does_not_end_with_a_space() {
         "git@h.test:a.git ",
         "/a.zip ",
     ] {
-        assert_eq!(ModuleSource::parse(source, Dialect::Tofu), Err(ModuleSourceError::TrailingSpace), "{source:?}");
+        assert_eq!(
+            ModuleSource::parse(source, Dialect::Tofu),
+            Err(ModuleSourceError::TrailingSpace),
+            "{source:?}"
+        );
         assert_eq!(RemoteSource::parse_full(source), None, "{source:?}");
     }
     ModuleSource::parse("git::https://h.test/a b.git//part ?ref=v1", Dialect::Tofu).unwrap();
@@ -90,7 +135,9 @@ fn an_unencrypted_address_may_have_capitals() {
         ("git::HTTPS://h.test/a.git", false),
         ("git::ssh://git@h.test/a.git", false),
     ] {
-        let Ok(ModuleSource::Remote(remote)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
+        let Ok(ModuleSource::Remote(remote)) = ModuleSource::parse(source, Dialect::Tofu) else {
+            panic!("{source}")
+        };
         assert_eq!(remote.is_unencrypted(), is_unencrypted, "{source}");
     }
 }
@@ -98,24 +145,40 @@ fn an_unencrypted_address_may_have_capitals() {
 #[test]
 fn an_address_selects_its_getter() {
     for (source, expected) in [
-        ("github.com/a/b", (Getter::Git, "https://github.com/a/b.git")),
-        ("https://h.test/a.zip", (Getter::Http, "https://h.test/a.zip")),
+        (
+            "github.com/a/b",
+            (Getter::Git, "https://github.com/a/b.git"),
+        ),
+        (
+            "https://h.test/a.zip",
+            (Getter::Http, "https://h.test/a.zip"),
+        ),
         ("oci://h.test/a", (Getter::Oci, "oci://h.test/a")),
         ("git::ext::sh", (Getter::Git, "ext::sh")),
-        ("hg::https://h.test/a", (Getter::Unsupported, "https://h.test/a")),
-        ("ftp://h.test/a.zip", (Getter::Unknown, "ftp://h.test/a.zip")),
+        (
+            "hg::https://h.test/a",
+            (Getter::Unsupported, "https://h.test/a"),
+        ),
+        (
+            "ftp://h.test/a.zip",
+            (Getter::Unknown, "ftp://h.test/a.zip"),
+        ),
     ] {
-        let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
+        let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else {
+            panic!("{source}")
+        };
         assert_eq!((source.getter(), source.url()), expected);
     }
 }
 
 /// Parts of addresses that programs may read in different ways.
-const PARTS: [&str; 15] =
-    ["a.test", "b.test", "@", "#", "\\", "/", "//", ":", "443", "?", "&", "..", "%2e", "%40", "="];
+const PARTS: [&str; 15] = [
+    "a.test", "b.test", "@", "#", "\\", "/", "//", ":", "443", "?", "&", "..", "%2e", "%40", "=",
+];
 
 proptest! {
-    /// Addresses are split as text where they are recorded and shown, and by a URL parser where they are requested.
+    /// Addresses are split as text where they are recorded and shown, and by a URL parser where
+    /// they are requested.
     #[test]
     fn the_recorded_and_the_shown_host_are_the_one_that_is_requested(
         start in select(&["https://", "git::https://", "git::ssh://", "https:/", "https:", "oci://", "git@", ""]),

@@ -9,15 +9,24 @@ use super::*;
 fn observed(url: &Url, settings: NetSettings) -> Vec<String> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let lines = Arc::clone(&seen);
-    let observer = RequestObserver::new(move |RequestReport { method, url, outcome }: &RequestReport| {
-        let outcome = match outcome {
-            RequestOutcome::Response { status, bytes, .. } => format!("{status} {bytes}"),
-            RequestOutcome::NoResponse { .. } => "nothing".to_owned(),
-            RequestOutcome::Cached => "cached".to_owned(),
-        };
-        assert!(!url.to_string().contains("s3cr3t"), "{url}");
-        lines.lock().unwrap().push(format!("{method} {} {outcome}", url.path()));
-    });
+    let observer = RequestObserver::new(
+        move |RequestReport {
+                  method,
+                  url,
+                  outcome,
+              }: &RequestReport| {
+            let outcome = match outcome {
+                RequestOutcome::Response { status, bytes, .. } => format!("{status} {bytes}"),
+                RequestOutcome::NoResponse { .. } => "nothing".to_owned(),
+                RequestOutcome::Cached => "cached".to_owned(),
+            };
+            assert!(!url.to_string().contains("s3cr3t"), "{url}");
+            lines
+                .lock()
+                .unwrap()
+                .push(format!("{method} {} {outcome}", url.path()));
+        },
+    );
     let _ = get(&client(settings).with_observer(observer), url);
     seen.lock().unwrap().clone()
 }
@@ -32,10 +41,24 @@ fn every_request_is_observed_with_its_answer() {
     let at = |path| observed(&server.url("127.0.0.1", path), plain());
     assert_eq!(at("/moved"), ["GET /moved 302 0", "GET /data 200 4"]);
     assert_eq!(at("/none"), ["GET /none 404 0"]);
-    let server =
-        Server::http(|request| if request.number == 0 { Response::new(503, "no") } else { Response::ok("late") });
+    let server = Server::http(|request| {
+        if request.number == 0 {
+            Response::new(503, "no")
+        } else {
+            Response::ok("late")
+        }
+    });
     let at = |path| observed(&server.url("127.0.0.1", path), plain());
     assert_eq!(at("/later"), ["GET /later 503 2", "GET /later 200 4"]);
     let silent = Server::http(|_| Response::reset());
-    assert_eq!(observed(&silent.url("127.0.0.1", "/"), NetSettings { retries: 0, ..plain() }), ["GET / nothing"]);
+    assert_eq!(
+        observed(
+            &silent.url("127.0.0.1", "/"),
+            NetSettings {
+                retries: 0,
+                ..plain()
+            }
+        ),
+        ["GET / nothing"]
+    );
 }

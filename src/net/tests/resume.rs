@@ -26,19 +26,34 @@ fn download(server: &Server) -> (Vec<u8>, usize) {
 
 /// Bytes that tell where they are.
 fn content(seed: u8) -> Vec<u8> {
-    (0..=250).cycle().take(SIZE).map(|byte: u8| byte ^ seed).collect()
+    (0..=250)
+        .cycle()
+        .take(SIZE)
+        .map(|byte: u8| byte ^ seed)
+        .collect()
 }
 
 #[test]
 fn a_broken_download_goes_on_where_it_broke() {
     let server = Server::http(|request| {
         let response = Response::ok(content(0)).resumable(request, "\"one\"");
-        if request.number == 0 { response.cut_at(90) } else { response }
+        if request.number == 0 {
+            response.cut_at(90)
+        } else {
+            response
+        }
     });
     assert_eq!(download(&server), (content(0), 1));
-    assert_eq!(server.statistics().bytes_sent, SIZE as u64, "no byte comes twice");
+    assert_eq!(
+        server.statistics().bytes_sent,
+        SIZE as u64,
+        "no byte comes twice"
+    );
     let request = &server.requests()[1];
-    assert_eq!((request.header("range"), request.header("if-range")), (Some("bytes=900000-"), Some("\"one\"")));
+    assert_eq!(
+        (request.header("range"), request.header("if-range")),
+        (Some("bytes=900000-"), Some("\"one\""))
+    );
 }
 
 /// A break near the end does not repeat the whole download.
@@ -48,25 +63,46 @@ fn a_resumed_download_requests_only_the_missing_part() {
     let whole = Response::ok(vec![0; usize::try_from(LARGE).unwrap()]);
     let server = Server::http(move |request| {
         let response = whole.clone().resumable(request, "\"one\"");
-        if request.number == 0 { response.cut_at(90) } else { response }
+        if request.number == 0 {
+            response.cut_at(90)
+        } else {
+            response
+        }
     });
     let url = server.url("127.0.0.1", "/");
     let received = plain_client()
-        .download(&url, RequestCredentials::None, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap())
+        .download(&url, RequestCredentials::None, LARGE, |body, _| {
+            io::copy(body, &mut io::sink()).unwrap()
+        })
         .unwrap();
     assert_eq!((received, server.statistics().bytes_sent), (LARGE, LARGE));
-    assert_eq!(server.requests()[1].header("range"), Some("bytes=180000000-"));
-    survived("200 MB that break off at 90 %: 20 MB are fetched after that, and no byte twice", 1);
+    assert_eq!(
+        server.requests()[1].header("range"),
+        Some("bytes=180000000-")
+    );
+    survived(
+        "200 MB that break off at 90 %: 20 MB are fetched after that, and no byte twice",
+        1,
+    );
 }
 
 #[test]
 fn each_break_takes_one_of_the_tries() {
-    let server = Server::http(|request| Response::ok(content(0)).resumable(request, "\"one\"").cut_at(10));
+    let server = Server::http(|request| {
+        Response::ok(content(0))
+            .resumable(request, "\"one\"")
+            .cut_at(10)
+    });
     let url = server.url("127.0.0.1", "/");
     let error = plain_client()
-        .download(&url, RequestCredentials::None, 1 << 30, |body, _| io::copy(body, &mut io::sink()).is_ok())
+        .download(&url, RequestCredentials::None, 1 << 30, |body, _| {
+            io::copy(body, &mut io::sink()).is_ok()
+        })
         .unwrap_err();
-    assert!(matches!(error.kind, RequestErrorKind::Connection(_)), "{error:?}");
+    assert!(
+        matches!(error.kind, RequestErrorKind::Connection(_)),
+        "{error:?}"
+    );
     assert_eq!(server.requests().len(), 3);
 }
 
@@ -74,7 +110,9 @@ fn each_break_takes_one_of_the_tries() {
 fn a_download_goes_on_from_where_it_is_redirected_to() {
     let server = Server::http(|request| match request.target.as_str() {
         "/file" => Response::redirect(format!("/signed/{}", request.number)),
-        _ if request.number == 1 => Response::ok(content(0)).resumable(request, "\"one\"").cut_at(90),
+        _ if request.number == 1 => Response::ok(content(0))
+            .resumable(request, "\"one\"")
+            .cut_at(90),
         _ => Response::ok(content(0)).resumable(request, "\"one\""),
     });
     assert_eq!(download(&server), (content(0), 1));
@@ -87,7 +125,11 @@ fn a_download_goes_on_from_where_it_is_redirected_to() {
 fn what_has_changed_is_fetched_anew() {
     type Answer = fn(&Request) -> Response;
     let answers: [(&str, Answer, usize); 5] = [
-        ("the server says that it has changed", |request| Response::ok(content(1)).resumable(request, "\"two\""), 2),
+        (
+            "the server says that it has changed",
+            |request| Response::ok(content(1)).resumable(request, "\"two\""),
+            2,
+        ),
         ("a server without ranges", |_| Response::ok(content(1)), 2),
         (
             "it is shorter now",
@@ -100,7 +142,9 @@ fn what_has_changed_is_fetched_anew() {
         (
             "another part",
             |request| match request.header("range") {
-                Some(_) => Response::new(206, content(1)).header("Content-Range", "bytes 0-999999/1000000"),
+                Some(_) => {
+                    Response::new(206, content(1)).header("Content-Range", "bytes 0-999999/1000000")
+                }
                 None => Response::ok(content(1)),
             },
             3,
@@ -108,7 +152,8 @@ fn what_has_changed_is_fetched_anew() {
         (
             "a part of a longer file",
             |request| match request.header("range") {
-                Some(_) => Response::new(206, &content(1)[900_000..]).header("Content-Range", "bytes 900000-999999/*"),
+                Some(_) => Response::new(206, &content(1)[900_000..])
+                    .header("Content-Range", "bytes 900000-999999/*"),
                 None => Response::ok(content(1)),
             },
             3,
@@ -116,7 +161,9 @@ fn what_has_changed_is_fetched_anew() {
     ];
     for (what, answer, requests) in answers {
         let server = Server::http(move |request| match request.number {
-            0 => Response::ok(content(0)).resumable(request, "\"one\"").cut_at(90),
+            0 => Response::ok(content(0))
+                .resumable(request, "\"one\"")
+                .cut_at(90),
             _ => answer(request),
         });
         assert!(download(&server) == (content(1), 2), "{what}");
@@ -132,8 +179,18 @@ fn only_a_strong_validator_is_enough() {
     let modified = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT");
     let cases: [(Headers, Option<&str>); 6] = [
         (vec![("ETag", "\"one\""), modified], Some("\"one\"")),
-        (vec![("ETag", "W/\"one\""), modified, ("Date", "Sun, 06 Nov 1994 08:59:37 GMT")], None),
-        (vec![modified, ("Date", "Sun, 06 Nov 1994 08:49:38 GMT")], Some(modified.1)),
+        (
+            vec![
+                ("ETag", "W/\"one\""),
+                modified,
+                ("Date", "Sun, 06 Nov 1994 08:59:37 GMT"),
+            ],
+            None,
+        ),
+        (
+            vec![modified, ("Date", "Sun, 06 Nov 1994 08:49:38 GMT")],
+            Some(modified.1),
+        ),
         (vec![modified, ("Date", modified.1)], None),
         (vec![modified], None),
         (vec![], None),
@@ -142,10 +199,20 @@ fn only_a_strong_validator_is_enough() {
         let answered = headers.clone();
         let server = Server::http(move |request| {
             let response = Response::ok(content(0));
-            let response = answered.iter().fold(response, |response, (name, value)| response.header(name, *value));
-            if request.number == 0 { response.cut_at(90) } else { response }
+            let response = answered.iter().fold(response, |response, (name, value)| {
+                response.header(name, *value)
+            });
+            if request.number == 0 {
+                response.cut_at(90)
+            } else {
+                response
+            }
         });
         assert_eq!(download(&server).1, 2);
-        assert_eq!(server.requests()[1].header("if-range"), validator, "{headers:?}");
+        assert_eq!(
+            server.requests()[1].header("if-range"),
+            validator,
+            "{headers:?}"
+        );
     }
 }

@@ -1,18 +1,20 @@
 //! The central directory of a zip archive, read from the archive's last bytes.
 //!
-//! This is a pure function of bytes, so that the same code checks an archive that arrives from the network and an
-//! archive in a file. The rules follow Go's `archive/zip`, with which OpenTofu and Terraform read packages: only the
-//! central directory is used, bytes before and after the archive are tolerated, numbers of entries are compared modulo
-//! 2^16. An archive that versions of Go read differently is refused, because its hash would depend on the program that
-//! computes it.
+//! This is a pure function of bytes, so that the same code checks an archive that arrives from the
+//! network and an archive in a file. The rules follow Go's `archive/zip`, with which OpenTofu and
+//! Terraform read packages: only the central directory is used, bytes before and after the archive
+//! are tolerated, numbers of entries are compared modulo 2^16. An archive that versions of Go read
+//! differently is refused, because its hash would depend on the program that computes it.
 //!
-//! The `zip` crate is not used, because it does not accept what Go accepts. Of the 109 recorded archives in
-//! `testdata/packages`, zip 9.4.1 accepts an archive that Terraform refuses. Of 10,000 generated archives without
-//! damage it refuses 191 that are valid; of the same 10,000 with damaged bytes it refuses 1,011 that this reader
-//! accepts, accepts 593 that this reader refuses, and reads other entries from one (`tests/central.rs` counts them).
-//! Where Go reads headers until one is not valid and then compares their number, it trusts the number in the end
-//! record; where Go takes the last end record, it goes on to an earlier one; and it replaces names by an extra field's
-//! (0x7075). Its reader that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
+//! The `zip` crate is not used, because it does not accept what Go accepts. Of the 109 recorded
+//! archives in `testdata/packages`, zip 9.4.1 accepts an archive that Terraform refuses. Of 10,000
+//! generated archives without damage it refuses 191 that are valid; of the same 10,000 with damaged
+//! bytes it refuses 1,011 that this reader accepts, accepts 593 that this reader refuses, and reads
+//! other entries from one (`tests/central.rs` counts them). Where Go reads headers until one is not
+//! valid and then compares their number, it trusts the number in the end record; where Go takes the
+//! last end record, it goes on to an earlier one; and it replaces names by an extra field's
+//! (0x7075). Its reader that keeps entries of the same name is in `zip::unstable`, which may change
+//! with each patch.
 
 use super::error::{EntryProblem, Refusal};
 
@@ -42,7 +44,8 @@ pub(crate) struct Entry<'a> {
     pub(super) crc32: u32,
     pub(super) compressed_size: u64,
     pub(super) size: u64,
-    /// Offset of the local header from the first byte of the file. It may be negative in a bad archive.
+    /// Offset of the local header from the first byte of the file. It may be negative in a bad
+    /// archive.
     pub(super) header_offset: i64,
     /// Number of its zip64 extra fields. If there are several, versions of Go use different ones.
     zip64_fields: usize,
@@ -99,16 +102,22 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
     Ok(entries)
 }
 
-/// Offset of the directory, and a correction for all offsets in it because of bytes before the archive.
+/// Offset of the directory, and a correction for all offsets in it because of bytes before the
+/// archive.
 fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
     let directory_offset = end.directory_offset.cast_signed();
-    let base = end.offset.cast_signed().wrapping_sub(end.directory_size.cast_signed()).wrapping_sub(directory_offset);
+    let base = end
+        .offset
+        .cast_signed()
+        .wrapping_sub(end.directory_size.cast_signed())
+        .wrapping_sub(directory_offset);
     let start = match u64::try_from(base.wrapping_add(directory_offset)) {
         Ok(start) if start < tail.size() => start,
         _ => return refused("its central directory is outside of it"),
     };
     // Some writers put bytes before the archive and include them in the offsets, others do not.
-    if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some() {
+    if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some()
+    {
         return Ok((end.directory_offset, 0));
     }
     Ok((start, base))
@@ -118,7 +127,9 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     let window_start = tail.size().saturating_sub(END_WINDOW);
     let first = usize::try_from(window_start.saturating_sub(tail.start)).unwrap_or(usize::MAX);
     let window = tail.bytes.get(first..).unwrap_or_default();
-    let found = window.windows(22).rposition(|record| record.starts_with(&END));
+    let found = window
+        .windows(22)
+        .rposition(|record| record.starts_with(&END));
     let Some(position) = found else {
         return if tail.start > window_start {
             Err(CentralError::Earlier(window_start))
@@ -144,16 +155,21 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     }
     match find_locator_64(tail, &end)? {
         None => Ok(end),
-        Some(_) if !overflows => refused("some versions of Go read its zip64 end record, and others do not"),
+        Some(_) if !overflows => {
+            refused("some versions of Go read its zip64 end record, and others do not")
+        }
         Some(offset) => read_end_64(tail, offset),
     }
 }
 
 /// The offset of the zip64 end record, if it exists.
 fn find_locator_64(tail: &Tail<'_>, end: &End) -> Result<Option<u64>, CentralError> {
-    let Some(locator_offset) = end.offset.checked_sub(20) else { return Ok(None) };
+    let Some(locator_offset) = end.offset.checked_sub(20) else {
+        return Ok(None);
+    };
     let locator = tail.from(locator_offset)?;
-    let is_locator = locator.starts_with(&LOCATOR_64) && u32_at(locator, 4) == 0 && u32_at(locator, 16) == 1;
+    let is_locator =
+        locator.starts_with(&LOCATOR_64) && u32_at(locator, 4) == 0 && u32_at(locator, 16) == 1;
     Ok(is_locator.then(|| u64_at(locator, 8)))
 }
 
@@ -170,12 +186,14 @@ fn read_end_64(tail: &Tail<'_>, offset: u64) -> Result<End, CentralError> {
     })
 }
 
-/// The header at the start of `bytes`, and the bytes after it; `None` without a complete and valid header.
+/// The header at the start of `bytes`, and the bytes after it; `None` without a complete and valid
+/// header.
 fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     if bytes.len() < 46 || !bytes.starts_with(&CENTRAL_HEADER) {
         return None;
     }
-    let [name_length, extra_length, comment_length] = [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
+    let [name_length, extra_length, comment_length] =
+        [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
     let (name, rest) = bytes[46..].split_at_checked(name_length)?;
     let (extra, rest) = rest.split_at_checked(extra_length)?;
     let (_comment, rest) = rest.split_at_checked(comment_length)?;
@@ -200,9 +218,12 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     Some((entry, rest))
 }
 
-/// Replaces the values whose bits are all ones by the values of the zip64 extra field, in their order. Returns for each
-/// value whether it is still missing, or `None` if the field is too short.
-pub(super) fn read_zip64_extra<const N: usize>(extra: &[u8], values: &mut [u64; N]) -> Option<[bool; N]> {
+/// Replaces the values whose bits are all ones by the values of the zip64 extra field, in their
+/// order. Returns for each value whether it is still missing, or `None` if the field is too short.
+pub(super) fn read_zip64_extra<const N: usize>(
+    extra: &[u8],
+    values: &mut [u64; N],
+) -> Option<[bool; N]> {
     let mut missing = values.map(|value| value == 0xffff_ffff);
     for (_, mut field) in fields(extra).filter(|(tag, _)| *tag == ZIP64) {
         for (value, missing) in values.iter_mut().zip(&mut missing) {
@@ -231,7 +252,8 @@ fn is_unix(system: u8) -> bool {
     matches!(system, 3 | 19)
 }
 
-/// Whether the external attributes describe a directory, in the form of the system that made the entry.
+/// Whether the external attributes describe a directory, in the form of the system that made the
+/// entry.
 fn is_directory_mode(system: u8, attributes: u32) -> bool {
     match system {
         _ if is_unix(system) => attributes >> 28 == 4,
@@ -249,8 +271,13 @@ impl<'a> Tail<'a> {
 
     /// The bytes from an offset on; `None` if it is after the end.
     fn from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
-        let position = offset.checked_sub(self.start).ok_or(CentralError::Earlier(offset))?;
-        Ok(usize::try_from(position).ok().and_then(|position| self.bytes.get(position..)).unwrap_or_default())
+        let position = offset
+            .checked_sub(self.start)
+            .ok_or(CentralError::Earlier(offset))?;
+        Ok(usize::try_from(position)
+            .ok()
+            .and_then(|position| self.bytes.get(position..))
+            .unwrap_or_default())
     }
 }
 

@@ -12,7 +12,8 @@ use super::sha256::Sha256;
 pub(super) const STORED: u16 = 0;
 pub(super) const DEFLATE: u16 = 8;
 
-/// Bytes of inflated data that are hashed at once. Fits into the cache of a core together with its input.
+/// Bytes of inflated data that are hashed at once. Fits into the cache of a core together with its
+/// input.
 const OUTPUT: usize = 128 * 1024;
 
 /// Checksums and size of an entry's content.
@@ -71,15 +72,23 @@ impl Extractor {
         }
     }
 
-    /// Takes compressed content, and stops after `most` uncompressed bytes of the entry. Returns the number of bytes of
-    /// `input` that were used, and whether the deflate stream has ended.
-    pub(super) fn inflate(&mut self, input: &[u8], most: u64) -> Result<(usize, bool), EntryProblem> {
+    /// Takes compressed content, and stops after `most` uncompressed bytes of the entry. Returns
+    /// the number of bytes of `input` that were used, and whether the deflate stream has ended.
+    pub(super) fn inflate(
+        &mut self,
+        input: &[u8],
+        most: u64,
+    ) -> Result<(usize, bool), EntryProblem> {
         let mut used = 0;
         let mut output = std::mem::take(&mut self.output);
         let result = loop {
             let (before_in, before_out) = (self.inflater.total_in(), self.inflater.total_out());
-            let status = self.inflater.decompress(&input[used..], &mut output, FlushDecompress::None);
-            let Ok(status) = status else { break Err(EntryProblem::Deflate) };
+            let status =
+                self.inflater
+                    .decompress(&input[used..], &mut output, FlushDecompress::None);
+            let Ok(status) = status else {
+                break Err(EntryProblem::Deflate);
+            };
             let taken = count(self.inflater.total_in() - before_in);
             let made = count(self.inflater.total_out() - before_out);
             used += taken;
@@ -120,14 +129,23 @@ fn count(bytes: u64) -> usize {
 }
 
 impl Content {
-    /// Whether this is the content that the central directory describes. As in Go's `archive/zip`, a CRC-32 of zero is
-    /// not compared unless a data descriptor gives the CRC-32.
-    pub(super) fn check(&self, entry: &Entry<'_>, descriptor_crc32: Option<u32>) -> Result<(), EntryProblem> {
+    /// Whether this is the content that the central directory describes. As in Go's `archive/zip`,
+    /// a CRC-32 of zero is not compared unless a data descriptor gives the CRC-32.
+    pub(super) fn check(
+        &self,
+        entry: &Entry<'_>,
+        descriptor_crc32: Option<u32>,
+    ) -> Result<(), EntryProblem> {
         if self.size != entry.size {
             return Err(EntryProblem::Size);
         }
         let recorded = entry.crc32 != 0 || descriptor_crc32.is_some();
-        let same = self.crc32 == entry.crc32 && descriptor_crc32.is_none_or(|crc32| crc32 == entry.crc32);
-        if recorded && !same { Err(EntryProblem::Checksum) } else { Ok(()) }
+        let same =
+            self.crc32 == entry.crc32 && descriptor_crc32.is_none_or(|crc32| crc32 == entry.crc32);
+        if recorded && !same {
+            Err(EntryProblem::Checksum)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -21,7 +21,8 @@ pub(super) struct Hashes {
     pub(super) h1_with_directories: Hash,
 }
 
-/// The entries of an archive as they are extracted: for each entry its path, or none if it is a directory.
+/// The entries of an archive as they are extracted: for each entry its path, or none if it is a
+/// directory.
 pub(super) struct Contents<'a> {
     entries: &'a [Entry<'a>],
     paths: Vec<Option<Cow<'a, [u8]>>>,
@@ -29,14 +30,19 @@ pub(super) struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     /// Applies the rules about names and sizes.
-    pub(super) fn new(entries: &'a [Entry<'a>], provider_type: &str, limits: &Limits) -> Result<Self, Refusal> {
+    pub(super) fn new(
+        entries: &'a [Entry<'a>],
+        provider_type: &str,
+        limits: &Limits,
+    ) -> Result<Self, Refusal> {
         if entries.is_empty() {
             return Err(Refusal::Empty);
         }
         let mut paths = Vec::with_capacity(entries.len());
         let mut directories = Vec::new();
         for entry in entries {
-            let path = extracted_path(entry.name).map_err(|problem| Refusal::entry(entry.name, problem))?;
+            let path = extracted_path(entry.name)
+                .map_err(|problem| Refusal::entry(entry.name, problem))?;
             if entry.is_directory {
                 directories.push(path);
                 paths.push(None);
@@ -45,40 +51,68 @@ impl<'a> Contents<'a> {
             }
         }
         refuse_conflicts(&paths, &directories)?;
-        let files = || entries.iter().zip(&paths).filter_map(|(entry, path)| Some((entry, path.as_ref()?)));
+        let files = || {
+            entries
+                .iter()
+                .zip(&paths)
+                .filter_map(|(entry, path)| Some((entry, path.as_ref()?)))
+        };
         require_executable(files().map(|(_, path)| path.as_ref()), provider_type)?;
         // Entries may share their data, so even a small archive can take long to read.
         let refuse_above = |most: u64, size: fn(&Entry<'_>) -> u64| {
-            let total = files().try_fold(0, |total: u64, (entry, _)| total.checked_add(size(entry)));
-            if total.is_some_and(|total| total <= most) { Ok(()) } else { Err(Refusal::FilesTooLarge(most)) }
+            let total =
+                files().try_fold(0, |total: u64, (entry, _)| total.checked_add(size(entry)));
+            if total.is_some_and(|total| total <= most) {
+                Ok(())
+            } else {
+                Err(Refusal::FilesTooLarge(most))
+            }
         };
         refuse_above(limits.archive_bytes, |entry| entry.compressed_size)?;
         refuse_above(limits.inflated_bytes, |entry| entry.size)?;
         Ok(Self { entries, paths })
     }
 
-    /// Computes the hashes. `digests` contains the SHA-256 of each entry; the digests of directories are not used.
+    /// Computes the hashes. `digests` contains the SHA-256 of each entry; the digests of
+    /// directories are not used.
     pub(super) fn hashes(&self, digests: &[[u8; 32]]) -> Hashes {
-        Hashes { h1: self.h1(digests), h1_with_directories: self.h1_with_directories(digests) }
+        Hashes {
+            h1: self.h1(digests),
+            h1_with_directories: self.h1_with_directories(digests),
+        }
     }
 
     /// The hash over the files; if several have the same path, the last one is used.
     fn h1(&self, digests: &[[u8; 32]]) -> Hash {
-        let mut files: Vec<(&[u8], &[u8; 32])> =
-            self.paths.iter().zip(digests).filter_map(|(path, digest)| Some((path.as_deref()?, digest))).collect();
+        let mut files: Vec<(&[u8], &[u8; 32])> = self
+            .paths
+            .iter()
+            .zip(digests)
+            .filter_map(|(path, digest)| Some((path.as_deref()?, digest)))
+            .collect();
         // Stable, so that the last of each path stays last.
         files.sort_by_key(|(path, _)| *path);
-        let last = files.chunk_by(|a, b| a.0 == b.0).filter_map(|same| same.last().copied());
+        let last = files
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|same| same.last().copied());
         h1(last)
     }
 
-    /// The hash over the archive without extraction, as `providers mirror` computes it: names are unchanged,
-    /// directories are empty files, and a name that occurs twice is listed twice, each time with the last content.
+    /// The hash over the archive without extraction, as `providers mirror` computes it: names are
+    /// unchanged, directories are empty files, and a name that occurs twice is listed twice, each
+    /// time with the last content.
     fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
         let empty = Sha256::digest([]).into();
-        let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| if entry.is_directory { empty } else { *digest };
+        let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| {
+            if entry.is_directory { empty } else { *digest }
+        };
         let digests: Vec<[u8; 32]> = self.entries.iter().zip(digests).map(digest).collect();
-        let mut listed: Vec<_> = self.entries.iter().map(|entry| entry.name).zip(&digests).collect();
+        let mut listed: Vec<_> = self
+            .entries
+            .iter()
+            .map(|entry| entry.name)
+            .zip(&digests)
+            .collect();
         listed.sort_by_key(|(name, _)| *name);
         for same in listed.chunk_by_mut(|a, b| a.0 == b.0) {
             if let Some(last) = same.last().copied() {
@@ -101,8 +135,8 @@ pub(super) fn h1<'a>(files: impl Iterator<Item = (&'a [u8], &'a [u8; 32])>) -> H
     Hash::h1(&list.finalize().into())
 }
 
-/// Refuses a package whose top-level files include no executable of the provider: `terraform-provider-TYPE`, then
-/// nothing, or `_` or `.` and anything.
+/// Refuses a package whose top-level files include no executable of the provider:
+/// `terraform-provider-TYPE`, then nothing, or `_` or `.` and anything.
 pub(super) fn require_executable<'a>(
     mut paths: impl Iterator<Item = &'a [u8]>,
     provider_type: &str,
@@ -110,14 +144,23 @@ pub(super) fn require_executable<'a>(
     let name = format!("terraform-provider-{provider_type}");
     let is_executable = |path: &[u8]| {
         !path.contains(&b'/')
-            && path.strip_prefix(name.as_bytes()).is_some_and(|rest| matches!(rest.first(), None | Some(b'_' | b'.')))
+            && path
+                .strip_prefix(name.as_bytes())
+                .is_some_and(|rest| matches!(rest.first(), None | Some(b'_' | b'.')))
     };
-    if paths.any(is_executable) { Ok(()) } else { Err(Refusal::NoExecutable(name)) }
+    if paths.any(is_executable) {
+        Ok(())
+    } else {
+        Err(Refusal::NoExecutable(name))
+    }
 }
 
 /// The path of an extracted entry relative to the package, without empty parts and `.`.
 fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
-    if name.split(|byte| matches!(byte, b'/' | b'\\')).any(|part| part == b"..") {
+    if name
+        .split(|byte| matches!(byte, b'/' | b'\\'))
+        .any(|part| part == b"..")
+    {
         return Err(EntryProblem::ParentDirectory);
     }
     check_name(name)?;
@@ -145,7 +188,10 @@ pub(super) fn check_name(name: &[u8]) -> Result<(), EntryProblem> {
 }
 
 /// Refuses a package in which a file has the path of a directory.
-fn refuse_conflicts(paths: &[Option<Cow<'_, [u8]>>], directories: &[Cow<'_, [u8]>]) -> Result<(), Refusal> {
+fn refuse_conflicts(
+    paths: &[Option<Cow<'_, [u8]>>],
+    directories: &[Cow<'_, [u8]>],
+) -> Result<(), Refusal> {
     let files = || paths.iter().flatten().map(AsRef::as_ref);
     let mut directories: Vec<&[u8]> = directories.iter().map(AsRef::as_ref).collect();
     directories.push(b"");
@@ -155,7 +201,9 @@ fn refuse_conflicts(paths: &[Option<Cow<'_, [u8]>>], directories: &[Cow<'_, [u8]
     for path in files() {
         let inside = [path, b"/"].concat();
         let first_inside = all.partition_point(|other| *other < inside.as_slice());
-        let has_inside = all.get(first_inside).is_some_and(|other| other.starts_with(&inside));
+        let has_inside = all
+            .get(first_inside)
+            .is_some_and(|other| other.starts_with(&inside));
         if has_inside || directories.binary_search(&path).is_ok() {
             return Err(Refusal::entry(path, EntryProblem::FileAndDirectory));
         }

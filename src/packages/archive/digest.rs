@@ -13,9 +13,10 @@ pub struct PackageDigest {
     pub zh: Hash,
     /// Over the files as extracted.
     pub h1: Hash,
-    /// Over the archive's entries as they are, directories as empty files, as `providers mirror` writes it (OpenTofu's
-    /// `PackageHashV1` of a `PackageLocalArchive`, `internal/getproviders/hash.go`). The same as `h1` unless there are
-    /// directories, unclean or repeated names.
+    /// Over the archive's entries as they are, directories as empty files, as `providers mirror`
+    /// writes it (OpenTofu's `PackageHashV1` of a `PackageLocalArchive`,
+    /// `internal/getproviders/hash.go`). The same as `h1` unless there are directories, unclean or
+    /// repeated names.
     pub h1_with_directories: Hash,
     /// Bytes of the archive.
     pub size: u64,
@@ -24,7 +25,12 @@ pub struct PackageDigest {
 impl PackageDigest {
     /// Whether the hashes are well-formed hashes of their schemes.
     pub(crate) fn is_well_formed(&self) -> bool {
-        let Self { zh, h1, h1_with_directories, size: _ } = self;
+        let Self {
+            zh,
+            h1,
+            h1_with_directories,
+            size: _,
+        } = self;
         let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
         zh.is_well_formed_as(HashScheme::Zh) && is_h1(h1) && is_h1(h1_with_directories)
     }

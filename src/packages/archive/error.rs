@@ -13,8 +13,8 @@ pub enum PackageError {
     /// The temporary file with the package failed.
     #[error("a temporary file for the package could not be used: {0}")]
     TemporaryFile(#[source] io::Error),
-    /// The central directory is needed before the entries can be read, and the first bytes of the archive are no longer
-    /// kept. `hash_zip_spooled` must read it again from its start.
+    /// The central directory is needed before the entries can be read, and the first bytes of the
+    /// archive are no longer kept. `hash_zip_spooled` must read it again from its start.
     #[error("the zip archive cannot be hashed while it arrives: {0}")]
     NotStreamable(&'static str),
     /// The zip archive has more bytes than [`super::Limits`] allow. It was not read to its end.
@@ -23,14 +23,16 @@ pub enum PackageError {
     /// The package can be read, but OpenTofu would not install it.
     #[error("{refusal}")]
     Refused {
-        /// The hash of the zip archive; `None` for a directory. If it is not the expected hash, report that instead.
+        /// The hash of the zip archive; `None` for a directory. If it is not the expected hash,
+        /// report that instead.
         zh: Option<Hash>,
         /// The rule that the package breaks.
         refusal: Refusal,
     },
 }
 
-/// A rule for packages that a package breaks, because OpenTofu, or Go's `archive/zip` in it, refuses to install it.
+/// A rule for packages that a package breaks, because OpenTofu, or Go's `archive/zip` in it,
+/// refuses to install it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The structure of the zip archive is broken.
@@ -105,7 +107,10 @@ pub enum EntryProblem {
 impl Refusal {
     /// A refusal because of the entry with that name.
     pub(super) fn entry(name: &[u8], problem: EntryProblem) -> Self {
-        Self::Entry { name: printable(name), problem }
+        Self::Entry {
+            name: printable(name),
+            problem,
+        }
     }
 }
 
@@ -119,7 +124,10 @@ impl PackageError {
     /// Adds the archive's hash to a refusal.
     pub(super) fn with_zh(self, digest: &[u8; 32]) -> Self {
         match self {
-            Self::Refused { refusal, .. } => Self::Refused { zh: Some(Hash::zh(digest)), refusal },
+            Self::Refused { refusal, .. } => Self::Refused {
+                zh: Some(Hash::zh(digest)),
+                refusal,
+            },
             other => other,
         }
     }
@@ -128,7 +136,11 @@ impl PackageError {
 /// A name as text that is safe to show: no control characters, at most 200 characters.
 fn printable(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
-    let mut shown: String = text.chars().take(200).flat_map(char::escape_debug).collect();
+    let mut shown: String = text
+        .chars()
+        .take(200)
+        .flat_map(char::escape_debug)
+        .collect();
     if text.chars().nth(200).is_some() {
         shown.push('…');
     }

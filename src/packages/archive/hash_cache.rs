@@ -1,9 +1,10 @@
 //! The hash cache: the hashes of packages that earlier runs computed.
 //!
-//! A package never changes, because its `zh:` identifies it. So an entry is never stale, only absent or damaged, and a
-//! damaged entry is treated as absent and rewritten. Every entry is stored by its `zh:`. For work without a network,
-//! the entry of a package that a verified SHA256SUMS lists is also stored by provider, version and platform. A failing
-//! cache is a cache without entries: it never fails a run.
+//! A package never changes, because its `zh:` identifies it. So an entry is never stale, only
+//! absent or damaged, and a damaged entry is treated as absent and rewritten. Every entry is stored
+//! by its `zh:`. For work without a network, the entry of a package that a verified SHA256SUMS
+//! lists is also stored by provider, version and platform. A failing cache is a cache without
+//! entries: it never fails a run.
 //!
 //! The caller must not use an entry found by `zh:` unless a verified SHA256SUMS lists that `zh:`.
 
@@ -43,21 +44,33 @@ struct Stored {
 impl HashCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        let (folder, platforms) = (directory.join(storage::HASHES), directory.join(storage::PLATFORMS));
-        Self { folder, platforms, is_believed: true }
+        let (folder, platforms) = (
+            directory.join(storage::HASHES),
+            directory.join(storage::PLATFORMS),
+        );
+        Self {
+            folder,
+            platforms,
+            is_believed: true,
+        }
     }
 
-    /// The same cache for a check that does not trust it: no entry is found, and entries are still stored.
+    /// The same cache for a check that does not trust it: no entry is found, and entries are still
+    /// stored.
     #[must_use]
     pub(crate) fn not_believed(self) -> Self {
-        Self { is_believed: false, ..self }
+        Self {
+            is_believed: false,
+            ..self
+        }
     }
 
-    /// The hashes of the package with that `zh:`, if its provider has the type `provider_type`. A package is valid for
-    /// one type only, because the type is in the name of its executable.
+    /// The hashes of the package with that `zh:`, if its provider has the type `provider_type`. A
+    /// package is valid for one type only, because the type is in the name of its executable.
     pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
         let (package, digest) = read(&self.path_by_zh(zh)?)?;
-        (self.is_believed && digest.zh == *zh && package.address.name == provider_type).then_some(digest)
+        (self.is_believed && digest.zh == *zh && package.address.name == provider_type)
+            .then_some(digest)
     }
 
     /// The hashes of a provider's package.
@@ -72,8 +85,15 @@ impl HashCache {
     }
 
     /// The hashes of all packages of one version of a provider, in no order.
-    pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
-        self.packages_below(storage::path(&self.folder_of(provider), [version.to_string().as_str()]), 1)
+    pub(crate) fn packages_of(
+        &self,
+        provider: &ProviderAddress,
+        version: &Version,
+    ) -> Vec<(PackageId, PackageDigest)> {
+        self.packages_below(
+            storage::path(&self.folder_of(provider), [version.to_string().as_str()]),
+            1,
+        )
     }
 
     /// The content of the files so many levels below a folder, without files that belong elsewhere.
@@ -88,18 +108,28 @@ impl HashCache {
                 .map(|entry| entry.path())
                 .collect();
         }
-        let read = |path: PathBuf| read(&path).filter(|(package, _)| self.path_by_provider(package) == path);
+        let read = |path: PathBuf| {
+            read(&path).filter(|(package, _)| self.path_by_provider(package) == path)
+        };
         paths.into_iter().filter_map(read).collect()
     }
 
     /// Facts about the platforms of a release from earlier runs; none if the cache is not trusted.
-    pub(crate) fn platforms_of(&self, provider: &ProviderAddress, version: &Version) -> ReleasePlatforms {
+    pub(crate) fn platforms_of(
+        &self,
+        provider: &ProviderAddress,
+        version: &Version,
+    ) -> ReleasePlatforms {
         if !self.is_believed {
             return ReleasePlatforms::default();
         }
         let mut platforms = ReleasePlatforms::read(&self.path_of_platforms(provider, version));
         for (package, digest) in self.packages_of(provider, version) {
-            platforms.published.entry(package.platform).or_default().extend(digest.into_h1());
+            platforms
+                .published
+                .entry(package.platform)
+                .or_default()
+                .extend(digest.into_h1());
         }
         platforms
     }
@@ -115,17 +145,30 @@ impl HashCache {
     }
 
     /// The hashes of all packages that are stored by provider, version and platform.
-    pub fn releases(&self) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
+    pub fn releases(
+        &self,
+    ) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
         let mut releases = BTreeMap::<_, BTreeMap<_, _>>::new();
         // Host, namespace, type, version, platform.
-        for (PackageId { address, version, platform }, digest) in self.packages_below(self.by_provider(), 5) {
-            releases.entry((address, version)).or_default().insert(platform, digest);
+        for (
+            PackageId {
+                address,
+                version,
+                platform,
+            },
+            digest,
+        ) in self.packages_below(self.by_provider(), 5)
+        {
+            releases
+                .entry((address, version))
+                .or_default()
+                .insert(platform, digest);
         }
         releases
     }
 
-    /// Remembers that the package belongs to a provider, if possible. Only for a package that a verified SHA256SUMS
-    /// lists.
+    /// Remembers that the package belongs to a provider, if possible. Only for a package that a
+    /// verified SHA256SUMS lists.
     pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
         write(&self.path_by_provider(package), package, digest);
     }
@@ -138,12 +181,20 @@ impl HashCache {
     }
 
     fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
-        zh.is_well_formed_as(HashScheme::Zh).then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
+        zh.is_well_formed_as(HashScheme::Zh).then(|| {
+            self.folder
+                .join("by-zh")
+                .join(&zh.value()[..2])
+                .join(zh.value())
+        })
     }
 
     fn path_by_provider(&self, package: &PackageId) -> PathBuf {
         let (version, platform) = (package.version.to_string(), package.platform.to_string());
-        storage::path(&self.folder_of(&package.address), [version.as_str(), &platform])
+        storage::path(
+            &self.folder_of(&package.address),
+            [version.as_str(), &platform],
+        )
     }
 
     fn by_provider(&self) -> PathBuf {
@@ -157,12 +208,19 @@ impl HashCache {
 
     fn path_of_platforms(&self, provider: &ProviderAddress, version: &Version) -> PathBuf {
         let version = version.to_string();
-        storage::path(&self.platforms, parts(provider).into_iter().chain([version.as_str()]))
+        storage::path(
+            &self.platforms,
+            parts(provider).into_iter().chain([version.as_str()]),
+        )
     }
 }
 
 fn parts(provider: &ProviderAddress) -> [&str; 3] {
-    [provider.hostname.as_ascii(), &provider.namespace, &provider.name]
+    [
+        provider.hostname.as_ascii(),
+        &provider.namespace,
+        &provider.name,
+    ]
 }
 
 /// Writes a line of JSON and a line with its SHA-256, if possible.
@@ -174,7 +232,10 @@ fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
         digest: digest.clone(),
     };
     if let Ok(json) = serde_json::to_string(&stored) {
-        storage::keep(path, &format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()));
+        storage::keep(
+            path,
+            &format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()),
+        );
     }
 }
 
@@ -183,11 +244,12 @@ fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
     let text = storage::read(path, LONGEST_ENTRY)?;
     let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
     let is_whole = sum == Hash::zh_of(json.as_bytes()).value();
-    let stored: Stored =
-        serde_json::from_str(json).ok().filter(|stored: &Stored| is_whole && stored.digest.is_well_formed())?;
+    let stored: Stored = serde_json::from_str(json)
+        .ok()
+        .filter(|stored: &Stored| is_whole && stored.digest.is_well_formed())?;
     let package = PackageId {
-        // The address has all its parts, so defaults do not matter; in this dialect a namespace may contain
-        // underscores.
+        // The address has all its parts, so defaults do not matter; in this dialect a namespace may
+        // contain underscores.
         address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,

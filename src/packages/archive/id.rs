@@ -17,6 +17,10 @@ pub struct PackageId {
 impl PackageId {
     /// The package of a release for a platform.
     pub fn new(address: &ProviderAddress, version: &Version, platform: &Platform) -> Self {
-        Self { address: address.clone(), version: version.clone(), platform: platform.clone() }
+        Self {
+            address: address.clone(),
+            version: version.clone(),
+            platform: platform.clone(),
+        }
     }
 }

@@ -14,6 +14,10 @@ pub struct Limits {
 impl Default for Limits {
     /// 4 GiB packed, 16 GiB extracted, 16 MiB of central directory.
     fn default() -> Self {
-        Self { archive_bytes: 4 << 30, inflated_bytes: 16 << 30, directory_bytes: 16 << 20 }
+        Self {
+            archive_bytes: 4 << 30,
+            inflated_bytes: 16 << 30,
+            directory_bytes: 16 << 20,
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! Packages: a zip archive or a directory to its `zh:` and `h1:` hashes, as OpenTofu's
 //! `internal/getproviders/hash.go` defines them.
 //!
-//! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once,
-//! each entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; the entries
-//! that they lead to are compared with the central directory at the end. If the comparison is not possible, the archive
-//! is read a second time through its central directory, which alone decides. The first 128 KiB are kept in memory, so
-//! an archive that is small or odd near its start goes into an unnamed temporary file without a second download; for
-//! others the caller gets [`PackageError::NotStreamable`] and fetches the archive again (`hash_zip_spooled`). Both ways
-//! refuse the same archives.
+//! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the
+//! inflater at once, each entry feeds its own SHA-256 as it inflates, and nothing is written. Local
+//! headers are not trusted; the entries that they lead to are compared with the central directory
+//! at the end. If the comparison is not possible, the archive is read a second time through its
+//! central directory, which alone decides. The first 128 KiB are kept in memory, so an archive that
+//! is small or odd near its start goes into an unnamed temporary file without a second download;
+//! for others the caller gets [`PackageError::NotStreamable`] and fetches the archive again
+//! (`hash_zip_spooled`). Both ways refuse the same archives.
 //!
-//! The rules follow OpenTofu: Go's `archive/zip` reads the archives, and they are hashed as extracted.
+//! The rules follow OpenTofu: Go's `archive/zip` reads the archives, and they are hashed as
+//! extracted.
 
 mod central;
 mod content;
@@ -45,12 +47,16 @@ use crate::provider::Hash;
 use contents::Hashes;
 use source::{ArchiveSum, Source};
 
-/// Hashes the zip archive that `reader` yields, in one pass. If its layout does not allow that and its first bytes are
-/// still kept, the archive goes into an unnamed temporary file.
+/// Hashes the zip archive that `reader` yields, in one pass. If its layout does not allow that and
+/// its first bytes are still kept, the archive goes into an unnamed temporary file.
 ///
 /// # Errors
 /// [`PackageError::NotStreamable`] if `hash_zip_spooled` must read the archive again.
-pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Result<PackageDigest, PackageError> {
+pub fn hash_zip(
+    reader: impl Read,
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<PackageDigest, PackageError> {
     let mut source = Source::new(reader, limits);
     match streaming::hash(&mut source, provider_type, limits) {
         Err(PackageError::NotStreamable(reason)) => match source.take_kept() {
@@ -103,8 +109,20 @@ fn hash_in_temporary_file<R: Read>(
     digest(hashes, source.finish())
 }
 
-/// Joins the hashes over the content of an archive, or the refusal, with the hash and the number of its bytes.
-fn digest(hashes: Result<Hashes, PackageError>, sum: ArchiveSum) -> Result<PackageDigest, PackageError> {
-    let Hashes { h1, h1_with_directories } = hashes.map_err(|error| error.with_zh(&sum.sha256))?;
-    Ok(PackageDigest { zh: Hash::zh(&sum.sha256), h1, h1_with_directories, size: sum.size })
+/// Joins the hashes over the content of an archive, or the refusal, with the hash and the number of
+/// its bytes.
+fn digest(
+    hashes: Result<Hashes, PackageError>,
+    sum: ArchiveSum,
+) -> Result<PackageDigest, PackageError> {
+    let Hashes {
+        h1,
+        h1_with_directories,
+    } = hashes.map_err(|error| error.with_zh(&sum.sha256))?;
+    Ok(PackageDigest {
+        zh: Hash::zh(&sum.sha256),
+        h1,
+        h1_with_directories,
+        size: sum.size,
+    })
 }

@@ -1,5 +1,6 @@
-//! Facts about the platforms of a release: the platforms, and the `h1:` of each. A lock file does not contain them, but
-//! registries, packages and mirrors do. They are kept in the cache for checks without a network.
+//! Facts about the platforms of a release: the platforms, and the `h1:` of each. A lock file does
+//! not contain them, but registries, packages and mirrors do. They are kept in the cache for checks
+//! without a network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +14,8 @@ use crate::system::{lock, storage};
 /// The longest file, in bytes: a release for 100 platforms takes about 16 KiB.
 const LONGEST_FILE: u64 = 64 * 1024;
 
-/// Held while a file is read, changed and replaced, so that threads do not lose each other's changes. Other processes
-/// may lose some, which later runs learn again.
+/// Held while a file is read, changed and replaced, so that threads do not lose each other's
+/// changes. Other processes may lose some, which later runs learn again.
 static CHANGING: Mutex<()> = Mutex::new(());
 
 /// The `h1:` of packages, by platform.
@@ -37,9 +38,17 @@ impl ReleasePlatforms {
     pub(super) fn read(path: &Path) -> Self {
         let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
         let read = storage::read_json(path, LONGEST_FILE);
-        let read = read.filter(|Self { published, copies, .. }: &Self| {
-            published.values().chain(copies.values()).flatten().all(is_h1)
-        });
+        let read = read.filter(
+            |Self {
+                 published, copies, ..
+             }: &Self| {
+                published
+                    .values()
+                    .chain(copies.values())
+                    .flatten()
+                    .all(is_h1)
+            },
+        );
         read.unwrap_or_default()
     }
 
@@ -75,13 +84,22 @@ mod tests {
         assert_eq!(ReleasePlatforms::read(&path), ReleasePlatforms::default());
         let hashes = |byte: u8| BTreeSet::from([Hash::h1(&[byte; 32])]);
         let expected = ReleasePlatforms {
-            listed: Some(BTreeSet::from([platform("linux_amd64"), platform("darwin_arm64")])),
+            listed: Some(BTreeSet::from([
+                platform("linux_amd64"),
+                platform("darwin_arm64"),
+            ])),
             published: BTreeMap::from([(platform("linux_amd64"), hashes(1))]),
             copies: BTreeMap::from([(platform("linux_amd64"), hashes(2))]),
         };
-        ReleasePlatforms::change(&path, |platforms| platforms.published = expected.published.clone());
-        ReleasePlatforms::change(&path, |platforms| platforms.listed = expected.listed.clone());
-        ReleasePlatforms::change(&path, |platforms| platforms.copies = expected.copies.clone());
+        ReleasePlatforms::change(&path, |platforms| {
+            platforms.published = expected.published.clone()
+        });
+        ReleasePlatforms::change(&path, |platforms| {
+            platforms.listed = expected.listed.clone()
+        });
+        ReleasePlatforms::change(&path, |platforms| {
+            platforms.copies = expected.copies.clone()
+        });
         assert_eq!(ReleasePlatforms::read(&path), expected);
         for damaged in [
             "{\"listed\":[\"linux\"]}",
@@ -91,7 +109,11 @@ mod tests {
             "{\"published\":{\"../linux_amd64\":[]}}",
         ] {
             storage::replace(&path, damaged.as_bytes()).unwrap();
-            assert_eq!(ReleasePlatforms::read(&path), ReleasePlatforms::default(), "{damaged}");
+            assert_eq!(
+                ReleasePlatforms::read(&path),
+                ReleasePlatforms::default(),
+                "{damaged}"
+            );
         }
     }
 
@@ -100,9 +122,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("1.0.0");
         let add = |numbers: std::ops::Range<u32>| {
-            let hash = |number: u32| Hash::h1(&std::array::from_fn(|index| number.to_be_bytes()[index % 4]));
+            let hash = |number: u32| {
+                Hash::h1(&std::array::from_fn(|index| {
+                    number.to_be_bytes()[index % 4]
+                }))
+            };
             ReleasePlatforms::change(&path, |platforms| {
-                platforms.copies.entry(platform("linux_amd64")).or_default().extend(numbers.map(hash));
+                platforms
+                    .copies
+                    .entry(platform("linux_amd64"))
+                    .or_default()
+                    .extend(numbers.map(hash));
             });
         };
         add(0..1_001);

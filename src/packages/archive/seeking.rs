@@ -24,13 +24,18 @@ pub(super) fn hash(
     let mut archive = Archive::new(file, size);
     let mut digests = Vec::with_capacity(entries.len());
     for entry in &entries {
-        digests.push(if entry.is_directory { [0; 32] } else { archive.hash_entry(entry)? });
+        digests.push(if entry.is_directory {
+            [0; 32]
+        } else {
+            archive.hash_entry(entry)?
+        });
     }
     Ok(contents.hashes(&digests))
 }
 
-/// Unpacks the archive that is the whole of `file`: calls `place` for each entry, in their order, and writes the
-/// content to the returned file. A symbolic link becomes a file that contains its target, as in Go's `archive/zip`.
+/// Unpacks the archive that is the whole of `file`: calls `place` for each entry, in their order,
+/// and writes the content to the returned file. A symbolic link becomes a file that contains its
+/// target, as in Go's `archive/zip`.
 ///
 /// # Errors
 /// Fails if `place` does, or if the archive, or an entry of it, is damaged or exceeds the limits.
@@ -45,8 +50,9 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
         return Err(PackageError::from(Refusal::Empty).into());
     }
     // Entries may share their data, so even a small archive can take long to read.
-    let total =
-        entries.iter().try_fold(0, |total: u64, entry| total.checked_add(entry.size.max(entry.compressed_size)));
+    let total = entries.iter().try_fold(0, |total: u64, entry| {
+        total.checked_add(entry.size.max(entry.compressed_size))
+    });
     if total.is_none_or(|total| total > limits.inflated_bytes) {
         return Err(PackageError::from(Refusal::FilesTooLarge(limits.inflated_bytes)).into());
     }
@@ -69,16 +75,25 @@ fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
     })
 }
 
-/// The size of an archive, and its last bytes, as many as it takes to read the central directory, with the offset of
-/// the first of them.
-fn read_directory(file: &mut (impl Read + Seek), limits: &Limits) -> Result<(u64, u64, Vec<u8>), PackageError> {
+/// The size of an archive, and its last bytes, as many as it takes to read the central directory,
+/// with the offset of the first of them.
+fn read_directory(
+    file: &mut (impl Read + Seek),
+    limits: &Limits,
+) -> Result<(u64, u64, Vec<u8>), PackageError> {
     let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
     let mut start = size.saturating_sub(central::END_WINDOW);
     loop {
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(start)).map_err(PackageError::Read)?;
-        file.take(size - start).read_to_end(&mut bytes).map_err(PackageError::Read)?;
-        match central::read(&Tail { bytes: &bytes, start }) {
+        file.seek(SeekFrom::Start(start))
+            .map_err(PackageError::Read)?;
+        file.take(size - start)
+            .read_to_end(&mut bytes)
+            .map_err(PackageError::Read)?;
+        match central::read(&Tail {
+            bytes: &bytes,
+            start,
+        }) {
             Err(CentralError::Earlier(offset)) if size - offset > limits.directory_bytes => {
                 return Err(Refusal::DirectoryTooLarge(limits.directory_bytes).into());
             }
@@ -99,16 +114,25 @@ struct Archive<'a, F> {
 
 impl<'a, F: Read + Seek> Archive<'a, F> {
     fn new(file: &'a mut F, size: u64) -> Self {
-        Self { file, size, extractor: Extractor::new(), buffer: vec![0; INPUT] }
+        Self {
+            file,
+            size,
+            extractor: Extractor::new(),
+            buffer: vec![0; INPUT],
+        }
     }
 
     /// The SHA-256 of an entry's content, after its size and CRC-32 were found right.
     fn hash_entry(&mut self, entry: &Entry<'_>) -> Result<[u8; 32], PackageError> {
         let refuse = |problem| PackageError::from(Refusal::entry(entry.name, problem));
-        let header_offset = u64::try_from(entry.header_offset).map_err(|_| refuse(EntryProblem::LocalHeader))?;
-        let header = self.read_at::<30>(header_offset)?.filter(|header| header.starts_with(&LOCAL_HEADER));
+        let header_offset =
+            u64::try_from(entry.header_offset).map_err(|_| refuse(EntryProblem::LocalHeader))?;
+        let header = self
+            .read_at::<30>(header_offset)?
+            .filter(|header| header.starts_with(&LOCAL_HEADER));
         let header = header.ok_or_else(|| refuse(EntryProblem::LocalHeader))?;
-        let body_offset = header_offset + 30 + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
+        let body_offset =
+            header_offset + 30 + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
         let extracted = match entry.method {
             STORED | DEFLATE => self.extract(entry, body_offset)?,
             method => Err(EntryProblem::Method(method)),
@@ -117,7 +141,8 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
         extracted.map_err(refuse)?;
         let mut descriptor_crc32 = None;
         if entry.has_descriptor {
-            descriptor_crc32 = self.read_descriptor_crc32(body_offset.saturating_add(entry.compressed_size))?;
+            descriptor_crc32 =
+                self.read_descriptor_crc32(body_offset.saturating_add(entry.compressed_size))?;
             if descriptor_crc32.is_none() {
                 return Err(refuse(EntryProblem::Truncated));
             }
@@ -127,13 +152,21 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
     }
 
     /// Takes the entry's content. A deflate stream may end before the entry's data does.
-    fn extract(&mut self, entry: &Entry<'_>, offset: u64) -> Result<Result<(), EntryProblem>, PackageError> {
+    fn extract(
+        &mut self,
+        entry: &Entry<'_>,
+        offset: u64,
+    ) -> Result<Result<(), EntryProblem>, PackageError> {
         let mut left = entry.compressed_size.min(self.size.saturating_sub(offset));
         if left > 0 {
-            self.file.seek(SeekFrom::Start(offset)).map_err(PackageError::Read)?;
+            self.file
+                .seek(SeekFrom::Start(offset))
+                .map_err(PackageError::Read)?;
         }
         while left > 0 {
-            let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
+            let most = usize::try_from(left)
+                .unwrap_or(usize::MAX)
+                .min(self.buffer.len());
             let input = &mut self.buffer[..most];
             self.file.read_exact(input).map_err(PackageError::Read)?;
             left -= most as u64;
@@ -147,27 +180,41 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
                 Err(problem) => return Ok(Err(problem)),
             }
         }
-        Ok(if entry.method == STORED { Ok(()) } else { Err(EntryProblem::Truncated) })
+        Ok(if entry.method == STORED {
+            Ok(())
+        } else {
+            Err(EntryProblem::Truncated)
+        })
     }
 
-    /// The CRC-32 in the data descriptor at `offset`, which may start with a signature; none if the file ends before.
+    /// The CRC-32 in the data descriptor at `offset`, which may start with a signature; none if the
+    /// file ends before.
     fn read_descriptor_crc32(&mut self, offset: u64) -> Result<Option<u32>, PackageError> {
         if let Some(descriptor) = self.read_at::<16>(offset)?
             && descriptor.starts_with(b"PK\x07\x08")
         {
             return Ok(Some(u32_at(&descriptor, 4)));
         }
-        Ok(self.read_at::<12>(offset)?.map(|descriptor| u32_at(&descriptor, 0)))
+        Ok(self
+            .read_at::<12>(offset)?
+            .map(|descriptor| u32_at(&descriptor, 0)))
     }
 
     /// The `N` bytes at `offset`; none if the file ends before.
     fn read_at<const N: usize>(&mut self, offset: u64) -> Result<Option<[u8; N]>, PackageError> {
-        if offset.checked_add(N as u64).is_none_or(|end| end > self.size) {
+        if offset
+            .checked_add(N as u64)
+            .is_none_or(|end| end > self.size)
+        {
             return Ok(None);
         }
         let mut bytes = [0; N];
-        self.file.seek(SeekFrom::Start(offset)).map_err(PackageError::Read)?;
-        self.file.read_exact(&mut bytes).map_err(PackageError::Read)?;
+        self.file
+            .seek(SeekFrom::Start(offset))
+            .map_err(PackageError::Read)?;
+        self.file
+            .read_exact(&mut bytes)
+            .map_err(PackageError::Read)?;
         Ok(Some(bytes))
     }
 }

@@ -9,8 +9,8 @@ use super::sha256::Sha256;
 
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
-/// Up to this number of bytes are kept, so that an archive that turns out not to be streamable at its first entry, as
-/// nearly always, need not be fetched again.
+/// Up to this number of bytes are kept, so that an archive that turns out not to be streamable at
+/// its first entry, as nearly always, need not be fetched again.
 const KEPT: usize = 2 * INPUT;
 
 /// SHA-256 and number of the bytes of an archive.
@@ -122,7 +122,10 @@ impl<R: Read> Source<R> {
     }
 
     pub(super) fn finish(self) -> ArchiveSum {
-        ArchiveSum { sha256: self.sha256.finish(), size: self.read }
+        ArchiveSum {
+            sha256: self.sha256.finish(),
+            size: self.read,
+        }
     }
 
     /// Reads after the unused bytes. Returns the number of bytes; zero at the end.

@@ -1,14 +1,17 @@
 //! Hashes an archive in one pass while it arrives.
 //!
-//! The local headers say where entries start and how they are packed, but they are not trusted: the inflated bytes are
-//! used only if the central directory, which comes last, describes the same entries at the same offsets. Then the
-//! central directory points to exactly these bytes, so the answer is the same as from [`super::seeking`]. In all other
-//! cases, harmless or not, the archive is not streamable and the central directory is read first.
+//! The local headers say where entries start and how they are packed, but they are not trusted: the
+//! inflated bytes are used only if the central directory, which comes last, describes the same
+//! entries at the same offsets. Then the central directory points to exactly these bytes, so the
+//! answer is the same as from [`super::seeking`]. In all other cases, harmless or not, the archive
+//! is not streamable and the central directory is read first.
 
 use std::io::Read;
 
 use super::Limits;
-use super::central::{self, CENTRAL_HEADER, CentralError, END, Entry, LOCAL_HEADER, Tail, u16_at, u32_at, u64_at};
+use super::central::{
+    self, CENTRAL_HEADER, CentralError, END, Entry, LOCAL_HEADER, Tail, u16_at, u32_at, u64_at,
+};
 use super::content::{Content, DEFLATE, Extractor, STORED};
 use super::contents::{Contents, Hashes};
 use super::error::{EntryProblem, PackageError, Refusal};
@@ -28,7 +31,8 @@ struct Streamed {
     content: Content,
 }
 
-/// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] does not mean that it is invalid.
+/// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] does not mean that it
+/// is invalid.
 pub(super) fn hash<R: Read>(
     source: &mut Source<R>,
     provider_type: &str,
@@ -44,15 +48,32 @@ pub(super) fn hash<R: Read>(
         bytes.extend_from_slice(more);
         Ok(())
     })?;
-    let entries = central::read(&Tail { bytes: &bytes, start }).map_err(|error| match error {
-        CentralError::Earlier(_) => PackageError::NotStreamable("its central directory does not follow its entries"),
+    let entries = central::read(&Tail {
+        bytes: &bytes,
+        start,
+    })
+    .map_err(|error| match error {
+        CentralError::Earlier(_) => {
+            PackageError::NotStreamable("its central directory does not follow its entries")
+        }
         CentralError::Refused(refusal) => refusal.into(),
     })?;
     let contents = Contents::new(&entries, provider_type, limits)?;
-    if entries.len() != streamed.len() || !entries.iter().zip(&streamed).all(|(entry, seen)| seen.is(entry)) {
-        return Err(PackageError::NotStreamable("its entries differ from its central directory"));
+    if entries.len() != streamed.len()
+        || !entries
+            .iter()
+            .zip(&streamed)
+            .all(|(entry, seen)| seen.is(entry))
+    {
+        return Err(PackageError::NotStreamable(
+            "its entries differ from its central directory",
+        ));
     }
-    for (entry, seen) in entries.iter().zip(&streamed).filter(|(entry, _)| !entry.is_directory) {
+    for (entry, seen) in entries
+        .iter()
+        .zip(&streamed)
+        .filter(|(entry, _)| !entry.is_directory)
+    {
         let descriptor_crc32 = seen.has_descriptor.then_some(seen.content.crc32);
         let checked = seen.content.check(entry, descriptor_crc32);
         checked.map_err(|problem| Refusal::entry(entry.name, problem))?;
@@ -62,7 +83,10 @@ pub(super) fn hash<R: Read>(
 }
 
 /// Reads entry after entry, up to the central directory.
-fn read_entries<R: Read>(source: &mut Source<R>, limits: &Limits) -> Result<Vec<Streamed>, PackageError> {
+fn read_entries<R: Read>(
+    source: &mut Source<R>,
+    limits: &Limits,
+) -> Result<Vec<Streamed>, PackageError> {
     let mut extractor = Extractor::new();
     let mut streamed = Vec::new();
     let mut inflated_left = limits.inflated_bytes;
@@ -73,7 +97,9 @@ fn read_entries<R: Read>(source: &mut Source<R>, limits: &Limits) -> Result<Vec<
             return Ok(streamed);
         }
         if !next.starts_with(&LOCAL_HEADER) {
-            return Err(PackageError::NotStreamable("its entries do not follow each other"));
+            return Err(PackageError::NotStreamable(
+                "its entries do not follow each other",
+            ));
         }
         let entry = read_entry(source, &mut extractor, inflated_left)?;
         // A central header is 46 bytes and the name.
@@ -92,40 +118,74 @@ fn read_entry<R: Read>(
     const CUT_OFF: PackageError = PackageError::NotStreamable("an entry is truncated");
     let header_offset = source.offset();
     let header = source.array::<30>()?.ok_or(CUT_OFF)?;
-    let name = source.bytes(usize::from(u16_at(&header, 26)))?.ok_or(CUT_OFF)?;
-    let extra = source.bytes(usize::from(u16_at(&header, 28)))?.ok_or(CUT_OFF)?;
+    let name = source
+        .bytes(usize::from(u16_at(&header, 26)))?
+        .ok_or(CUT_OFF)?;
+    let extra = source
+        .bytes(usize::from(u16_at(&header, 28)))?
+        .ok_or(CUT_OFF)?;
     let has_descriptor = u16_at(&header, 6) & 8 != 0;
     let method = u16_at(&header, 8);
     let body_offset = source.offset();
     match method {
         DEFLATE => inflate(source, extractor, inflated_left)?,
-        STORED if has_descriptor => return Err(PackageError::NotStreamable("an entry's length is not known")),
+        STORED if has_descriptor => {
+            return Err(PackageError::NotStreamable(
+                "an entry's length is not known",
+            ));
+        }
         STORED => {
-            let mut sizes = [u64::from(u32_at(&header, 22)), u64::from(u32_at(&header, 18))];
+            let mut sizes = [
+                u64::from(u32_at(&header, 22)),
+                u64::from(u32_at(&header, 18)),
+            ];
             central::read_zip64_extra(&extra, &mut sizes).ok_or(CUT_OFF)?;
             store(source, extractor, sizes[1])?;
         }
-        _ => return Err(PackageError::NotStreamable("an entry is compressed by another method")),
+        _ => {
+            return Err(PackageError::NotStreamable(
+                "an entry is compressed by another method",
+            ));
+        }
     }
     let compressed_size = source.offset() - body_offset;
     let content = extractor.finish();
     if has_descriptor {
-        let length = descriptor_length(source.peek(LONGEST_DESCRIPTOR + 2)?, &content, compressed_size);
-        source.consume(length.ok_or(PackageError::NotStreamable("a data descriptor is not as expected"))?);
+        let length = descriptor_length(
+            source.peek(LONGEST_DESCRIPTOR + 2)?,
+            &content,
+            compressed_size,
+        );
+        source.consume(length.ok_or(PackageError::NotStreamable(
+            "a data descriptor is not as expected",
+        ))?);
     }
-    Ok(Streamed { name, method, has_descriptor, header_offset, compressed_size, content })
+    Ok(Streamed {
+        name,
+        method,
+        has_descriptor,
+        header_offset,
+        compressed_size,
+        content,
+    })
 }
 
-fn inflate<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, most: u64) -> Result<(), PackageError> {
+fn inflate<R: Read>(
+    source: &mut Source<R>,
+    extractor: &mut Extractor,
+    most: u64,
+) -> Result<(), PackageError> {
     loop {
         let input = source.fill()?;
         if input.is_empty() {
             return Err(PackageError::NotStreamable("an entry is truncated"));
         }
-        let inflated = extractor.inflate(input, most).map_err(|problem| match problem {
-            EntryProblem::Size => PackageError::NotStreamable("its entries are very large"),
-            _ => PackageError::NotStreamable("an entry is damaged"),
-        });
+        let inflated = extractor
+            .inflate(input, most)
+            .map_err(|problem| match problem {
+                EntryProblem::Size => PackageError::NotStreamable("its entries are very large"),
+                _ => PackageError::NotStreamable("an entry is damaged"),
+            });
         let (used, ended) = inflated?;
         source.consume(used);
         if ended {
@@ -134,7 +194,11 @@ fn inflate<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, most: u64
     }
 }
 
-fn store<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, size: u64) -> Result<(), PackageError> {
+fn store<R: Read>(
+    source: &mut Source<R>,
+    extractor: &mut Extractor,
+    size: u64,
+) -> Result<(), PackageError> {
     while extractor.size() < size {
         let input = source.fill()?;
         if input.is_empty() {
@@ -148,22 +212,30 @@ fn store<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, size: u64) 
     Ok(())
 }
 
-/// The length of the data descriptor at the start of `bytes`, which must match the content: CRC-32, compressed and
-/// uncompressed size. It may start with a signature, its sizes have 32 or 64 bits, and another record follows.
+/// The length of the data descriptor at the start of `bytes`, which must match the content: CRC-32,
+/// compressed and uncompressed size. It may start with a signature, its sizes have 32 or 64 bits,
+/// and another record follows.
 fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> Option<usize> {
     let signature = if bytes.starts_with(DESCRIPTOR) { 4 } else { 0 };
     let fields = &bytes[signature..];
     let narrow = fields.len() >= 12
         && u64::from(u32_at(fields, 4)) == compressed_size
         && u64::from(u32_at(fields, 8)) == content.size;
-    let wide = fields.len() >= 20 && u64_at(fields, 4) == compressed_size && u64_at(fields, 12) == content.size;
-    let ends = [(narrow, 12), (wide, 20)].into_iter().filter(|(fits, _)| *fits).map(|(_, end)| end);
-    let mut ends = ends.filter(|end| u32_at(fields, 0) == content.crc32 && fields[*end..].starts_with(b"PK"));
+    let wide = fields.len() >= 20
+        && u64_at(fields, 4) == compressed_size
+        && u64_at(fields, 12) == content.size;
+    let ends = [(narrow, 12), (wide, 20)]
+        .into_iter()
+        .filter(|(fits, _)| *fits)
+        .map(|(_, end)| end);
+    let mut ends =
+        ends.filter(|end| u32_at(fields, 0) == content.crc32 && fields[*end..].starts_with(b"PK"));
     ends.next().map(|end| signature + end)
 }
 
 impl Streamed {
-    /// Whether this is the entry that the central directory describes, so that both mean the same content.
+    /// Whether this is the entry that the central directory describes, so that both mean the same
+    /// content.
     fn is(&self, entry: &Entry<'_>) -> bool {
         self.name == entry.name
             && self.method == entry.method

@@ -10,14 +10,14 @@ use super::limits::Limits;
 use super::sha256::Sha256;
 use crate::provider::Hash;
 
-/// The `h1:` of the package that is unpacked in `directory`, which may be a symbolic link: all files below it, by their
-/// paths with `/`. Inside, a symbolic link is read as the file that it points to. A link to a directory, to nothing or
-/// to a device is refused, because OpenTofu's hash of a directory cannot read it: `internal/getproviders/hash.go`,
-/// `PackageHashV1`.
+/// The `h1:` of the package that is unpacked in `directory`, which may be a symbolic link: all
+/// files below it, by their paths with `/`. Inside, a symbolic link is read as the file that it
+/// points to. A link to a directory, to nothing or to a device is refused, because OpenTofu's hash
+/// of a directory cannot read it: `internal/getproviders/hash.go`, `PackageHashV1`.
 ///
 /// # Errors
-/// A file cannot be read or is refused, or the files are together larger than an archive may be. A hole in a file costs
-/// nothing to make, and takes as long to hash as data.
+/// A file cannot be read or is refused, or the files are together larger than an archive may be. A
+/// hole in a file costs nothing to make, and takes as long to hash as data.
 pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Hash, PackageError> {
     let limit = Limits::default().archive_bytes;
     let mut files = Vec::new();
@@ -28,7 +28,9 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
             let child = child.map_err(|error| unreadable(&directory, &error))?;
             let mut name = prefix.clone();
             name.extend_from_slice(&name_bytes(&child.file_name()));
-            let kind = child.file_type().map_err(|error| unreadable(&child.path(), &error))?;
+            let kind = child
+                .file_type()
+                .map_err(|error| unreadable(&child.path(), &error))?;
             if kind.is_dir() {
                 name.push(b'/');
                 unvisited.push((child.path(), name));
@@ -44,7 +46,11 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
     let mut digests = Vec::with_capacity(files.len());
     let mut total: u64 = 0;
     for (_, path) in &files {
-        total = total.saturating_add(fs::metadata(path).map_err(|error| unreadable(path, &error))?.len());
+        total = total.saturating_add(
+            fs::metadata(path)
+                .map_err(|error| unreadable(path, &error))?
+                .len(),
+        );
     }
     if total > limit {
         return Err(Refusal::FilesTooLarge(limit).into());
@@ -52,12 +58,18 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
     for (name, path) in &files {
         digests.push(hash_file(name, path, &mut buffer)?);
     }
-    Ok(h1(files.iter().map(|(name, _)| name.as_slice()).zip(&digests)))
+    Ok(h1(files
+        .iter()
+        .map(|(name, _)| name.as_slice())
+        .zip(&digests)))
 }
 
 fn hash_file(name: &[u8], path: &PathBuf, buffer: &mut [u8]) -> Result<[u8; 32], PackageError> {
     // Checked before opening, because opening a named pipe would wait for a writer.
-    if !fs::metadata(path).map_err(|error| unreadable(path, &error))?.is_file() {
+    if !fs::metadata(path)
+        .map_err(|error| unreadable(path, &error))?
+        .is_file()
+    {
         return Err(Refusal::entry(name, EntryProblem::NotRegular).into());
     }
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
@@ -73,7 +85,10 @@ fn hash_file(name: &[u8], path: &PathBuf, buffer: &mut [u8]) -> Result<[u8; 32],
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> PackageError {
-    PackageError::Read(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    PackageError::Read(io::Error::new(
+        error.kind(),
+        format!("{}: {error}", path.display()),
+    ))
 }
 
 /// A file name's bytes: as they are on Unix, as UTF-8 elsewhere.

@@ -1,5 +1,5 @@
-//! Facts about each hash of a release, and the hashes that may be recorded because of them (OpenTofu's
-//! `HashDispositions`, `internal/getproviders/hash.go`).
+//! Facts about each hash of a release, and the hashes that may be recorded because of them
+//! (OpenTofu's `HashDispositions`, `internal/getproviders/hash.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ pub(crate) enum HashDisposition {
     ListedForRelease,
     /// SHA256SUMS lists it for a package of the release, and has malformed lines.
     ListedWithMalformedLines,
-    /// SHA256SUMS lists it for a file that is not a package, such as the manifest, which is often the same in every
-    /// release.
+    /// SHA256SUMS lists it for a file that is not a package, such as the manifest, which is often
+    /// the same in every release.
     ListedForOtherFile,
     /// A registry whose reports are trusted reports it for a package of the release.
     ReportedByRegistry,
@@ -30,8 +30,8 @@ pub(crate) enum HashDisposition {
 pub struct HashDispositions(BTreeMap<Hash, BTreeSet<HashDisposition>>);
 
 impl HashDisposition {
-    /// Whether this fact permits recording the hash. A hash over the bytes of an archive must be listed or reported,
-    /// because a mirror may have repacked the files.
+    /// Whether this fact permits recording the hash. A hash over the bytes of an archive must be
+    /// listed or reported, because a mirror may have repacked the files.
     fn permits(self, hash: &Hash) -> bool {
         match self {
             Self::Computed => match hash.scheme() {
@@ -58,19 +58,28 @@ impl HashDispositions {
     }
 
     /// Adds a fact to each of these hashes.
-    pub(crate) fn add(&mut self, disposition: HashDisposition, hashes: impl IntoIterator<Item = Hash>) {
+    pub(crate) fn add(
+        &mut self,
+        disposition: HashDisposition,
+        hashes: impl IntoIterator<Item = Hash>,
+    ) {
         self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
     }
 
     /// The hashes that may be recorded in a lock file.
     pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
-        let hashes = self.0.iter().filter(|(hash, known)| known.iter().any(|disposition| disposition.permits(hash)));
+        let hashes = self
+            .0
+            .iter()
+            .filter(|(hash, known)| known.iter().any(|disposition| disposition.permits(hash)));
         hashes.map(|(hash, _)| hash)
     }
 
     /// Whether an entry with the hash is about this release, even if the hash may not be recorded.
     pub(crate) fn confirms(&self, hash: &Hash) -> bool {
-        self.0.get(hash).is_some_and(|known| known.iter().any(|disposition| disposition.confirms()))
+        self.0
+            .get(hash)
+            .is_some_and(|known| known.iter().any(|disposition| disposition.confirms()))
     }
 
     /// Whether there are facts about the hash.
@@ -80,7 +89,9 @@ impl HashDispositions {
 
     /// Whether the hash was computed from the package, not only reported.
     pub(crate) fn is_computed(&self, hash: &Hash) -> bool {
-        self.0.get(hash).is_some_and(|known| known.contains(&HashDisposition::Computed))
+        self.0
+            .get(hash)
+            .is_some_and(|known| known.contains(&HashDisposition::Computed))
     }
 }
 
@@ -112,8 +123,16 @@ mod tests {
             for (hash, is_recordable) in [(&h1, h1_is_recordable), (&zh, zh_is_recordable)] {
                 let mut dispositions = HashDispositions::default();
                 dispositions.add(disposition, [hash.clone()]);
-                assert_eq!(dispositions.recordable().eq([hash]), is_recordable, "{disposition:?} {hash}");
-                assert_eq!(dispositions.confirms(hash), confirms, "{disposition:?} {hash}");
+                assert_eq!(
+                    dispositions.recordable().eq([hash]),
+                    is_recordable,
+                    "{disposition:?} {hash}"
+                );
+                assert_eq!(
+                    dispositions.confirms(hash),
+                    confirms,
+                    "{disposition:?} {hash}"
+                );
                 assert_eq!(dispositions.is_computed(hash), disposition == D::Computed);
             }
         }
@@ -125,7 +144,11 @@ mod tests {
         let mut dispositions = HashDispositions::computed([zh.clone()]);
         assert_eq!(dispositions.recordable().count(), 0);
         dispositions.add(HashDisposition::ReportedByMirror, [zh.clone()]);
-        assert!(dispositions.recordable().eq([&zh]) && dispositions.confirms(&zh) && dispositions.is_computed(&zh));
+        assert!(
+            dispositions.recordable().eq([&zh])
+                && dispositions.confirms(&zh)
+                && dispositions.is_computed(&zh)
+        );
         assert!(!dispositions.contains(&Hash::zh(&[8; 32])));
     }
 }

@@ -6,7 +6,8 @@
 //! - `sha256sums`: the list of sums of a version, and its comparison with the registry's metadata.
 //! - `signature`: whether one of the registry's keys signed that list.
 //! - `packages`: the hashes that the OpenTofu registry reports for all platforms.
-//! - `dispositions`: where each hash comes from, whether it may be recorded, and whether it confirms an entry.
+//! - `dispositions`: where each hash comes from, whether it may be recorded, and whether it
+//!   confirms an entry.
 
 mod dispositions;
 pub(crate) mod packages;
@@ -34,7 +35,11 @@ pub(crate) fn authenticate_sums(
     policy: SignaturePolicy,
     is_on_default_host: bool,
 ) -> Authenticated {
-    if keys.is_empty() && policy.dialect == Dialect::Tofu && is_on_default_host && !policy.enforce_validation {
+    if keys.is_empty()
+        && policy.dialect == Dialect::Tofu
+        && is_on_default_host
+        && !policy.enforce_validation
+    {
         return Ok((Authentication::SigningSkipped, None));
     }
     verify_detached(sums, signature, keys, policy)

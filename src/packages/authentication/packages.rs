@@ -20,9 +20,9 @@ pub(crate) struct PackageReport {
     pub package_size: Option<u64>,
 }
 
-/// Checks a downloaded package against the map; only in the tofu dialect. `shasum` is the text that the registry sent,
-/// compared in its exact case; `size` is the zip's, in bytes; `h1` is the computed hash. An empty map passes, and its
-/// entries for other platforms are not checked.
+/// Checks a downloaded package against the map; only in the tofu dialect. `shasum` is the text that
+/// the registry sent, compared in its exact case; `size` is the zip's, in bytes; `h1` is the
+/// computed hash. An empty map passes, and its entries for other platforms are not checked.
 ///
 /// # Errors
 /// The map has no valid entry for the platform, or the entry is about another package.
@@ -33,37 +33,59 @@ pub(crate) fn check(
     size: u64,
     h1: &Hash,
 ) -> Result<(), String> {
-    let Some(report) = report_of(reports, platform)? else { return Ok(()) };
+    let Some(report) = report_of(reports, platform)? else {
+        return Ok(());
+    };
     if let Some(reported) = report.package_size.filter(|reported| *reported != size) {
-        return Err(format!("the registry reports {reported} bytes for the package, which has {size}"));
+        return Err(format!(
+            "the registry reports {reported} bytes for the package, which has {size}"
+        ));
     }
     check_zh(report, platform, shasum)?;
     if let Some(reported) = report.of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
-        return Err(format!("the registry reports {reported} for the package, which has {h1}"));
+        return Err(format!(
+            "the registry reports {reported} for the package, which has {h1}"
+        ));
     }
     Ok(())
 }
 
-/// The `h1:` that `--trust-registry` records; `None` if there is no map, or not exactly one `h1:` for the platform.
-/// `published` are the `zh:` of the verified SHA256SUMS, which must contain every `zh:` in the map, for any platform.
+/// The `h1:` that `--trust-registry` records; `None` if there is no map, or not exactly one `h1:`
+/// for the platform. `published` are the `zh:` of the verified SHA256SUMS, which must contain every
+/// `zh:` in the map, for any platform.
 ///
 /// # Errors
-/// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not published.
+/// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not
+/// published.
 pub(crate) fn authenticated(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
     published: &BTreeSet<Hash>,
 ) -> Result<Option<Hash>, String> {
-    let Some(report) = report_of(reports, platform)? else { return Ok(None) };
+    let Some(report) = report_of(reports, platform)? else {
+        return Ok(None);
+    };
     check_zh(report, platform, shasum)?;
     for (platform, report) in reports {
-        if let Some(unknown) = report.of_scheme(HashScheme::Zh).find(|hash| !published.contains(hash)) {
-            return Err(format!("the registry reports {unknown} for {platform}, but SHA256SUMS does not list it"));
+        if let Some(unknown) = report
+            .of_scheme(HashScheme::Zh)
+            .find(|hash| !published.contains(hash))
+        {
+            return Err(format!(
+                "the registry reports {unknown} for {platform}, but SHA256SUMS does not list it"
+            ));
         }
     }
-    let h1: BTreeSet<_> = report.of_scheme(HashScheme::H1).filter(|hash| hash.is_well_formed()).collect();
-    Ok(if h1.len() == 1 { h1.first().map(|hash| (*hash).clone()) } else { None })
+    let h1: BTreeSet<_> = report
+        .of_scheme(HashScheme::H1)
+        .filter(|hash| hash.is_well_formed())
+        .collect();
+    Ok(if h1.len() == 1 {
+        h1.first().map(|hash| (*hash).clone())
+    } else {
+        None
+    })
 }
 
 /// The entry for a platform; none if there is no map.
@@ -75,47 +97,67 @@ fn report_of<'a>(
         return Ok(None);
     }
     if let Some(invalid) = reports.keys().find(|key| key.parse::<Platform>().is_err()) {
-        return Err(format!("the registry reports a package for {invalid:?}, which is not a platform"));
+        return Err(format!(
+            "the registry reports a package for {invalid:?}, which is not a platform"
+        ));
     }
     let Some(report) = reports.get(&platform.to_string()) else {
-        return Err(format!("the registry reports packages, but none for {platform}"));
+        return Err(format!(
+            "the registry reports packages, but none for {platform}"
+        ));
     };
     match report.package_size {
-        None | Some(0) => Err(format!("the registry reports no valid package size for {platform}")),
+        None | Some(0) => Err(format!(
+            "the registry reports no valid package size for {platform}"
+        )),
         Some(_) => Ok(Some(report)),
     }
 }
 
 fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result<(), String> {
     if report.of_scheme(HashScheme::Zh).next().is_none() {
-        return Err(format!("the registry reports no zh: hash for the {platform} package"));
+        return Err(format!(
+            "the registry reports no zh: hash for the {platform} package"
+        ));
     }
-    match report.of_scheme(HashScheme::Zh).find(|hash| hash.value() != shasum) {
-        Some(wrong) => Err(format!("the registry reports {wrong} for the package, but its shasum is {shasum:?}")),
+    match report
+        .of_scheme(HashScheme::Zh)
+        .find(|hash| hash.value() != shasum)
+    {
+        Some(wrong) => Err(format!(
+            "the registry reports {wrong} for the package, but its shasum is {shasum:?}"
+        )),
         None => Ok(()),
     }
 }
 
 impl PackageReport {
     fn of_scheme(&self, scheme: HashScheme) -> impl Iterator<Item = &Hash> {
-        self.hashes.0.iter().filter(move |hash| hash.scheme() == scheme)
+        self.hashes
+            .0
+            .iter()
+            .filter(move |hash| hash.scheme() == scheme)
     }
 }
 
-/// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
-/// [`check`]. OpenTofu records no hash of an unknown scheme, and any text of a known scheme; here malformed hashes are
-/// omitted.
+/// The hashes of the map, of every platform; to be recorded for the default host of the tofu
+/// dialect only, after [`check`]. OpenTofu records no hash of an unknown scheme, and any text of a
+/// known scheme; here malformed hashes are omitted.
 pub(crate) fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes.0);
     hashes.filter(|hash| has_form(hash)).cloned().collect()
 }
 
-/// Whether a hash of a known scheme has the right length and letters. Unlike [`Hash::is_well_formed`], but like Go's
-/// base64, this ignores the bits after the last byte of an `h1:`.
+/// Whether a hash of a known scheme has the right length and letters. Unlike
+/// [`Hash::is_well_formed`], but like Go's base64, this ignores the bits after the last byte of an
+/// `h1:`.
 fn has_form(hash: &Hash) -> bool {
     match hash.scheme() {
         HashScheme::H1 => hash.value().strip_suffix('=').is_some_and(|digits| {
-            digits.len() == 43 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+            digits.len() == 43
+                && digits
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
         }),
         HashScheme::Zh => hash.is_well_formed(),
         HashScheme::Unknown => false,
@@ -129,7 +171,10 @@ mod tests {
     const SHASUM: &str = "3670fff05fd637a4623994ceb445a252fa34ae5192a35fa7b91259879ed89f92";
 
     fn report(hashes: &[&str], package_size: Option<u64>) -> PackageReport {
-        PackageReport { hashes: List(hashes.iter().map(|hash| hash.parse().unwrap()).collect()), package_size }
+        PackageReport {
+            hashes: List(hashes.iter().map(|hash| hash.parse().unwrap()).collect()),
+            package_size,
+        }
     }
 
     fn h1() -> Hash {
@@ -142,12 +187,24 @@ mod tests {
 
     /// Checks a map with this entry for `linux_amd64`, and other entries.
     fn verdict(entry: PackageReport) -> Result<(), String> {
-        verdict_on(vec![("linux_amd64", entry), ("darwin_arm64", report(&["zh:00", "h1:other", "h9:x"], None))])
+        verdict_on(vec![
+            ("linux_amd64", entry),
+            ("darwin_arm64", report(&["zh:00", "h1:other", "h9:x"], None)),
+        ])
     }
 
     fn verdict_on(entries: Vec<(&str, PackageReport)>) -> Result<(), String> {
-        let reports = entries.into_iter().map(|(key, report)| (key.to_owned(), report)).collect();
-        check(&reports, &"linux_amd64".parse().unwrap(), SHASUM, 865, &h1())
+        let reports = entries
+            .into_iter()
+            .map(|(key, report)| (key.to_owned(), report))
+            .collect();
+        check(
+            &reports,
+            &"linux_amd64".parse().unwrap(),
+            SHASUM,
+            865,
+            &h1(),
+        )
     }
 
     #[test]
@@ -155,8 +212,16 @@ mod tests {
         assert_eq!(verdict(good()), Ok(()));
         assert_eq!(verdict_on(vec![]), Ok(()), "an empty map is no map");
         let zh = format!("zh:{SHASUM}");
-        assert_eq!(verdict(report(&[&zh], Some(865))), Ok(()), "h1 need not be reported");
-        assert_eq!(verdict(report(&[&zh, "h9:future"], Some(865))), Ok(()), "unknown schemes are not judged");
+        assert_eq!(
+            verdict(report(&[&zh], Some(865))),
+            Ok(()),
+            "h1 need not be reported"
+        );
+        assert_eq!(
+            verdict(report(&[&zh, "h9:future"], Some(865))),
+            Ok(()),
+            "unknown schemes are not judged"
+        );
     }
 
     #[test]
@@ -168,21 +233,42 @@ mod tests {
             let error = verdict.unwrap_err();
             assert!(error.contains(why), "{error}");
         };
-        refused(verdict_on(vec![("darwin_arm64", good())]), "none for linux_amd64");
-        refused(verdict_on(vec![("linux_amd64", good()), ("linux", good())]), "\"linux\", which is not a platform");
+        refused(
+            verdict_on(vec![("darwin_arm64", good())]),
+            "none for linux_amd64",
+        );
+        refused(
+            verdict_on(vec![("linux_amd64", good()), ("linux", good())]),
+            "\"linux\", which is not a platform",
+        );
         for size in [None, Some(0)] {
-            refused(verdict(report(&[&zh], size)), "no valid package size for linux_amd64");
+            refused(
+                verdict(report(&[&zh], size)),
+                "no valid package size for linux_amd64",
+            );
         }
-        refused(verdict(report(&[&zh], Some(866))), "866 bytes for the package, which has 865");
+        refused(
+            verdict(report(&[&zh], Some(866))),
+            "866 bytes for the package, which has 865",
+        );
         for hashes in [vec![], vec![h1().to_string()]] {
             let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
-            refused(verdict(report(&hashes, Some(865))), "no zh: hash for the linux_amd64 package");
+            refused(
+                verdict(report(&hashes, Some(865))),
+                "no zh: hash for the linux_amd64 package",
+            );
         }
         for wrong in [&zeros, &upper] {
-            refused(verdict(report(&[&zh, wrong], Some(865))), &format!("{wrong} for the package, but its shasum"));
+            refused(
+                verdict(report(&[&zh, wrong], Some(865))),
+                &format!("{wrong} for the package, but its shasum"),
+            );
         }
         let with_another = report(&[&zh, h1().as_str(), "h1:AAAA"], Some(865));
-        refused(verdict(with_another), &format!("h1:AAAA for the package, which has {}", h1()));
+        refused(
+            verdict(with_another),
+            &format!("h1:AAAA for the package, which has {}", h1()),
+        );
     }
 
     #[test]
@@ -192,30 +278,57 @@ mod tests {
         let platform: Platform = "linux_amd64".parse().unwrap();
         let map = |h1: &[&str], other: &Hash| {
             let hashes: Vec<&str> = h1.iter().copied().chain([zh.as_str()]).collect();
-            let entries =
-                [("linux_amd64", report(&hashes, Some(1))), ("darwin_arm64", report(&[other.as_str()], None))];
+            let entries = [
+                ("linux_amd64", report(&hashes, Some(1))),
+                ("darwin_arm64", report(&[other.as_str()], None)),
+            ];
             BTreeMap::from(entries.map(|(key, report)| (key.to_owned(), report)))
         };
         let published = BTreeSet::from([zh.clone(), other.clone()]);
         let verdict = |map| authenticated(&map, &platform, SHASUM, &published);
         assert_eq!(verdict(map(&[h1().as_str()], &other)), Ok(Some(h1())));
         assert_eq!(verdict(map(&[], &other)), Ok(None));
-        assert_eq!(verdict(map(&[h1().as_str(), Hash::h1(&[2; 32]).as_str()], &other)), Ok(None), "which one?");
+        assert_eq!(
+            verdict(map(&[h1().as_str(), Hash::h1(&[2; 32]).as_str()], &other)),
+            Ok(None),
+            "which one?"
+        );
         assert_eq!(verdict(map(&["h1:short"], &other)), Ok(None));
-        assert_eq!(authenticated(&BTreeMap::new(), &platform, SHASUM, &published), Ok(None));
+        assert_eq!(
+            authenticated(&BTreeMap::new(), &platform, SHASUM, &published),
+            Ok(None)
+        );
         let foreign = Hash::zh(&[8; 32]);
         let error = verdict(map(&[h1().as_str()], &foreign)).unwrap_err();
-        assert!(error.contains(&format!("{foreign} for darwin_arm64, but SHA256SUMS does not list it")), "{error}");
+        assert!(
+            error.contains(&format!(
+                "{foreign} for darwin_arm64, but SHA256SUMS does not list it"
+            )),
+            "{error}"
+        );
     }
 
     #[test]
     fn every_platforms_hashes_are_reported() {
         let reports = BTreeMap::from([
-            ("a_b".to_owned(), report(&[&format!("zh:{SHASUM}"), h1().as_str()], None)),
-            ("c_d".to_owned(), report(&[Hash::h1(&[2; 32]).as_str(), "h9:2"], Some(3))),
+            (
+                "a_b".to_owned(),
+                report(&[&format!("zh:{SHASUM}"), h1().as_str()], None),
+            ),
+            (
+                "c_d".to_owned(),
+                report(&[Hash::h1(&[2; 32]).as_str(), "h9:2"], Some(3)),
+            ),
         ]);
         let hashes: Vec<Hash> = reported(&reports).into_iter().collect();
-        assert_eq!(hashes, [h1(), Hash::h1(&[2; 32]), format!("zh:{SHASUM}").parse().unwrap()]);
+        assert_eq!(
+            hashes,
+            [
+                h1(),
+                Hash::h1(&[2; 32]),
+                format!("zh:{SHASUM}").parse().unwrap()
+            ]
+        );
     }
 
     #[test]

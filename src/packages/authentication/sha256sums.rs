@@ -21,19 +21,28 @@ struct SumLine {
 }
 
 impl Sha256Sums {
-    /// Reads `sum name` lines. Any white space separates, blank lines and further fields are ignored; the `*` that
-    /// marks binary mode belongs to the name, as in OpenTofu and Terraform. A line that does not start with a sum and a
-    /// name is not an error, but makes the file malformed.
+    /// Reads `sum name` lines. Any white space separates, blank lines and further fields are
+    /// ignored; the `*` that marks binary mode belongs to the name, as in OpenTofu and Terraform. A
+    /// line that does not start with a sum and a name is not an error, but makes the file
+    /// malformed.
     pub fn parse(bytes: &[u8]) -> Self {
-        let mut sums = Self { lines: Vec::new(), malformed: false };
+        let mut sums = Self {
+            lines: Vec::new(),
+            malformed: false,
+        };
         for line in bytes.split(|&byte| byte == b'\n') {
-            let mut fields = line.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0b).filter(|f| !f.is_empty());
+            let mut fields = line
+                .split(|byte| byte.is_ascii_whitespace() || *byte == 0x0b)
+                .filter(|f| !f.is_empty());
             let Some(sum) = fields.next() else { continue };
             let sum = decode_sum(sum);
             let filename = fields.next();
             sums.malformed |= sum.is_none() || filename.is_none();
             if let Some(filename) = filename {
-                sums.lines.push(SumLine { sum, filename: String::from_utf8_lossy(filename).into() });
+                sums.lines.push(SumLine {
+                    sum,
+                    filename: String::from_utf8_lossy(filename).into(),
+                });
             }
         }
         sums
@@ -41,7 +50,9 @@ impl Sha256Sums {
 
     /// The lines with a sum, as file name and `zh:`, in the order of the file.
     pub fn lines(&self) -> impl Iterator<Item = (&str, &Hash)> {
-        self.lines.iter().filter_map(|line| Some((&*line.filename, line.sum.as_ref()?)))
+        self.lines
+            .iter()
+            .filter_map(|line| Some((&*line.filename, line.sum.as_ref()?)))
     }
 
     /// Approximate memory, in bytes.
@@ -49,7 +60,10 @@ impl Sha256Sums {
         /// Bytes of a line and of a sum, without the name.
         const LINE: usize = 64;
         const SUM: usize = 96;
-        self.lines.iter().map(|line| LINE + line.filename.len() + line.sum.as_ref().map_or(0, |_| SUM)).sum()
+        self.lines
+            .iter()
+            .map(|line| LINE + line.filename.len() + line.sum.as_ref().map_or(0, |_| SUM))
+            .sum()
     }
 
     /// The first line with a file's name, even if that line's sum is invalid.
@@ -59,7 +73,9 @@ impl Sha256Sums {
 
     /// The `zh:` of every package of the release.
     pub fn packages(&self) -> impl Iterator<Item = Hash> {
-        self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| sum.clone())
+        self.lines()
+            .filter(|(name, _)| is_archive(name))
+            .map(|(_, sum)| sum.clone())
     }
 
     /// The platform in the name of every package that has one.
@@ -72,8 +88,8 @@ impl Sha256Sums {
         self.lines().filter_map(platform)
     }
 
-    /// Returns how the file lists each of its `zh:`. If any line is malformed, returns only the packages. Only for an
-    /// authenticated file.
+    /// Returns how the file lists each of its `zh:`. If any line is malformed, returns only the
+    /// packages. Only for an authenticated file.
     pub(crate) fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
         self.lines().filter_map(|(name, sum)| {
             let disposition = match (is_archive(name), self.malformed) {
@@ -91,11 +107,12 @@ impl Sha256Sums {
     /// # Errors
     /// It is not 64 hexadecimal digits.
     pub(crate) fn advertised(shasum: &str) -> Result<Hash, String> {
-        decode_sum(shasum.as_bytes()).ok_or_else(|| format!("the registry's shasum {shasum:?} is not a SHA-256 sum"))
+        decode_sum(shasum.as_bytes())
+            .ok_or_else(|| format!("the registry's shasum {shasum:?} is not a SHA-256 sum"))
     }
 
-    /// Checks that the file is listed with the sum that the registry reports as `shasum` (upper or lower case), and
-    /// returns its `zh:`.
+    /// Checks that the file is listed with the sum that the registry reports as `shasum` (upper or
+    /// lower case), and returns its `zh:`.
     ///
     /// # Errors
     /// One of the two sums is missing or invalid, or they differ.
@@ -106,20 +123,29 @@ impl Sha256Sums {
         };
         match &line.sum {
             Some(listed) if *listed == reported => Ok(reported),
-            Some(listed) => Err(format!("SHA256SUMS says {listed} for {filename:?}, but the registry says {reported}")),
-            None => Err(format!("SHA256SUMS has no valid SHA-256 sum for {filename:?}")),
+            Some(listed) => Err(format!(
+                "SHA256SUMS says {listed} for {filename:?}, but the registry says {reported}"
+            )),
+            None => Err(format!(
+                "SHA256SUMS has no valid SHA-256 sum for {filename:?}"
+            )),
         }
     }
 }
 
 fn is_archive(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "zip")
+    Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "zip")
 }
 
 /// The `zh:` with these digits, in upper or lower case.
 fn decode_sum(digits: &[u8]) -> Option<Hash> {
     let digits = std::str::from_utf8(digits).ok()?.to_ascii_lowercase();
-    format!("zh:{digits}").parse().ok().filter(Hash::is_well_formed)
+    format!("zh:{digits}")
+        .parse()
+        .ok()
+        .filter(Hash::is_well_formed)
 }
 
 #[cfg(test)]
@@ -176,7 +202,13 @@ mod tests {
     #[test]
     fn a_malformed_line_withholds_all_sums_but_the_requested_one() {
         let (zh, hex) = sum(7);
-        for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
+        for junk in [
+            "# a comment",
+            "justoneword",
+            &hex,
+            &format!("{hex}0  b.zip"),
+            &format!("g{}  b.zip", &hex[1..]),
+        ] {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
             assert!(sums.malformed, "{junk:?}");
             assert!(recordable(&sums).is_empty(), "{junk:?}");
@@ -189,7 +221,11 @@ mod tests {
         let ((first, first_hex), (_, second_hex)) = (sum(1), sum(2));
         let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), Some(first));
-        assert!(sums.confirm("a.zip", &second_hex).unwrap_err().contains("but the registry says"));
+        assert!(
+            sums.confirm("a.zip", &second_hex)
+                .unwrap_err()
+                .contains("but the registry says")
+        );
         let sums = parse(&format!("zzz  a.zip\n{second_hex}  a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), None);
         let error = sums.confirm("a.zip", &second_hex).unwrap_err();
@@ -201,7 +237,10 @@ mod tests {
         let ((zh, hex), (_, other)) = (sum(1), sum(2));
         let sums = parse(&format!("{hex}  a.zip\n"));
         assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(zh.clone()));
-        assert_eq!(sums.confirm("b.zip", &hex).unwrap_err(), "SHA256SUMS has no line for \"b.zip\"");
+        assert_eq!(
+            sums.confirm("b.zip", &hex).unwrap_err(),
+            "SHA256SUMS has no line for \"b.zip\""
+        );
         let error = sums.confirm("a.zip", "abc").unwrap_err();
         assert_eq!(error, "the registry's shasum \"abc\" is not a SHA-256 sum");
         let error = sums.confirm("a.zip", &other).unwrap_err();

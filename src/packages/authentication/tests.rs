@@ -1,4 +1,5 @@
-//! Decisions of OpenTofu and Terraform about the conformance kit's registry; see `testdata/signatures/conformance.py`.
+//! Decisions of OpenTofu and Terraform about the conformance kit's registry; see
+//! `testdata/signatures/conformance.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
@@ -48,7 +49,10 @@ struct Report {
 }
 
 fn kit() -> Kit {
-    serde_json::from_str(include_str!("../../../testdata/signatures/conformance.json")).unwrap()
+    serde_json::from_str(include_str!(
+        "../../../testdata/signatures/conformance.json"
+    ))
+    .unwrap()
 }
 
 fn policy(case: &Case) -> SignaturePolicy {
@@ -62,7 +66,10 @@ fn policy(case: &Case) -> SignaturePolicy {
 }
 
 fn signing_keys(kit: &Kit, case: &Case) -> Vec<OpenPgpKey> {
-    let key = |name: &String| OpenPgpKey { ascii_armor: kit.keys[name].clone(), key_id: name.clone() };
+    let key = |name: &String| OpenPgpKey {
+        ascii_armor: kit.keys[name].clone(),
+        key_id: name.clone(),
+    };
     case.keys.iter().map(key).collect()
 }
 
@@ -71,12 +78,28 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     let policy = policy(case);
     let tofu = policy.dialect == Dialect::Tofu;
     let signature = STANDARD.decode(&case.signature)?;
-    authenticate_sums(case.sums.as_bytes(), &signature, &signing_keys(kit, case), policy, case.default_host)?;
+    authenticate_sums(
+        case.sums.as_bytes(),
+        &signature,
+        &signing_keys(kit, case),
+        policy,
+        case.default_host,
+    )?;
     let mut reports = BTreeMap::new();
     let reported = if tofu { case.packages.as_ref() } else { None };
     for (platform, report) in reported.into_iter().flatten() {
-        let hashes = report.hashes.iter().map(|hash| hash.parse()).collect::<Result<_, _>>()?;
-        reports.insert(platform.clone(), PackageReport { hashes: List(hashes), package_size: report.package_size });
+        let hashes = report
+            .hashes
+            .iter()
+            .map(|hash| hash.parse())
+            .collect::<Result<_, _>>()?;
+        reports.insert(
+            platform.clone(),
+            PackageReport {
+                hashes: List(hashes),
+                package_size: report.package_size,
+            },
+        );
     }
     let sums = Sha256Sums::parse(case.sums.as_bytes());
     let mut hashes = HashDispositions::default();
@@ -84,7 +107,13 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     for (platform, archive) in &case.archives {
         let zh = sums.confirm(&archive.filename, &archive.shasum)?;
         let h1: Hash = archive.h1.parse()?;
-        packages::check(&reports, &platform.parse::<Platform>()?, &archive.shasum, archive.size, &h1)?;
+        packages::check(
+            &reports,
+            &platform.parse::<Platform>()?,
+            &archive.shasum,
+            archive.size,
+            &h1,
+        )?;
         if zh.value() != archive.sum {
             return Err(format!("the archive is {}", archive.sum).into());
         }
@@ -92,7 +121,10 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
         hashes.add(HashDisposition::Computed, [zh, h1]);
     }
     if tofu && case.default_host {
-        hashes.add(HashDisposition::ReportedByRegistry, packages::reported(&reports));
+        hashes.add(
+            HashDisposition::ReportedByRegistry,
+            packages::reported(&reports),
+        );
     }
     Ok(hashes.recordable().map(Hash::to_string).collect())
 }
@@ -117,27 +149,66 @@ fn reports_the_signer_and_expired_keys() {
         let case = kit.cases.iter().find(|case| case.name == name).unwrap();
         let signature = STANDARD.decode(&case.signature).unwrap();
         let keys = signing_keys(&kit, case);
-        authenticate_sums(case.sums.as_bytes(), &signature, &keys, policy(case), case.default_host)
+        authenticate_sums(
+            case.sums.as_bytes(),
+            &signature,
+            &keys,
+            policy(case),
+            case.default_host,
+        )
     };
     let (authentication, warnings) = verdict("tofu/reg-subkey").unwrap();
     assert_eq!(authentication.to_string(), "signed", "the primary key's ID");
-    let Authentication::Signed { fingerprint, .. } = authentication else { panic!("{authentication}") };
-    assert!(fingerprint.len() == 40 && fingerprint.ends_with("8EF7CBDAEA5AFBCC"), "{fingerprint}");
+    let Authentication::Signed { fingerprint, .. } = authentication else {
+        panic!("{authentication}")
+    };
+    assert!(
+        fingerprint.len() == 40 && fingerprint.ends_with("8EF7CBDAEA5AFBCC"),
+        "{fingerprint}"
+    );
     assert_eq!(warnings, None);
 
     let (authentication, warnings) = verdict("tofu/gpg-nokeys-notenforced").unwrap();
     assert_eq!(authentication.to_string(), "signing skipped");
     assert_eq!(warnings, None);
-    assert_eq!(verdict("tofu/gpg-nokeys-enforced"), Err(SignatureError::NoKeys));
-    assert_eq!(verdict("tofu/pkgs-other-nokeys"), Err(SignatureError::NoKeys));
-    assert_eq!(verdict("terraform/reg-unsigned"), Err(SignatureError::NoKeys));
+    assert_eq!(
+        verdict("tofu/gpg-nokeys-enforced"),
+        Err(SignatureError::NoKeys)
+    );
+    assert_eq!(
+        verdict("tofu/pkgs-other-nokeys"),
+        Err(SignatureError::NoKeys)
+    );
+    assert_eq!(
+        verdict("terraform/reg-unsigned"),
+        Err(SignatureError::NoKeys)
+    );
 
     let warning = |name: &str| verdict(name).unwrap().1.unwrap().message;
-    for name in ["tofu/gpg-expired-other", "terraform/gpg-expired-other", "terraform/gpg-expired-enforced"] {
-        assert!(warning(name).starts_with("signing key 69BB20AB6AD69EB3 expired on 20"), "{}", warning(name));
+    for name in [
+        "tofu/gpg-expired-other",
+        "terraform/gpg-expired-other",
+        "terraform/gpg-expired-enforced",
+    ] {
+        assert!(
+            warning(name).starts_with("signing key 69BB20AB6AD69EB3 expired on 20"),
+            "{}",
+            warning(name)
+        );
     }
     let error = verdict("tofu/gpg-expired-enforced").unwrap_err();
-    assert!(error.to_string().starts_with("signing key 69BB20AB6AD69EB3 expired on 20"), "{error}");
-    assert!(warning("tofu/reg-expiredsig").starts_with("the signature by key A6D6984B7A5BA56C expired on 20"));
-    assert!(matches!(verdict("terraform/reg-expiredsig"), Err(SignatureError::Expired(_))));
+    assert!(
+        error
+            .to_string()
+            .starts_with("signing key 69BB20AB6AD69EB3 expired on 20"),
+        "{error}"
+    );
+    assert!(
+        warning("tofu/reg-expiredsig")
+            .starts_with("the signature by key A6D6984B7A5BA56C expired on 20")
+    );
+    assert!(matches!(
+        verdict("terraform/reg-expiredsig"),
+        Err(SignatureError::Expired(_))
+    ));
 }

@@ -18,8 +18,8 @@ impl Connections {
         all
     }
 
-    /// Publishes the hashes in the cache for these releases, or for all, below `repository`, and signs the hashes of
-    /// each release with `key`.
+    /// Publishes the hashes in the cache for these releases, or for all, below `repository`, and
+    /// signs the hashes of each release with `key`.
     ///
     /// # Errors
     /// The CLI configuration, which may contain logins, cannot be read.
@@ -30,17 +30,42 @@ impl Connections {
         key: &SigningKey,
         only: Option<&BTreeSet<(ProviderAddress, Version)>>,
     ) -> Result<Vec<PublishedRelease>> {
-        let cached = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
+        let cached = self
+            .cache()
+            .map(|cache| cache.releases())
+            .unwrap_or_default()
+            .into_iter();
         let wanted = cached.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
-        let facts = wanted.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
-        Ok(publish(&*self.oci_registries(dialect)?, repository, key, facts))
+        let facts = wanted
+            .map(|((address, version), packages)| ReleaseFacts {
+                address,
+                version,
+                packages,
+            })
+            .collect();
+        Ok(publish(
+            &*self.oci_registries(dialect)?,
+            repository,
+            key,
+            facts,
+        ))
     }
 
-    pub(super) fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {
+    pub(super) fn trusted_facts(
+        &self,
+        dialect: Dialect,
+        settings: &SharedCache,
+    ) -> Result<TrustedFacts> {
         let registries = self.oci_registries(dialect)?;
-        let SharedCache { repository, trusted_keys } = settings.clone();
+        let SharedCache {
+            repository,
+            trusted_keys,
+        } = settings.clone();
         let key = (dialect, repository.clone());
-        let facts = self.shared.facts.get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
+        let facts = self
+            .shared
+            .facts
+            .get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
         Ok((facts, trusted_keys))
     }
 }

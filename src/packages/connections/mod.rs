@@ -1,5 +1,5 @@
-//! Access to hosts, and the sources of packages that use it: the named one, or the installation methods of the CLI
-//! configuration.
+//! Access to hosts, and the sources of packages that use it: the named one, or the installation
+//! methods of the CLI configuration.
 
 mod facts;
 mod sources;
@@ -54,18 +54,27 @@ pub struct SourceOptions {
 }
 
 impl Default for SourceOptions {
-    /// The registries, without a cache. The number of packages keeps every core busy while others wait for bytes, and
-    /// bounds their memory of about a megabyte each.
+    /// The registries, without a cache. The number of packages keeps every core busy while others
+    /// wait for bytes, and bounds their memory of about a megabyte each.
     fn default() -> Self {
         let jobs = (2 * parallel::cores()).max(24);
         let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
-        let (trust_registry, cache_directory, distrusts_cache, date_services) = (false, None, false, None);
-        Self { choice, jobs, trust_registry, cache_directory, distrusts_cache, date_services, observer }
+        let (trust_registry, cache_directory, distrusts_cache, date_services) =
+            (false, None, false, None);
+        Self {
+            choice,
+            jobs,
+            trust_registry,
+            cache_directory,
+            distrusts_cache,
+            date_services,
+            observer,
+        }
     }
 }
 
-/// Access to hosts: for each dialect the CLI configuration, read once when it is needed, and one client. Cheap to
-/// clone; clones share both.
+/// Access to hosts: for each dialect the CLI configuration, read once when it is needed, and one
+/// client. Cheap to clone; clones share both.
 #[derive(Clone)]
 pub struct Connections {
     shared: Arc<Shared>,
@@ -94,20 +103,46 @@ struct Connection {
 
 impl Shared {
     fn registry_cache(&self) -> Option<RegistryCache> {
-        self.options.cache_directory.as_deref().map(RegistryCache::open)
+        self.options
+            .cache_directory
+            .as_deref()
+            .map(RegistryCache::open)
     }
 
     /// Reads the CLI configuration of a dialect. Sends no request yet.
     fn connect(&self, dialect: Dialect) -> Result<Connection> {
-        let Self { options, environment, .. } = self;
+        let Self {
+            options,
+            environment,
+            ..
+        } = self;
         let config = cli_config::load(environment, dialect)?;
         let credentials = Credentials::new(environment, &config, dialect);
-        let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?
-            .with_observer(options.observer.clone());
-        let dates = options.date_services.clone().map(|services| PublicationDates::new(client.clone(), services));
-        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), self.registry_cache()));
-        let oci_registries = Arc::new(OciRegistries::new(client.clone(), OciLogins::new(&config, environment)));
-        Ok(Connection { dialect, config, client, dates, discovery, oci_registries })
+        let client = Client::new(config.net_settings(environment), move |host| {
+            credentials.token(host)
+        })?
+        .with_observer(options.observer.clone());
+        let dates = options
+            .date_services
+            .clone()
+            .map(|services| PublicationDates::new(client.clone(), services));
+        let discovery = Arc::new(Discovery::new(
+            client.clone(),
+            config.hosts.clone(),
+            self.registry_cache(),
+        ));
+        let oci_registries = Arc::new(OciRegistries::new(
+            client.clone(),
+            OciLogins::new(&config, environment),
+        ));
+        Ok(Connection {
+            dialect,
+            config,
+            client,
+            dates,
+            discovery,
+            oci_registries,
+        })
     }
 }
 
@@ -115,41 +150,69 @@ impl Connections {
     /// Reads nothing and sends no request yet.
     ///
     /// # Errors
-    /// Other users can write to the cache directory, whose content is trusted as verified by this user.
+    /// Other users can write to the cache directory, whose content is trusted as verified by this
+    /// user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
-        if let Some(directory) = options.cache_directory.as_deref().and_then(storage::open_to_others) {
-            let message = format!("other users can write to the cache directory {}", directory.display());
-            let help = Help::text("remove that permission with chmod go-w, use a different directory with ")
-                .and(RunOption::CacheDirectory)
-                .and_text(", or no cache with ")
-                .and(RunOption::NoCache);
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        if let Some(directory) = options
+            .cache_directory
+            .as_deref()
+            .and_then(storage::open_to_others)
+        {
+            let message = format!(
+                "other users can write to the cache directory {}",
+                directory.display()
+            );
+            let help = Help::text(
+                "remove that permission with chmod go-w, use a different directory with ",
+            )
+            .and(RunOption::CacheDirectory)
+            .and_text(", or no cache with ")
+            .and(RunOption::NoCache);
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
         }
         let environment = environment.clone();
         let (connections, facts) = ([OnceLock::new(), OnceLock::new()], OnceMap::default());
-        Ok(Self { shared: Arc::new(Shared { options, environment, connections, facts }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                options,
+                environment,
+                connections,
+                facts,
+            }),
+        })
     }
 
-    /// The providers that `init` takes from a directory and does not lock, if the CLI configuration decides about
-    /// sources. OpenTofu locks such a provider like any other.
-    pub(crate) fn dev_overrides(&self, dialect: Dialect) -> Result<BTreeMap<ProviderAddress, PathBuf>> {
+    /// The providers that `init` takes from a directory and does not lock, if the CLI configuration
+    /// decides about sources. OpenTofu locks such a provider like any other.
+    pub(crate) fn dev_overrides(
+        &self,
+        dialect: Dialect,
+    ) -> Result<BTreeMap<ProviderAddress, PathBuf>> {
         let is_asked = matches!(self.shared.options.choice, SourceChoice::CliConfiguration);
         if !is_asked || dialect == Dialect::Tofu {
             return Ok(BTreeMap::new());
         }
         let installation = &self.connection(dialect)?.config.provider_installation;
-        Ok(installation.as_ref().map(|installation| installation.dev_overrides.clone()).unwrap_or_default())
+        Ok(installation
+            .as_ref()
+            .map(|installation| installation.dev_overrides.clone())
+            .unwrap_or_default())
     }
 
     /// HTTP client and service discovery for registries of modules.
     pub(crate) fn module_registry(&self, dialect: Dialect) -> Result<(Client, Arc<Discovery>)> {
-        let Connection { client, discovery, .. } = self.connection(dialect)?;
+        let Connection {
+            client, discovery, ..
+        } = self.connection(dialect)?;
         Ok((client.clone(), Arc::clone(discovery)))
     }
 
     /// OCI registries, with the logins that the CLI configuration gives.
     pub(crate) fn oci_registries(&self, dialect: Dialect) -> Result<Arc<OciRegistries>> {
-        self.connection(dialect).map(|connection| Arc::clone(&connection.oci_registries))
+        self.connection(dialect)
+            .map(|connection| Arc::clone(&connection.oci_registries))
     }
 
     /// The environment of the run.
@@ -164,19 +227,34 @@ impl Connections {
 
     /// The CLI configurations that have been read, with their warnings.
     pub fn configurations(&self) -> impl Iterator<Item = (Dialect, &CliConfig)> {
-        let connections = self.shared.connections.iter().filter_map(|slot| slot.get()?.as_ref().ok());
+        let connections = self
+            .shared
+            .connections
+            .iter()
+            .filter_map(|slot| slot.get()?.as_ref().ok());
         connections.map(|connection| (connection.dialect, &connection.config))
     }
 
     /// The hosts of registries whose releases were dated by the claims of their servers.
     pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
-        let opened = self.shared.connections.iter().filter_map(|slot| slot.get()?.as_ref().ok());
-        opened.filter_map(|connection| connection.dates.as_ref()).flat_map(PublicationDates::claiming_hosts).collect()
+        let opened = self
+            .shared
+            .connections
+            .iter()
+            .filter_map(|slot| slot.get()?.as_ref().ok());
+        opened
+            .filter_map(|connection| connection.dates.as_ref())
+            .flat_map(PublicationDates::claiming_hosts)
+            .collect()
     }
 
     /// The cache of package hashes, if there is one.
     pub fn cache(&self) -> Option<HashCache> {
-        self.shared.options.cache_directory.as_deref().map(HashCache::open)
+        self.shared
+            .options
+            .cache_directory
+            .as_deref()
+            .map(HashCache::open)
     }
 
     /// The dates of versions, if services for them are configured.
@@ -184,12 +262,17 @@ impl Connections {
         if self.shared.options.date_services.is_none() {
             return Ok(None);
         }
-        self.connection(dialect).map(|connection| connection.dates.as_ref())
+        self.connection(dialect)
+            .map(|connection| connection.dates.as_ref())
     }
 
-    /// The fingerprint of the key that signed a release, if the cache contains it. Only show it, and never rely on it:
-    /// other users may have written to the cache.
-    pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
+    /// The fingerprint of the key that signed a release, if the cache contains it. Only show it,
+    /// and never rely on it: other users may have written to the cache.
+    pub fn remembered_signer(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<String> {
         self.shared.registry_cache()?.signer(address, version)
     }
 

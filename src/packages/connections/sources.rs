@@ -10,36 +10,62 @@ use crate::diagnostic::{Code, Diagnostic, Result, collect_all};
 use crate::packages::authentication::SignaturePolicy;
 use crate::packages::oci::{OciMirror, RepositoryTemplate};
 use crate::packages::registry::TrustedFacts;
-use crate::packages::{Downloader, FilesystemMirror, Method, NetworkMirror, Offline, Registry, Source, SourceKind};
+use crate::packages::{
+    Downloader, FilesystemMirror, Method, NetworkMirror, Offline, Registry, Source, SourceKind,
+};
 use crate::provider::{Dialect, ProviderAddress, ProviderSelection, SharedCache, Version};
 use crate::system::{OnceMap, SafeUrl};
 
 impl Connections {
-    /// A new source. If `shared` gives facts about packages of registries, these packages need not be downloaded.
+    /// A new source. If `shared` gives facts about packages of registries, these packages need not
+    /// be downloaded.
     pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         let options = &self.shared.options;
         if let SourceChoice::FilesystemMirror(directory) = &options.choice {
             return Ok(Source::in_directory(directory).remembering(self.cache().as_ref()));
         }
         let connection = self.connection(dialect)?;
-        let cache = self.cache().map(|cache| if options.distrusts_cache { cache.not_believed() } else { cache });
+        let cache = self.cache().map(|cache| {
+            if options.distrusts_cache {
+                cache.not_believed()
+            } else {
+                cache
+            }
+        });
         let methods = Methods {
             shared: &self.shared,
             connection,
             downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
-            facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
+            facts: shared
+                .map(|shared| self.trusted_facts(dialect, shared))
+                .transpose()?,
         };
         Ok(methods.source()?.remembering(self.cache().as_ref()))
     }
 
     /// The packages in the cache, and these versions from lock files.
-    pub fn offline<'b>(&self, versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>) -> Source {
+    pub fn offline<'b>(
+        &self,
+        versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>,
+    ) -> Source {
         let mut locked: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (address, version) in versions {
-            locked.entry(address.clone()).or_default().insert(version.clone());
+            locked
+                .entry(address.clone())
+                .or_default()
+                .insert(version.clone());
         }
-        let (cache, registries, packages) = (self.cache(), self.shared.registry_cache(), OnceMap::default());
-        Source::new(SourceKind::Offline(Offline { cache, registries, packages, locked }))
+        let (cache, registries, packages) = (
+            self.cache(),
+            self.shared.registry_cache(),
+            OnceMap::default(),
+        );
+        Source::new(SourceKind::Offline(Offline {
+            cache,
+            registries,
+            packages,
+            locked,
+        }))
     }
 }
 
@@ -58,83 +84,145 @@ impl Methods<'_> {
         Ok(Source::new(match &self.shared.options.choice {
             SourceChoice::NetworkMirror(url) => {
                 let error = |message| Diagnostic::error(Code::InvalidArgument, message);
-                let url = mirror_url(url).map_err(|problem| error(problem).help("write it as https://HOST/PATH/"))?;
+                let url = mirror_url(url)
+                    .map_err(|problem| error(problem).help("write it as https://HOST/PATH/"))?;
                 self.network_mirror(downloader, &url, false)
             }
-            SourceChoice::OciMirror(template) => self.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?),
+            SourceChoice::OciMirror(template) => {
+                self.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?)
+            }
             SourceChoice::CliConfiguration => return self.configured(),
-            SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => self.registry(downloader),
+            SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => {
+                self.registry(downloader)
+            }
         }))
     }
 
     /// The registries that addresses name.
     fn registry(&self, downloader: Downloader) -> SourceKind {
-        let Connection { dialect, discovery, .. } = self.connection;
-        let enforced = |name| *dialect == Dialect::Tofu && self.shared.environment.variable(name) == Some("true");
+        let Connection {
+            dialect, discovery, ..
+        } = self.connection;
+        let enforced = |name| {
+            *dialect == Dialect::Tofu && self.shared.environment.variable(name) == Some("true")
+        };
         let policy = SignaturePolicy {
             dialect: *dialect,
             enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
             now: SystemTime::now(),
         };
-        let (discovery, trusts_reports) = (Arc::clone(discovery), self.shared.options.trust_registry);
+        let (discovery, trusts_reports) =
+            (Arc::clone(discovery), self.shared.options.trust_registry);
         let (cache, facts) = (self.shared.registry_cache(), self.facts.clone());
-        SourceKind::Registry(Box::new(Registry::new(downloader, discovery, policy, trusts_reports, cache, facts)))
+        SourceKind::Registry(Box::new(Registry::new(
+            downloader,
+            discovery,
+            policy,
+            trusts_reports,
+            cache,
+            facts,
+        )))
     }
 
-    fn network_mirror(&self, downloader: Downloader, url: &SafeUrl, trust_all_hashes: bool) -> SourceKind {
+    fn network_mirror(
+        &self,
+        downloader: Downloader,
+        url: &SafeUrl,
+        trust_all_hashes: bool,
+    ) -> SourceKind {
         self.shared.environment.secrets.learn_url(url.as_str());
         let dialect = self.connection.dialect;
-        SourceKind::NetworkMirror(NetworkMirror::new(downloader, url.clone(), dialect, trust_all_hashes))
+        SourceKind::NetworkMirror(NetworkMirror::new(
+            downloader,
+            url.clone(),
+            dialect,
+            trust_all_hashes,
+        ))
     }
 
     /// The OCI repositories that a template describes.
     fn oci_mirror(&self, downloader: Downloader, template: RepositoryTemplate) -> SourceKind {
         let registries = Arc::clone(&self.connection.oci_registries);
-        SourceKind::OciMirror(OciMirror::new(downloader, registries, template, self.connection.dialect))
+        SourceKind::OciMirror(OciMirror::new(
+            downloader,
+            registries,
+            template,
+            self.connection.dialect,
+        ))
     }
 
-    /// The installation methods of the CLI configuration; without any, the directories that OpenTofu and Terraform
-    /// search before they contact registries.
+    /// The installation methods of the CLI configuration; without any, the directories that
+    /// OpenTofu and Terraform search before they contact registries.
     fn configured(&self) -> Result<Source> {
         let Some(installation) = &self.connection.config.provider_installation else {
-            return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
+            return Ok(Source::from_methods(
+                self.implied_methods(),
+                BTreeMap::new(),
+            ));
         };
-        let method = |method: &InstallationMethod| Ok(Method::new(self.kind(method)?, method.providers.clone()));
+        let method = |method: &InstallationMethod| {
+            Ok(Method::new(self.kind(method)?, method.providers.clone()))
+        };
         let methods = collect_all(installation.methods.iter().map(method))?;
-        Ok(Source::from_methods(methods, installation.dev_overrides.clone()))
+        Ok(Source::from_methods(
+            methods,
+            installation.dev_overrides.clone(),
+        ))
     }
 
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
-        let downloader = method.download_retries.map(|retries| self.downloader.with_retries(retries));
+        let downloader = method
+            .download_retries
+            .map(|retries| self.downloader.with_retries(retries));
         let downloader = downloader.unwrap_or_else(|| self.downloader.clone());
         match &method.kind {
             MethodKind::Direct => Ok(self.registry(downloader)),
-            MethodKind::FilesystemMirror(path) => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
-            MethodKind::NetworkMirror { url, trust_all_hashes } => {
-                Ok(self.network_mirror(downloader, url, *trust_all_hashes))
+            MethodKind::FilesystemMirror(path) => {
+                Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path)))
             }
+            MethodKind::NetworkMirror {
+                url,
+                trust_all_hashes,
+            } => Ok(self.network_mirror(downloader, url, *trust_all_hashes)),
             MethodKind::OciMirror(text) => {
                 let include = &method.providers.include;
-                let template = RepositoryTemplate::parse_configuration(text, include, &method.location)?;
+                let template =
+                    RepositoryTemplate::parse_configuration(text, include, &method.location)?;
                 Ok(self.oci_mirror(downloader, template))
             }
             MethodKind::Unknown(name) => {
                 let message = format!("unknown installation method {name:?}");
-                let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
-                Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())
+                let error = Diagnostic::error(Code::InvalidCliConfiguration, message)
+                    .at(method.location.clone(), "");
+                Err(error
+                    .help("use direct, filesystem_mirror, network_mirror or oci_mirror")
+                    .into())
             }
         }
     }
 
-    /// A provider that is in one of the directories is not requested from its registry, whatever its version.
+    /// A provider that is in one of the directories is not requested from its registry, whatever
+    /// its version.
     fn implied_methods(&self) -> Vec<Method> {
         let dialect = self.connection.dialect;
-        let directories = directories::implied_mirrors(&self.shared.environment, dialect).into_iter();
-        let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
+        let directories =
+            directories::implied_mirrors(&self.shared.environment, dialect).into_iter();
+        let mirrors: Vec<_> = directories
+            .filter(|path| path.is_dir())
+            .map(FilesystemMirror::new)
+            .collect();
         let found = mirrors.iter().flat_map(|mirror| mirror.providers(dialect));
-        let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
-        let everything = |mirror| Method::new(SourceKind::FilesystemMirror(mirror), ProviderSelection::default());
+        let direct = ProviderSelection {
+            include: Vec::new(),
+            exclude: found.map(Into::into).collect(),
+        };
+        let everything = |mirror| {
+            Method::new(
+                SourceKind::FilesystemMirror(mirror),
+                ProviderSelection::default(),
+            )
+        };
         let mut methods: Vec<_> = mirrors.into_iter().map(everything).collect();
         methods.push(Method::new(self.registry(self.downloader.clone()), direct));
         methods

@@ -32,7 +32,9 @@ struct LocalPackage {
 impl FilesystemMirror {
     /// The mirror in `directory`, which need not exist yet.
     pub(crate) fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into() }
+        Self {
+            directory: directory.into(),
+        }
     }
 
     /// The providers with packages in the mirror. Unreadable directories are skipped.
@@ -41,56 +43,97 @@ impl FilesystemMirror {
         let mut addresses = BTreeSet::new();
         for (host, path) in below(&self.directory) {
             for (namespace, path) in below(&path) {
-                let names = below(&path).into_iter().map(|(name, _)| format!("{host}/{namespace}/{name}"));
-                addresses.extend(names.filter_map(|text| ProviderAddress::parse(&text, dialect).ok()));
+                let names = below(&path)
+                    .into_iter()
+                    .map(|(name, _)| format!("{host}/{namespace}/{name}"));
+                addresses
+                    .extend(names.filter_map(|text| ProviderAddress::parse(&text, dialect).ok()));
             }
         }
-        addresses.retain(|address| self.packages(address).is_ok_and(|packages| !packages.is_empty()));
+        addresses.retain(|address| {
+            self.packages(address)
+                .is_ok_and(|packages| !packages.is_empty())
+        });
         addresses
     }
 
-    /// The directories for providers, `HOST/NAMESPACE/TYPE` as they are named, that contain a directory or an archive.
-    /// OpenTofu and Terraform read more forms of a name than the canonical one.
+    /// The directories for providers, `HOST/NAMESPACE/TYPE` as they are named, that contain a
+    /// directory or an archive. OpenTofu and Terraform read more forms of a name than the canonical
+    /// one.
     pub(crate) fn directories(&self) -> Vec<String> {
         let below = |path: &Path| entries(path).unwrap_or_default();
         let is_package = |(name, path): &(String, PathBuf)| {
-            (path.is_dir() && !below(path).is_empty()) || name.to_ascii_lowercase().ends_with(".zip")
+            (path.is_dir() && !below(path).is_empty())
+                || name.to_ascii_lowercase().ends_with(".zip")
         };
         let mut directories = Vec::new();
         for (host, path) in below(&self.directory) {
             for (namespace, path) in below(&path) {
-                let with_packages = below(&path).into_iter().filter(|(_, path)| below(path).iter().any(is_package));
-                directories.extend(with_packages.map(|(name, _)| format!("{host}/{namespace}/{name}")));
+                let with_packages = below(&path)
+                    .into_iter()
+                    .filter(|(_, path)| below(path).iter().any(is_package));
+                directories
+                    .extend(with_packages.map(|(name, _)| format!("{host}/{namespace}/{name}")));
             }
         }
         directories
     }
 
-    pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+    pub(in crate::packages) fn versions(
+        &self,
+        address: &ProviderAddress,
+    ) -> Result<AvailableVersions> {
         let mut platforms: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for package in self.packages(address)? {
-            platforms.entry(package.version).or_default().push(package.platform);
+            platforms
+                .entry(package.version)
+                .or_default()
+                .push(package.platform);
         }
         if platforms.is_empty() {
             return Err(self.provider_not_found(address));
         }
         let available = platforms.into_iter().map(|(version, platforms)| {
-            (version, AvailableVersion { platforms: platforms.into_iter().collect(), ..AvailableVersion::default() })
+            (
+                version,
+                AvailableVersion {
+                    platforms: platforms.into_iter().collect(),
+                    ..AvailableVersion::default()
+                },
+            )
         });
-        Ok(AvailableVersions { versions: available.collect(), ..AvailableVersions::default() })
+        Ok(AvailableVersions {
+            versions: available.collect(),
+            ..AvailableVersions::default()
+        })
     }
 
     /// Hashes a package; if it is an archive, it is copied to the file.
-    pub(in crate::packages) fn fetch(&self, Fetch { package, archive_file, .. }: &Fetch<'_>) -> Result<Fetched> {
+    pub(in crate::packages) fn fetch(
+        &self,
+        Fetch {
+            package,
+            archive_file,
+            ..
+        }: &Fetch<'_>,
+    ) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
-        let Some(local) = locals.iter().find(|local| local.packed || archive_file.is_none()) else {
-            let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());
+        let Some(local) = locals
+            .iter()
+            .find(|local| local.packed || archive_file.is_none())
+        else {
+            let problem = format!(
+                "it is unpacked in {}, so there is no archive of it",
+                self.directory.display()
+            );
             return Err(SourceError::invalid_response(package, problem));
         };
         let invalid = |error| local.invalid(package, &error);
         let name = &package.address.name;
         if !local.packed {
-            return hash_directory(&local.path, name).map(Fetched::of_files).map_err(invalid);
+            return hash_directory(&local.path, name)
+                .map(Fetched::of_files)
+                .map_err(invalid);
         }
         let failed = |error| Diagnostic::io("open the package", &local.path, &error);
         let mut archive = files::open(&local.path).map_err(failed)?;
@@ -108,39 +151,55 @@ impl FilesystemMirror {
     fn local_packages(&self, package: &PackageId) -> Result<Vec<LocalPackage>> {
         let mut packages = self.packages(&package.address)?;
         packages.retain(|local| local.version == package.version);
-        if packages.iter().any(|local| local.platform == package.platform) {
+        if packages
+            .iter()
+            .any(|local| local.platform == package.platform)
+        {
             packages.retain(|local| local.platform == package.platform);
             return Ok(packages);
         }
         let available = packages.into_iter().map(|local| local.platform);
-        Err(SourceError::platform_not_available(package, available, None))
+        Err(SourceError::platform_not_available(
+            package, available, None,
+        ))
     }
 
     fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {
         let directory = self.directory.display();
         let expected = self.provider_directory(address);
-        let error =
-            Diagnostic::error(Code::ProviderNotFound, format!("the mirror {directory} has no package of {address}"));
+        let error = Diagnostic::error(
+            Code::ProviderNotFound,
+            format!("the mirror {directory} has no package of {address}"),
+        );
         let help = match link_above(&expected) {
-            Some(link) => format!("replace the symbolic link {} by a directory", link.display()),
+            Some(link) => format!(
+                "replace the symbolic link {} by a directory",
+                link.display()
+            ),
             None => format!("expected below {}", expected.display()),
         };
         SourceError::provider_not_found(address, error.help(help))
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
-        self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
+        self.directory
+            .join(address.hostname.to_string())
+            .join(&address.namespace)
+            .join(&address.name)
     }
 
-    /// Every package of a provider, unpacked packages first. Entries of other layouts are skipped, and so are links to
-    /// the directories above packages, which OpenTofu and Terraform do not follow.
+    /// Every package of a provider, unpacked packages first. Entries of other layouts are skipped,
+    /// and so are links to the directories above packages, which OpenTofu and Terraform do not
+    /// follow.
     fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
         if let Err(error) = self.directory.metadata()
             && error.kind() == ErrorKind::NotFound
         {
             // Another mirror or a registry must not replace a mirror that is not mounted.
             let directory = self.directory.display();
-            let message = format!("the mirror directory {directory} does not exist, so it has no package of {address}");
+            let message = format!(
+                "the mirror directory {directory} does not exist, so it has no package of {address}"
+            );
             return Err(Diagnostic::error(Code::ProviderNotFound, message).into());
         }
         let directory = self.provider_directory(address);
@@ -152,13 +211,28 @@ impl FilesystemMirror {
             if let Some((version, platform)) = packed_name(&name, &address.name) {
                 // Checked before opening, because opening a named pipe would wait for a writer.
                 if path.is_file() {
-                    packages.push(LocalPackage { version, platform, path, packed: true });
+                    packages.push(LocalPackage {
+                        version,
+                        platform,
+                        path,
+                        packed: true,
+                    });
                 }
-            } else if let (Some(version), true) = (Version::parse_listed(&name), path.is_dir() && !path.is_symlink()) {
-                let platforms = entries(&path)?.into_iter().filter(|(_, path)| path.is_dir());
+            } else if let (Some(version), true) = (
+                Version::parse_listed(&name),
+                path.is_dir() && !path.is_symlink(),
+            ) {
+                let platforms = entries(&path)?
+                    .into_iter()
+                    .filter(|(_, path)| path.is_dir());
                 packages.extend(platforms.filter_map(|(name, path)| {
                     let platform = name.parse().ok()?;
-                    Some(LocalPackage { version: version.clone(), platform, path, packed: false })
+                    Some(LocalPackage {
+                        version: version.clone(),
+                        platform,
+                        path,
+                        packed: false,
+                    })
                 }));
             }
         }
@@ -175,19 +249,27 @@ impl LocalPackage {
 
 /// The version and the platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
 pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
-    let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
+    let stem = name
+        .strip_prefix("terraform-provider-")?
+        .strip_prefix(provider_type)?
+        .strip_prefix('_')?;
     let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
     Some((Version::parse_listed(version)?, platform.parse().ok()?))
 }
 
 /// Returns the directory of a provider, of its namespace or of its host if that is a link.
 fn link_above(provider_directory: &Path) -> Option<&Path> {
-    provider_directory.ancestors().take(3).find(|directory| directory.is_symlink())
+    provider_directory
+        .ancestors()
+        .take(3)
+        .find(|directory| directory.is_symlink())
 }
 
 /// The entries of a directory with their names; none if it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |error| Diagnostic::io("read the mirror directory", directory, &error);
     let paths = files::entries(directory).map_err(failed)?.into_iter();
-    Ok(paths.filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path))).collect())
+    Ok(paths
+        .filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path)))
+        .collect())
 }

@@ -15,7 +15,9 @@ use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
 use crate::packages::download::{self, Downloader};
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::{Fetch, Fetched};
-use crate::provider::{Authentication, Dialect, Hash, HashesByScheme, Hostname, Platform, ProviderAddress, Version};
+use crate::provider::{
+    Authentication, Dialect, Hash, HashesByScheme, Hostname, Platform, ProviderAddress, Version,
+};
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
 
@@ -64,28 +66,38 @@ impl VersionDocument {
         /// Bytes of a text.
         const TEXT: usize = 64;
         let texts = self.archives.0.iter().flat_map(|(platform, archive)| {
-            [platform, &archive.url].into_iter().chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
+            [platform, &archive.url]
+                .into_iter()
+                .chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
         });
         let weight = texts.map(|text| TEXT + text.len()).sum();
         (self, weight)
     }
 
     fn platforms(&self) -> BTreeSet<Platform> {
-        self.archives.0.keys().filter_map(|platform| platform.parse().ok()).collect()
+        self.archives
+            .0
+            .keys()
+            .filter_map(|platform| platform.parse().ok())
+            .collect()
     }
 
     /// The well-formed hashes of all packages.
     fn reported(&self) -> impl Iterator<Item = Hash> {
-        let texts = self.archives.0.values().flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
+        let texts = self
+            .archives
+            .0
+            .values()
+            .flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
         let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
         hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
     }
 }
 
 impl NetworkMirror {
-    /// The mirror at `base`, an `https` URL with a slash at its end; its documents are requested with the credentials
-    /// of its host. `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it
-    /// reports for packages that were not downloaded.
+    /// The mirror at `base`, an `https` URL with a slash at its end; its documents are requested
+    /// with the credentials of its host. `trust_all_hashes` (of an installation method, which only
+    /// OpenTofu has) trusts hashes that it reports for packages that were not downloaded.
     pub(in crate::packages) fn new(
         downloader: Downloader,
         base: SafeUrl,
@@ -93,17 +105,41 @@ impl NetworkMirror {
         trust_all_hashes: bool,
     ) -> Self {
         let host = base.host_str().unwrap_or_default();
-        let host = Hostname::known(base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
-        Self { downloader, base, host, dialect, trust_all_hashes, documents: OnceMap::default() }
+        let host = Hostname::known(
+            base.port()
+                .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
+        );
+        Self {
+            downloader,
+            base,
+            host,
+            dialect,
+            trust_all_hashes,
+            documents: OnceMap::default(),
+        }
     }
 
-    pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+    pub(in crate::packages) fn versions(
+        &self,
+        address: &ProviderAddress,
+    ) -> Result<AvailableVersions> {
         let url = self.url(address, "index.json")?;
         let convert = |index: Index| {
-            let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
-            versions.filter_map(|text| Version::parse_listed(&text)).collect::<AvailableVersions>().weighed()
+            let versions = index
+                .versions
+                .0
+                .into_keys()
+                .filter(|text| text.len() <= LONGEST_VERSION);
+            versions
+                .filter_map(|text| Version::parse_listed(&text))
+                .collect::<AvailableVersions>()
+                .weighed()
         };
-        match self.downloader.client.get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, convert) {
+        match self
+            .downloader
+            .client
+            .get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, convert)
+        {
             Ok((_, versions)) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("the mirror {} has no package of {address}", self.base);
@@ -120,23 +156,50 @@ impl NetworkMirror {
         let package = fetch.package;
         let (base, document) = &*self.document(&package.address, &package.version)?;
         let Some(archive) = document.archives.0.get(&package.platform.to_string()) else {
-            return Err(SourceError::platform_not_available(package, document.platforms(), None));
+            return Err(SourceError::platform_not_available(
+                package,
+                document.platforms(),
+                None,
+            ));
         };
         let url = base.join(&archive.url).map_err(|error| {
-            SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
+            SourceError::invalid_response(
+                package,
+                format!("the mirror sent an invalid URL for the package: {error}"),
+            )
         })?;
-        let downloaded = self.downloader.package(fetch, &url, &download::Archive::at(&url))?;
-        let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
+        let downloaded = self
+            .downloader
+            .package(fetch, &url, &download::Archive::at(&url))?;
+        let reported = archive
+            .hashes
+            .as_ref()
+            .map_or(&[][..], |hashes| hashes.0.as_slice());
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
-            SourceError::not_authentic(package, problem, Some(format!("downloaded from {}", SafeUrl::from(&url))))
+            SourceError::not_authentic(
+                package,
+                problem,
+                Some(format!("downloaded from {}", SafeUrl::from(&url))),
+            )
         })?;
         let transferred = downloaded.transferred;
-        let mut fetched = Fetched { downloaded: transferred, ..Fetched::of_archive(downloaded.digest) };
+        let mut fetched = Fetched {
+            downloaded: transferred,
+            ..Fetched::of_archive(downloaded.digest)
+        };
         if self.dialect == Dialect::Tofu {
-            let HashesByScheme { h1: _, zh, unknown: _ } = reported.iter().collect();
-            fetched.hashes.add(HashDisposition::ReportedByMirror, zh.into_iter().cloned());
+            let HashesByScheme {
+                h1: _,
+                zh,
+                unknown: _,
+            } = reported.iter().collect();
+            fetched
+                .hashes
+                .add(HashDisposition::ReportedByMirror, zh.into_iter().cloned());
             if self.trust_all_hashes {
-                fetched.hashes.add(HashDisposition::ReportedByMirror, document.reported());
+                fetched
+                    .hashes
+                    .add(HashDisposition::ReportedByMirror, document.reported());
             }
         }
         if !reported.is_empty() {
@@ -150,25 +213,39 @@ impl NetworkMirror {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        self.document(address, version).map(|document| document.1.platforms())
+        self.document(address, version)
+            .map(|document| document.1.platforms())
     }
 
     pub(in crate::packages) fn prepare(&self, package: &PackageId) {
         drop(self.document(&package.address, &package.version));
     }
 
-    fn document(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<LocatedDocument>> {
-        self.documents.get_or_compute(&(address.clone(), version.clone()), || {
-            let url = self.url(address, &format!("{version}.json"))?;
-            let (client, host) = (&self.downloader.client, Some(&self.host));
-            let answer = client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weighed);
-            let subject = format_args!("{address} {version}");
-            answer.map(Arc::new).map_err(|error| SourceError::request(subject, error))
-        })
+    fn document(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<Arc<LocatedDocument>> {
+        self.documents
+            .get_or_compute(&(address.clone(), version.clone()), || {
+                let url = self.url(address, &format!("{version}.json"))?;
+                let (client, host) = (&self.downloader.client, Some(&self.host));
+                let answer =
+                    client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weighed);
+                let subject = format_args!("{address} {version}");
+                answer
+                    .map(Arc::new)
+                    .map_err(|error| SourceError::request(subject, error))
+            })
     }
 
     fn url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
-        let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
+        let path = format!(
+            "{}/{}/{}/{name}",
+            address.hostname.as_ascii(),
+            address.namespace,
+            address.name
+        );
         self.base.join(&path).map_err(|error| {
             let problem = format!("no URL for it below {}: {error}", self.base);
             SourceError::invalid_response(address, problem)
@@ -178,16 +255,28 @@ impl NetworkMirror {
 
 /// The hashes that a mirror reports for a package, if all have known schemes and belong to it.
 ///
-/// An `h1:` over the directory entries of the archive is accepted, too, because `providers mirror` writes such hashes.
-fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::Result<Vec<Hash>, String> {
-    let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
+/// An `h1:` over the directory entries of the archive is accepted, too, because `providers mirror`
+/// writes such hashes.
+fn check_reported(
+    reported: &[String],
+    package: &PackageDigest,
+) -> std::result::Result<Vec<Hash>, String> {
+    let hashes = reported
+        .iter()
+        .map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
     let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
     let known: Vec<_> = hashes.into_iter().filter(Hash::is_known).collect();
     if known.is_empty() && !reported.is_empty() {
-        return Err(format!("the mirror reports only hashes of unknown schemes: {}", reported.join(", ")));
+        return Err(format!(
+            "the mirror reports only hashes of unknown schemes: {}",
+            reported.join(", ")
+        ));
     }
     match known.iter().find(|hash| !package.has(hash)) {
-        Some(wrong) => Err(format!("the mirror reports the hash {wrong}, but the package has {}", package.h1)),
+        Some(wrong) => Err(format!(
+            "the mirror reports the hash {wrong}, but the package has {}",
+            package.h1
+        )),
         None => Ok(known),
     }
 }

@@ -19,7 +19,10 @@ use crate::system::{SafeUrl, Token};
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
 /// Registries with their token servers.
-const TOKEN_SERVERS: [(&str, &str); 2] = [(DOCKER_HUB, "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
+const TOKEN_SERVERS: [(&str, &str); 2] = [
+    (DOCKER_HUB, "auth.docker.io"),
+    ("registry.gitlab.com", "gitlab.com"),
+];
 /// Name of this program in a token server's records.
 const CLIENT_ID: &str = "provlock";
 
@@ -27,8 +30,8 @@ const CLIENT_ID: &str = "provlock";
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
     pub(super) header: HeaderValue,
-    /// Whether it is a token server's token, which may have expired. The user's own token or password cannot be
-    /// renewed.
+    /// Whether it is a token server's token, which may have expired. The user's own token or
+    /// password cannot be renewed.
     is_fetched: bool,
 }
 
@@ -60,8 +63,8 @@ struct TokenDocument {
 }
 
 impl Requester<'_> {
-    /// The answer to a challenge after `refused`; `None` if there is no other. `fresh` is true if the refused token had
-    /// just been fetched.
+    /// The answer to a challenge after `refused`; `None` if there is no other. `fresh` is true if
+    /// the refused token had just been fetched.
     pub(super) fn answer(
         &self,
         challenges: &Challenges,
@@ -70,14 +73,25 @@ impl Requester<'_> {
     ) -> Attempt<Option<Authorization>> {
         let login = self.login.map(|found| &found.login);
         match (&challenges.bearer, login, refused) {
-            (Some(_), Some(OciLogin::OAuth { access_token: Some(token), .. }), None) => {
-                self.authorization(token, false).map(Some)
-            }
-            (Some(_), _, Some(Authorization { is_fetched: true, .. })) if fresh => Ok(None),
+            (
+                Some(_),
+                Some(OciLogin::OAuth {
+                    access_token: Some(token),
+                    ..
+                }),
+                None,
+            ) => self.authorization(token, false).map(Some),
+            (
+                Some(_),
+                _,
+                Some(Authorization {
+                    is_fetched: true, ..
+                }),
+            ) if fresh => Ok(None),
             (Some(bearer), _, _) => self.authorization(&self.fetch(bearer)?, true).map(Some),
-            (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => {
-                self.authorization(&Token::basic(username, password.reveal()), false).map(Some)
-            }
+            (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => self
+                .authorization(&Token::basic(username, password.reveal()), false)
+                .map(Some),
             (None, _, _) => Ok(None),
         }
     }
@@ -85,14 +99,17 @@ impl Requester<'_> {
     fn authorization(&self, token: &Token, is_fetched: bool) -> Attempt<Authorization> {
         self.client.learn(token);
         let header = token.authorization();
-        let header = header.ok_or_else(|| self.failed("the token for it contains characters that cannot be sent"))?;
+        let header = header.ok_or_else(|| {
+            self.failed("the token for it contains characters that cannot be sent")
+        })?;
         Ok(Authorization { header, is_fetched })
     }
 
     /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
-    /// The registry names the token server, which gets the user's secret only if it is on the registry's host or the
-    /// user has the same login for it. It must not pass the secret on, so redirects are treated as errors.
+    /// The registry names the token server, which gets the user's secret only if it is on the
+    /// registry's host or the user has the same login for it. It must not pass the secret on, so
+    /// redirects are treated as errors.
     fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
         let realm = self.realm(challenge)?;
         if let Some(found) = self.login {
@@ -104,8 +121,10 @@ impl Requester<'_> {
                 self.refresh_request(&realm, challenge, refresh_token)
             }
             Some(OciLogin::Basic { username, password }) => {
-                self.client.learn(&Token::basic(username, password.reveal()));
-                self.token_request(&realm, challenge).basic_auth(username, Some(password.reveal()))
+                self.client
+                    .learn(&Token::basic(username, password.reveal()));
+                self.token_request(&realm, challenge)
+                    .basic_auth(username, Some(password.reveal()))
             }
             None => self.token_request(&realm, challenge),
         };
@@ -115,15 +134,21 @@ impl Requester<'_> {
             return Err(refusal(response, false));
         }
         if status != StatusCode::OK {
-            return Err(self.failed(&format!("the token server {shown} refused it with status {status}")));
+            return Err(self.failed(&format!(
+                "the token server {shown} refused it with status {status}"
+            )));
         }
-        let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(|failure| match failure.kind {
-            // Without this, the error would be about the URL that needs the token.
-            RequestErrorKind::TooLarge { .. } => {
-                self.failed(&format!("the answer of the token server {shown} {}", failure.kind))
-            }
-            _ => failure,
-        })?;
+        let bytes =
+            read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(
+                |failure| match failure.kind {
+                    // Without this, the error would be about the URL that needs the token.
+                    RequestErrorKind::TooLarge { .. } => self.failed(&format!(
+                        "the answer of the token server {shown} {}",
+                        failure.kind
+                    )),
+                    _ => failure,
+                },
+            )?;
         // No error quotes the document, which may contain a token.
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
@@ -133,10 +158,17 @@ impl Requester<'_> {
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.
     fn realm(&self, challenge: &BearerChallenge) -> Attempt<Url> {
-        let realm = Url::parse(&challenge.realm)
-            .map_err(|error| self.failed(&format!("the registry names a token server without a valid URL: {error}")))?;
-        let plain = realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
-        if !(realm.scheme() == "https" || plain) || !realm.username().is_empty() || realm.password().is_some() {
+        let realm = Url::parse(&challenge.realm).map_err(|error| {
+            self.failed(&format!(
+                "the registry names a token server without a valid URL: {error}"
+            ))
+        })?;
+        let plain =
+            realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
+        if !(realm.scheme() == "https" || plain)
+            || !realm.username().is_empty()
+            || realm.password().is_some()
+        {
             let shown = SafeUrl::from(realm);
             return Err(self.failed(&format!(
                 "the registry names the token server {shown}, which is not an https URL without a user name"
@@ -149,13 +181,23 @@ impl Requester<'_> {
     /// The token server is on a host to which the login must not be sent.
     fn check_host(&self, realm: &Url, found: &FoundLogin) -> Attempt<()> {
         let host = realm.host_str().unwrap_or_default();
-        if self.registry.host_str() == Some(host) || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host))
+        if self.registry.host_str() == Some(host)
+            || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host))
         {
             return Ok(());
         }
-        let authority = realm.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let at_realm = OciRepository { registry: authority.clone(), name: self.repository.name.clone() };
-        if self.logins.find(&at_realm).is_ok_and(|other| other.is_some_and(|other| other.login == found.login)) {
+        let authority = realm
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let at_realm = OciRepository {
+            registry: authority.clone(),
+            name: self.repository.name.clone(),
+        };
+        if self
+            .logins
+            .find(&at_realm)
+            .is_ok_and(|other| other.is_some_and(|other| other.login == found.login))
+        {
             return Ok(());
         }
         let registry = self.registry.host_str().unwrap_or_default();
@@ -170,12 +212,21 @@ impl Requester<'_> {
         {
             let mut query = url.query_pairs_mut();
             query.extend_pairs(challenge.service.iter().map(|service| ("service", service)));
-            query.extend_pairs(self.scopes(challenge).split(' ').map(|scope| ("scope", scope)));
+            query.extend_pairs(
+                self.scopes(challenge)
+                    .split(' ')
+                    .map(|scope| ("scope", scope)),
+            );
         }
         self.client.request(Method::GET, url)
     }
 
-    fn refresh_request(&self, realm: &Url, challenge: &BearerChallenge, refresh_token: &Token) -> RequestBuilder {
+    fn refresh_request(
+        &self,
+        realm: &Url,
+        challenge: &BearerChallenge,
+        refresh_token: &Token,
+    ) -> RequestBuilder {
         let form = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "refresh_token")
             .append_pair("client_id", CLIENT_ID)
@@ -184,28 +235,37 @@ impl Requester<'_> {
             .append_pair("refresh_token", refresh_token.reveal())
             .finish();
         let request = self.client.request(Method::POST, realm.clone());
-        request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
+        request
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form)
     }
 
-    /// Scopes that the token must have. A push requests all of them at once, because the registry lists only the scope
-    /// that the refused request needs.
+    /// Scopes that the token must have. A push requests all of them at once, because the registry
+    /// lists only the scope that the refused request needs.
     fn scopes(&self, challenge: &BearerChallenge) -> String {
         let name = &self.repository.name;
         match self.access {
-            Access::Pull => challenge.scope.clone().unwrap_or_else(|| format!("repository:{name}:pull")),
+            Access::Pull => challenge
+                .scope
+                .clone()
+                .unwrap_or_else(|| format!("repository:{name}:pull")),
             Access::PullAndPush => format!("repository:{name}:pull,push"),
         }
     }
 
     /// A failure for a reason that the user must see.
     fn failed(&self, why: &str) -> Failure {
-        let message =
-            format!("cannot log in to {} for the repository {}: {why}", self.repository.registry, self.repository);
+        let message = format!(
+            "cannot log in to {} for the repository {}: {why}",
+            self.repository.registry, self.repository
+        );
         let error = Diagnostic::error(Code::Unauthorized, message);
         let error = match self.login {
             Some(found) => error.note(format!("the login comes from {}", found.origin)),
             None => error.note("there is no login for it, so an anonymous token was requested"),
         };
-        Failure::lasting(RequestErrorKind::Credentials(error.help(login_help(self.repository)).into()))
+        Failure::lasting(RequestErrorKind::Credentials(
+            error.help(login_help(self.repository)).into(),
+        ))
     }
 }

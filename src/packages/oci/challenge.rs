@@ -22,10 +22,14 @@ pub(super) struct BearerChallenge {
     pub(super) scope: Option<String>,
 }
 
-/// Reads the challenges of all `WWW-Authenticate` fields. Unknown schemes, and text after a syntax error, are skipped.
+/// Reads the challenges of all `WWW-Authenticate` fields. Unknown schemes, and text after a syntax
+/// error, are skipped.
 pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Challenges {
     let mut found = Challenges::default();
-    for challenge in fields.into_iter().flat_map(|field| ChallengeParser::new(field).map_while(Result::ok)) {
+    for challenge in fields
+        .into_iter()
+        .flat_map(|field| ChallengeParser::new(field).map_while(Result::ok))
+    {
         found.basic |= challenge.scheme.eq_ignore_ascii_case("basic");
         if challenge.scheme.eq_ignore_ascii_case("bearer") {
             found.bearer = found.bearer.or_else(|| bearer_challenge(&challenge));
@@ -37,22 +41,41 @@ pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Challenges
 /// `None` if the challenge contains no token server.
 fn bearer_challenge(challenge: &ChallengeRef<'_>) -> Option<BearerChallenge> {
     let parameter = |name: &str| {
-        let found = challenge.params.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.to_unescaped()).filter(|value| !value.is_empty())
+        let found = challenge
+            .params
+            .iter()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found
+            .map(|(_, value)| value.to_unescaped())
+            .filter(|value| !value.is_empty())
     };
-    Some(BearerChallenge { realm: parameter("realm")?, service: parameter("service"), scope: parameter("scope") })
+    Some(BearerChallenge {
+        realm: parameter("realm")?,
+        service: parameter("service"),
+        scope: parameter("scope"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BASIC: Challenges = Challenges { basic: true, bearer: None };
+    const BASIC: Challenges = Challenges {
+        basic: true,
+        bearer: None,
+    };
 
     fn bearer(realm: &str, service: Option<&str>, scope: Option<&str>) -> Challenges {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        let bearer = BearerChallenge { realm: realm.to_owned(), service: own(service), scope: own(scope) };
-        Challenges { basic: false, bearer: Some(bearer) }
+        let bearer = BearerChallenge {
+            realm: realm.to_owned(),
+            service: own(service),
+            scope: own(scope),
+        };
+        Challenges {
+            basic: false,
+            bearer: Some(bearer),
+        }
     }
 
     #[test]
@@ -61,22 +84,50 @@ mod tests {
             r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io","#,
             r#"scope="repository:a/b:pull,push""#,
         );
-        let expected =
-            bearer("https://auth.docker.io/token", Some("registry.docker.io"), Some("repository:a/b:pull,push"));
+        let expected = bearer(
+            "https://auth.docker.io/token",
+            Some("registry.docker.io"),
+            Some("repository:a/b:pull,push"),
+        );
         assert_eq!(parse([docker]), expected);
         assert_eq!(parse(["Basic realm=\"Registry Realm\""]), BASIC);
         assert_eq!(parse(["basic"]), BASIC);
-        assert_eq!(parse([r#"bearer REALM = "x" , Service=y"#]), bearer("x", Some("y"), None));
-        assert_eq!(parse([r#"Bearer realm="a\"b\\c""#]), bearer("a\"b\\c", None, None));
+        assert_eq!(
+            parse([r#"bearer REALM = "x" , Service=y"#]),
+            bearer("x", Some("y"), None)
+        );
+        assert_eq!(
+            parse([r#"Bearer realm="a\"b\\c""#]),
+            bearer("a\"b\\c", None, None)
+        );
     }
 
     #[test]
     fn several_challenges_are_read_from_one_header_or_several() {
-        let both = Challenges { basic: true, ..bearer("r", None, Some("s")) };
-        assert_eq!(parse([r#"Bearer realm="r",scope="s", Basic realm="x, y""#]), both);
-        assert_eq!(parse([r#"Bearer realm="r",scope="s""#, "Basic realm=x"]), both);
-        assert_eq!(parse([r#"Bearer scope="s""#, r#"Bearer realm="r""#, "Bearer realm=x"]), bearer("r", None, None));
-        assert_eq!(parse([r#"Negotiate, Digest realm="d", nonce="n", Basic realm="b""#]), BASIC);
+        let both = Challenges {
+            basic: true,
+            ..bearer("r", None, Some("s"))
+        };
+        assert_eq!(
+            parse([r#"Bearer realm="r",scope="s", Basic realm="x, y""#]),
+            both
+        );
+        assert_eq!(
+            parse([r#"Bearer realm="r",scope="s""#, "Basic realm=x"]),
+            both
+        );
+        assert_eq!(
+            parse([
+                r#"Bearer scope="s""#,
+                r#"Bearer realm="r""#,
+                "Bearer realm=x"
+            ]),
+            bearer("r", None, None)
+        );
+        assert_eq!(
+            parse([r#"Negotiate, Digest realm="d", nonce="n", Basic realm="b""#]),
+            BASIC
+        );
     }
 
     #[test]
@@ -95,8 +146,16 @@ mod tests {
             "Bearer service=\"s\"",
             &long,
         ] {
-            assert_eq!(parse([field]), Challenges::default(), "{}", &field[..field.len().min(20)]);
+            assert_eq!(
+                parse([field]),
+                Challenges::default(),
+                "{}",
+                &field[..field.len().min(20)]
+            );
         }
-        assert_eq!(parse(["Negotiate YWJj==, Basic realm=\"b\""]), Challenges::default());
+        assert_eq!(
+            parse(["Negotiate YWJj==, Basic realm=\"b\""]),
+            Challenges::default()
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! A client for parts of the OCI distribution specification 1.1: tags, manifests, blobs.
 //!
-//! The crate `oci-client` 0.18 is not used. It is asynchronous only and makes its own HTTP client, so that neither
-//! provlock's retries nor its rules for redirects apply; it follows no `Link` in a list of tags, reads manifests and
-//! lists of any size into memory, sends a password to any token server, even over plain HTTP, and knows no refresh
-//! tokens. It would add 21 crates.
+//! The crate `oci-client` 0.18 is not used. It is asynchronous only and makes its own HTTP client,
+//! so that neither provlock's retries nor its rules for redirects apply; it follows no `Link` in a
+//! list of tags, reads manifests and lists of any size into memory, sends a password to any token
+//! server, even over plain HTTP, and knows no refresh tokens. It would add 21 crates.
 
 use std::fmt;
 use std::io::Read;
@@ -24,16 +24,16 @@ use super::manifest::Digest;
 use super::refusal::{refusal, says_no_repository};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{
-    Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, Requested, is_loopback,
-    read_whole,
+    Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind,
+    Requested, is_loopback, read_whole,
 };
 use crate::packages::error::SourceError;
 use crate::provider::OciRepository;
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl, lock};
 
-/// Registries should accept manifests up to this size, and need not accept larger ones (OCI distribution specification
-/// 1.1).
+/// Registries should accept manifests up to this size, and need not accept larger ones (OCI
+/// distribution specification 1.1).
 const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
 /// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
 const MOST_PAGES: usize = 1_000;
@@ -83,31 +83,59 @@ struct TagList {
 impl OciRegistries {
     /// Registries that are reached through `client`, and get only the credentials of `logins`.
     pub fn new(client: Client, logins: OciLogins) -> Self {
-        Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
+        Self {
+            client,
+            logins,
+            bases: OnceMap::default(),
+            sessions: OnceMap::default(),
+        }
     }
 
     /// A client for a repository.
     ///
     /// # Errors
     /// When the registry's name cannot be part of a URL.
-    pub(super) fn client(&self, access: Access, repository: OciRepository) -> Result<RepositoryClient<'_>> {
-        let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
-            let registry = &repository.registry;
-            let base = self.bases.get_or_compute(registry, || self.find_base(registry))?;
-            Ok(Arc::new(Session { base, login: OnceLock::new(), authorization: Mutex::default() }))
-        });
-        Ok(RepositoryClient { registries: self, session: session?, access, repository })
+    pub(super) fn client(
+        &self,
+        access: Access,
+        repository: OciRepository,
+    ) -> Result<RepositoryClient<'_>> {
+        let session = self
+            .sessions
+            .get_or_compute(&(repository.clone(), access), || {
+                let registry = &repository.registry;
+                let base = self
+                    .bases
+                    .get_or_compute(registry, || self.find_base(registry))?;
+                Ok(Arc::new(Session {
+                    base,
+                    login: OnceLock::new(),
+                    authorization: Mutex::default(),
+                }))
+            });
+        Ok(RepositoryClient {
+            registries: self,
+            session: session?,
+            access,
+            repository,
+        })
     }
 
-    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
+    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first
+    /// there.
     fn find_base(&self, registry: &str) -> Result<Url> {
-        let host = if registry == DOCKER_HUB { "registry-1.docker.io" } else { registry };
+        let host = if registry == DOCKER_HUB {
+            "registry-1.docker.io"
+        } else {
+            registry
+        };
         let parse = |scheme: &str| {
             // The URL standard refuses some names that a template may produce, such as 1.2.3.4.5.
             let url = Url::parse(&format!("{scheme}://{host}/v2/"));
             url.map_err(|error| {
                 let problem = format!("its name is not a host: {error}");
-                let message = format!("the OCI registry {registry} could not be reached: {problem}");
+                let message =
+                    format!("the OCI registry {registry} could not be reached: {problem}");
                 Diagnostics::from(Diagnostic::error(Code::RequestFailed, message))
             })
         };
@@ -115,42 +143,80 @@ impl OciRegistries {
         let is_encrypted = !is_loopback(&encrypted)
             || !matches!(
                 self.client.send(&self.request(&encrypted, None), None),
-                Err(Failure { kind: RequestErrorKind::Connection(_), .. })
+                Err(Failure {
+                    kind: RequestErrorKind::Connection(_),
+                    ..
+                })
             );
-        if is_encrypted { Ok(encrypted) } else { parse("http") }
+        if is_encrypted {
+            Ok(encrypted)
+        } else {
+            parse("http")
+        }
     }
 
     /// A request for a document of one of these media types.
     fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
-        let headers = accept.map(|types| (ACCEPT, HeaderValue::from_static(types))).into_iter().collect();
-        Request { url, headers, time_limit: Some(self.client.settings().timeout), plain_http: PlainHttp::ThisMachine }
+        let headers = accept
+            .map(|types| (ACCEPT, HeaderValue::from_static(types)))
+            .into_iter()
+            .collect();
+        Request {
+            url,
+            headers,
+            time_limit: Some(self.client.settings().timeout),
+            plain_http: PlainHttp::ThisMachine,
+        }
     }
 }
 
 impl RepositoryClient<'_> {
-    /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are
-    /// skipped.
+    /// The names of all tags; `None` if the registry has no such repository. Names that are too
+    /// long for a tag are skipped.
     pub(super) fn tags(&self) -> Requested<Option<Vec<String>>> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
         let mut size = 0;
         for _ in 0..MOST_PAGES {
-            let page = self.repeat(&url, || match self.get(&self.registries.request(&url, Some("application/json"))) {
-                Ok(response) => Ok(Some((next_page(&response)?, read_whole(response, MAXIMUM_MANIFEST_BYTES)?))),
-                Err(failure) if says_no_repository(&failure) => Ok(None),
-                Err(failure) => Err(failure),
+            let page = self.repeat(&url, || {
+                match self.get(&self.registries.request(&url, Some("application/json"))) {
+                    Ok(response) => Ok(Some((
+                        next_page(&response)?,
+                        read_whole(response, MAXIMUM_MANIFEST_BYTES)?,
+                    ))),
+                    Err(failure) if says_no_repository(&failure) => Ok(None),
+                    Err(failure) => Err(failure),
+                }
             });
             let Some((next, bytes)) = page? else {
-                return self.is_registry().then_some(None).ok_or(request_error(&url, RequestErrorKind::NotFound));
+                return self
+                    .is_registry()
+                    .then_some(None)
+                    .ok_or(request_error(&url, RequestErrorKind::NotFound));
             };
             let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
-                let why = format!("it is not a list of tags (line {}, column {})", error.line(), error.column());
+                let why = format!(
+                    "it is not a list of tags (line {}, column {})",
+                    error.line(),
+                    error.column()
+                );
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
             size += bytes.len() as u64;
-            tags.extend(list.tags.unwrap_or_default().0.into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
+            tags.extend(
+                list.tags
+                    .unwrap_or_default()
+                    .0
+                    .into_iter()
+                    .filter(|tag| tag.len() <= LONGEST_TAG),
+            );
             if size > MAXIMUM_TAG_LIST_BYTES {
-                return Err(request_error(&url, RequestErrorKind::TooLarge { limit: MAXIMUM_TAG_LIST_BYTES }));
+                return Err(request_error(
+                    &url,
+                    RequestErrorKind::TooLarge {
+                        limit: MAXIMUM_TAG_LIST_BYTES,
+                    },
+                ));
             }
             match next {
                 Some(next) if tags.len() <= MOST_TAGS => url = next,
@@ -158,17 +224,27 @@ impl RepositoryClient<'_> {
                 None => return Ok(Some(tags)),
             }
         }
-        Err(request_error(&url, RequestErrorKind::InvalidBody("the list of tags has no end".to_owned())))
+        Err(request_error(
+            &url,
+            RequestErrorKind::InvalidBody("the list of tags has no end".to_owned()),
+        ))
     }
 
-    /// Fetches a manifest. Its digest is checked if `name` is a digest, or if the registry sends the digest.
+    /// Fetches a manifest. Its digest is checked if `name` is a digest, or if the registry sends
+    /// the digest.
     pub(super) fn manifest(&self, name: &ManifestName, accept: &'static str) -> Requested<Vec<u8>> {
         let url = self.manifest_url(name)?;
         self.repeat(&url, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
-            let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
+            let header = response
+                .headers()
+                .get("docker-content-digest")
+                .and_then(|value| value.to_str().ok());
             let (expected, problem) = match name {
-                ManifestName::Digest(digest) => (Some(digest.clone()), "the manifest does not have its digest"),
+                ManifestName::Digest(digest) => (
+                    Some(digest.clone()),
+                    "the manifest does not have its digest",
+                ),
                 ManifestName::Tag(_) => (
                     header.and_then(|text| text.parse().ok()),
                     "the registry sent a manifest with a different digest than its header",
@@ -176,13 +252,16 @@ impl RepositoryClient<'_> {
             };
             let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
             if expected.is_some_and(|digest| digest != Digest::of(&bytes)) {
-                return Err(Failure::lasting(RequestErrorKind::InvalidBody(problem.to_owned())));
+                return Err(Failure::lasting(RequestErrorKind::InvalidBody(
+                    problem.to_owned(),
+                )));
             }
             Ok(bytes)
         })
     }
 
-    /// The manifest of a tag, of at most `limit` bytes. One attempt, for a caller that can do without it.
+    /// The manifest of a tag, of at most `limit` bytes. One attempt, for a caller that can do
+    /// without it.
     pub(super) fn manifest_in_one_attempt(
         &self,
         tag: &ManifestName,
@@ -193,7 +272,10 @@ impl RepositoryClient<'_> {
         let url = self.manifest_url(tag)?;
         let request = self.registries.request(&url, Some(accept));
         let time_limit = request.time_limit.map(|known| known.min(time_limit));
-        let response = self.get(&Request { time_limit, ..request });
+        let response = self.get(&Request {
+            time_limit,
+            ..request
+        });
         let bytes = response.and_then(|response| read_whole(response, limit));
         bytes.map_err(|failure| request_error(&url, failure.kind))
     }
@@ -202,8 +284,8 @@ impl RepositoryClient<'_> {
         self.url(&format!("manifests/{name}"))
     }
 
-    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
-    /// [`Client::download`] does.
+    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is
+    /// known, as [`Client::download`] does.
     ///
     /// The digest is not checked, because `consume` has better ways to do that.
     pub(super) fn blob<T>(
@@ -213,54 +295,87 @@ impl RepositoryClient<'_> {
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> Requested<T> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let send = |headers| self.get(&Request { headers, time_limit: None, ..self.registries.request(&url, None) });
-        self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
+        let send = |headers| {
+            self.get(&Request {
+                headers,
+                time_limit: None,
+                ..self.registries.request(&url, None)
+            })
+        };
+        self.registries
+            .client
+            .receive(limit, send, consume)
+            .map_err(|kind| request_error(&url, kind))
     }
 
     /// The source's error. `subject` is the requested thing.
-    pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> SourceError {
-        let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
+    pub(super) fn source_error(
+        &self,
+        error: RequestError,
+        subject: impl fmt::Display,
+    ) -> SourceError {
+        let RequestErrorKind::Unauthorized {
+            status,
+            credentials_sent,
+        } = error.kind
+        else {
             return SourceError::request(subject, error);
         };
         let notes = match self.session.login.get() {
-            Some(Ok(Some(found))) if credentials_sent => vec![format!("the login comes from {}", found.origin)],
+            Some(Ok(Some(found))) if credentials_sent => {
+                vec![format!("the login comes from {}", found.origin)]
+            }
             Some(Ok(Some(found))) => {
                 let origin = &found.origin;
-                vec![format!("no credentials were sent, because the registry requests none that {origin} contains")]
+                vec![format!(
+                    "no credentials were sent, because the registry requests none that {origin} contains"
+                )]
             }
             _ => {
                 let none = "no credentials were sent, because there is no login for it".to_owned();
-                [none].into_iter().chain(self.registries.logins.searched()).collect()
+                [none]
+                    .into_iter()
+                    .chain(self.registries.logins.searched())
+                    .collect()
             }
         };
         let (registry, url) = (&self.repository.registry, error.url);
-        let message = format!("cannot get {subject}: {registry} refused access to {url} ({status})");
-        let error = Diagnostic::error(Code::Unauthorized, message).help(login_help(&self.repository));
+        let message =
+            format!("cannot get {subject}: {registry} refused access to {url} ({status})");
+        let error =
+            Diagnostic::error(Code::Unauthorized, message).help(login_help(&self.repository));
         notes.into_iter().fold(error, Diagnostic::note).into()
     }
 
-    /// Whether the host is an OCI registry at all: if a host answers nothing but "not found", the problem is not a
-    /// missing repository.
+    /// Whether the host is an OCI registry at all: if a host answers nothing but "not found", the
+    /// problem is not a missing repository.
     fn is_registry(&self) -> bool {
-        let request = self.registries.request(&self.session.base, Some("application/json"));
+        let request = self
+            .registries
+            .request(&self.session.base, Some("application/json"));
         let response = self.registries.client.send(&request, None);
-        response.is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
+        response.is_ok_and(|response| {
+            response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED
+        })
     }
 
     /// A URL in the repository.
     pub(super) fn url(&self, path: &str) -> Requested<Url> {
         let base = &self.session.base;
         let path = format!("{}/{path}", self.repository.name);
-        base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
+        base.join(&path)
+            .map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
     }
 
     /// One attempt to get something from the registry, with the answers to its challenges.
     fn get(&self, request: &Request<'_>) -> Attempt<Response> {
-        self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
+        self.authorized(request.url, |authorization| {
+            self.registries.client.send(request, authorization)
+        })
     }
 
-    /// Makes one attempt with the answers to the registry's challenges; `request` sends a request to `url` with an
-    /// authorization.
+    /// Makes one attempt with the answers to the registry's challenges; `request` sends a request
+    /// to `url` with an authorization.
     pub(super) fn authorized(
         &self,
         url: &Url,
@@ -269,7 +384,9 @@ impl RepositoryClient<'_> {
         let mut authorization = lock(&self.session.authorization).clone();
         let mut fresh = false;
         for _ in 0..MOST_AUTHORIZATIONS {
-            let header = authorization.as_ref().map(|authorization| &authorization.header);
+            let header = authorization
+                .as_ref()
+                .map(|authorization| &authorization.header);
             let response = request(header)?;
             if response.status().is_success() {
                 return Ok(response);
@@ -278,14 +395,24 @@ impl RepositoryClient<'_> {
             let at_home = response.url().origin() == url.origin();
             let sent = authorization.is_some() && at_home;
             let is_challenge = response.status() == StatusCode::UNAUTHORIZED && at_home;
-            let next = if is_challenge { self.renew(&response, authorization.as_ref(), fresh)? } else { None };
-            let Some(next) = next else { return Err(refusal(response, sent)) };
+            let next = if is_challenge {
+                self.renew(&response, authorization.as_ref(), fresh)?
+            } else {
+                None
+            };
+            let Some(next) = next else {
+                return Err(refusal(response, sent));
+            };
             (authorization, fresh) = (Some(next), true);
         }
-        Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
+        Err(Failure::lasting(RequestErrorKind::Unauthorized {
+            status: 401,
+            credentials_sent: authorization.is_some(),
+        }))
     }
 
-    /// An authorization other than the refused one; of threads that are refused at the same time, one gets it for all.
+    /// An authorization other than the refused one; of threads that are refused at the same time,
+    /// one gets it for all.
     fn renew(
         &self,
         response: &Response,
@@ -296,8 +423,13 @@ impl RepositoryClient<'_> {
         if current.as_ref() != refused {
             return Ok(current.clone());
         }
-        let login = self.session.login.get_or_init(|| self.registries.logins.find(&self.repository));
-        let login = login.as_ref().map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
+        let login = self
+            .session
+            .login
+            .get_or_init(|| self.registries.logins.find(&self.repository));
+        let login = login
+            .as_ref()
+            .map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
         let requester = Requester {
             client: &self.registries.client,
             repository: &self.repository,
@@ -306,7 +438,11 @@ impl RepositoryClient<'_> {
             logins: &self.registries.logins,
             access: self.access,
         };
-        let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let fields = response
+            .headers()
+            .get_all(WWW_AUTHENTICATE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         let next = requester.answer(&challenge::parse(fields), refused, fresh)?;
         if next.is_some() {
             current.clone_from(&next);
@@ -316,12 +452,19 @@ impl RepositoryClient<'_> {
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
     pub(super) fn repeat<T>(&self, url: &Url, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
-        self.registries.client.repeat(Purpose::Metadata, attempt).map_err(|kind| request_error(url, kind))
+        self.registries
+            .client
+            .repeat(Purpose::Metadata, attempt)
+            .map_err(|kind| request_error(url, kind))
     }
 }
 
 pub(super) fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
-    RequestError { url: url.into(), kind, credentials_of: None }
+    RequestError {
+        url: url.into(),
+        kind,
+        credentials_of: None,
+    }
 }
 
 /// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
@@ -329,19 +472,35 @@ fn next_link(link: &str) -> Option<&str> {
     let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;
     let is_next = |parameter: &str| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        name.trim().eq_ignore_ascii_case("rel") && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
+        name.trim().eq_ignore_ascii_case("rel")
+            && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
     };
     parameters.split(';').any(is_next).then_some(target)
 }
 
 /// The URL of the next page of a list (RFC 8288), which must be on the same registry.
 fn next_page(response: &Response) -> Attempt<Option<Url>> {
-    let fields = response.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
-    let Some(reference) = fields.flat_map(|field| field.split(',')).find_map(next_link) else { return Ok(None) };
+    let fields = response
+        .headers()
+        .get_all(LINK)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let Some(reference) = fields
+        .flat_map(|field| field.split(','))
+        .find_map(next_link)
+    else {
+        return Ok(None);
+    };
     let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
-    let next = response.url().join(reference).map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
+    let next = response
+        .url()
+        .join(reference)
+        .map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
     if next.origin() != response.url().origin() {
-        return Err(invalid(format!("the list of tags continues on a different host, {}", SafeUrl::from(next))));
+        return Err(invalid(format!(
+            "the list of tags continues on a different host, {}",
+            SafeUrl::from(next)
+        )));
     }
     Ok(Some(next))
 }

@@ -1,5 +1,5 @@
-//! Runs Docker credential helpers: programs `docker-credential-NAME` with the verb `get`, a server's URL on stdin and a
-//! JSON object on stdout.
+//! Runs Docker credential helpers: programs `docker-credential-NAME` with the verb `get`, a
+//! server's URL on stdin and a JSON object on stdout.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,26 +25,40 @@ impl HelperCredentials {
         let secret = Token::new(&self.secret)?;
         Some(match self.username.as_str() {
             // The mark of an identity token, by Docker's protocol.
-            "<token>" => OciLogin::OAuth { access_token: None, refresh_token: secret },
-            _ => OciLogin::Basic { username: self.username, password: secret },
+            "<token>" => OciLogin::OAuth {
+                access_token: None,
+                refresh_token: secret,
+            },
+            _ => OciLogin::Basic {
+                username: self.username,
+                password: secret,
+            },
         })
     }
 }
 
-/// Finds the program of a helper. Only absolute directories are searched, so that none is found in the working
-/// directory.
+/// Finds the program of a helper. Only absolute directories are searched, so that none is found in
+/// the working directory.
 pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     if name.contains(['/', '\\']) {
         return None;
     }
     let file = format!("docker-credential-{name}{}", std::env::consts::EXE_SUFFIX);
-    let absolute = directories.into_iter().filter(|directory| directory.is_absolute());
-    absolute.map(|directory| directory.join(&file)).find(|path| path.is_file())
+    let absolute = directories
+        .into_iter()
+        .filter(|directory| directory.is_absolute());
+    absolute
+        .map(|directory| directory.join(&file))
+        .find(|path| path.is_file())
 }
 
-/// Runs a helper for a server; `None` if it has no credentials. An error continues a sentence that starts with the
-/// program's name.
-pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<OciLogin>, String> {
+/// Runs a helper for a server; `None` if it has no credentials. An error continues a sentence that
+/// starts with the program's name.
+pub(super) fn get(
+    program: &Path,
+    server: &str,
+    time_limit: Duration,
+) -> Result<Option<OciLogin>, String> {
     let mut command = Command::new(program);
     command.arg("get");
     let finished = process::run(command, Some(server.to_owned()), time_limit)?;
@@ -60,7 +74,10 @@ pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<
     if message.starts_with("credentials not found") {
         return Ok(None);
     }
-    let messages: Vec<_> = [message, one_line(&finished.stderr)].into_iter().filter(|text| !text.is_empty()).collect();
+    let messages: Vec<_> = [message, one_line(&finished.stderr)]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
     Err(match messages.join("; ").as_str() {
         "" => format!("gave no error message ({})", finished.status),
         message => format!("says: {message}"),

@@ -1,5 +1,5 @@
-//! Logins for repositories of OCI registries: `oci_credentials` blocks, Docker-style configuration files and Docker
-//! credential helpers, by OpenTofu's rules.
+//! Logins for repositories of OCI registries: `oci_credentials` blocks, Docker-style configuration
+//! files and Docker credential helpers, by OpenTofu's rules.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::credential_helper;
 use super::docker_config::{DockerConfig, usual_places};
 use super::login::DOCKER_HUB;
-use crate::cli_config::{CliConfig, OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
+use crate::cli_config::{
+    CliConfig, OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource,
+};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::OciRepository;
 use crate::system::{Environment, OnceMap};
@@ -20,7 +22,8 @@ pub(super) struct FoundLogin {
     pub(super) origin: String,
 }
 
-/// The user's logins for OCI registries. Files are read, and helpers run, when a registry requires a login; each once.
+/// The user's logins for OCI registries. Files are read, and helpers run, when a registry requires
+/// a login; each once.
 pub struct OciLogins {
     blocks: Vec<OciCredentials>,
     defaults: OciDefaultCredentials,
@@ -38,7 +41,8 @@ struct Files {
     problems: Vec<String>,
 }
 
-/// Specificity of a rule: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
+/// Specificity of a rule: 0 for all registries, 1 for one registry, and 1 more for each segment of
+/// the name.
 type Specificity = usize;
 
 impl OciLogins {
@@ -54,72 +58,112 @@ impl OciLogins {
         }
     }
 
-    /// The login for a repository: the most specific rule decides, and of equally specific rules the first.
+    /// The login for a repository: the most specific rule decides, and of equally specific rules
+    /// the first.
     pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
-        let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
+        let files = self
+            .files
+            .get_or_init(|| self.read_files())
+            .as_ref()
+            .map_err(Clone::clone)?;
         let registry = &repository.registry;
         let helper = |name: &str| Ok(OciLoginSource::DockerHelper(name.to_owned()));
-        // How specific each rule is, `None` if it does not apply; its login, or why that cannot be read; its origin.
+        // How specific each rule is, `None` if it does not apply; its login, or why that cannot be
+        // read; its origin.
         let mut rules = Vec::new();
         for block in &self.blocks {
             let (line, _) = block.location.line_column();
-            let origin = format!("the oci_credentials block at {}:{line}", block.location.path().display());
-            rules.push((specificity(&block.repository_prefix, repository), Ok(block.login.clone()), origin));
+            let origin = format!(
+                "the oci_credentials block at {}:{line}",
+                block.location.path().display()
+            );
+            rules.push((
+                specificity(&block.repository_prefix, repository),
+                Ok(block.login.clone()),
+                origin,
+            ));
         }
         if let Some(name) = &self.defaults.docker_credentials_helper {
-            rules.push((Some(0), helper(name), "the oci_default_credentials block".to_owned()));
+            rules.push((
+                Some(0),
+                helper(name),
+                "the oci_default_credentials block".to_owned(),
+            ));
         }
         for config in &files.configs {
             let origin = config.path.display().to_string();
             for (prefix, login) in config.logins() {
-                rules.push((specificity(prefix, repository), login.map(OciLoginSource::Login), origin.clone()));
+                rules.push((
+                    specificity(prefix, repository),
+                    login.map(OciLoginSource::Login),
+                    origin.clone(),
+                ));
             }
             for (name, specificity) in config.helpers(registry).into_iter().zip([1, 0]) {
                 rules.extend(name.map(|name| (Some(specificity), helper(name), origin.clone())));
             }
         }
         // If several have the greatest specificity, this yields the first.
-        let best = rules.into_iter().rev().max_by_key(|(specificity, ..)| *specificity);
-        let Some((Some(_), source, origin)) = best else { return Ok(None) };
+        let best = rules
+            .into_iter()
+            .rev()
+            .max_by_key(|(specificity, ..)| *specificity);
+        let Some((Some(_), source, origin)) = best else {
+            return Ok(None);
+        };
         match source {
             Ok(OciLoginSource::Login(login)) => Ok(Some(FoundLogin { login, origin })),
             Ok(OciLoginSource::DockerHelper(name)) => {
                 let key = (name.clone(), registry.clone());
-                self.from_helpers.get_or_compute(&key, || self.ask(&name, &origin, registry))
+                self.from_helpers
+                    .get_or_compute(&key, || self.ask(&name, &origin, registry))
             }
             Err(problem) => Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into()),
         }
     }
 
-    /// The sources of logins that were searched, one line each, for a user whom the registry refuses.
+    /// The sources of logins that were searched, one line each, for a user whom the registry
+    /// refuses.
     pub(super) fn searched(&self) -> Vec<String> {
         let mut lines = vec![match self.blocks.len() {
             0 => "there are no oci_credentials blocks".to_owned(),
             count => format!("none of {count} oci_credentials blocks matches"),
         }];
         if let Some(Ok(files)) = self.files.get() {
-            lines.extend(files.configs.iter().map(|config| format!("{} has no login for it", config.path.display())));
+            lines.extend(
+                files
+                    .configs
+                    .iter()
+                    .map(|config| format!("{} has no login for it", config.path.display())),
+            );
             lines.extend(files.problems.iter().cloned());
         }
         lines
     }
 
-    /// Files that the user named must be readable; others may be broken, because they belong to other programs.
+    /// Files that the user named must be readable; others may be broken, because they belong to
+    /// other programs.
     fn read_files(&self) -> Result<Files> {
         let mut files = Files::default();
         if !self.defaults.discover_ambient_credentials {
             return Ok(files);
         }
         let named = self.defaults.docker_style_config_files.as_ref();
-        for path in named.cloned().unwrap_or_else(|| usual_places(&self.environment)) {
+        for path in named
+            .cloned()
+            .unwrap_or_else(|| usual_places(&self.environment))
+        {
             match DockerConfig::read(&path) {
                 Ok(Some(config)) => files.configs.push(config),
                 Ok(None) if named.is_none() => {}
                 Err(problem) if named.is_none() => files.problems.push(problem),
                 unreadable => {
-                    let problem = unreadable.err().unwrap_or_else(|| format!("{} does not exist", path.display()));
+                    let problem = unreadable
+                        .err()
+                        .unwrap_or_else(|| format!("{} does not exist", path.display()));
                     let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
-                    let help = "correct docker_style_config_files in the block oci_default_credentials";
+                    let help =
+                        "correct docker_style_config_files in the block oci_default_credentials";
                     return Err(error.help(help).into());
                 }
             }
@@ -130,10 +174,13 @@ impl OciLogins {
     fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
         let path = self.environment.os_variable("PATH").unwrap_or_default();
         let failed = |program: &str, why: &str, server: &str| {
-            let message =
-                format!("cannot get the credentials for {registry}: the Docker credential helper {program} {why}");
+            let message = format!(
+                "cannot get the credentials for {registry}: the Docker credential helper {program} {why}"
+            );
             let help = format!("run it by hand: echo {server} | {program} get");
-            Diagnostic::error(Code::CredentialsHelper, message).note(format!("named in {origin}")).help(help)
+            Diagnostic::error(Code::CredentialsHelper, message)
+                .note(format!("named in {origin}"))
+                .help(help)
         };
         let servers = server_names(registry);
         let Some(program) = credential_helper::find(name, std::env::split_paths(path)) else {
@@ -143,16 +190,21 @@ impl OciLogins {
         };
         for server in &servers {
             let answer = credential_helper::get(&program, server, self.time_limit);
-            let answer = answer.map_err(|why| failed(&program.display().to_string(), &why, server))?;
+            let answer =
+                answer.map_err(|why| failed(&program.display().to_string(), &why, server))?;
             if let Some(login) = answer {
-                return Ok(Some(FoundLogin { login, origin: program.display().to_string() }));
+                return Ok(Some(FoundLogin {
+                    login,
+                    origin: program.display().to_string(),
+                }));
             }
         }
         Ok(None)
     }
 }
 
-/// Names of a registry for a helper: OpenTofu's, then that of `docker login`, because some helpers compare texts.
+/// Names of a registry for a helper: OpenTofu's, then that of `docker login`, because some helpers
+/// compare texts.
 fn server_names(registry: &str) -> Vec<String> {
     match registry {
         DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
@@ -160,8 +212,8 @@ fn server_names(registry: &str) -> Vec<String> {
     }
 }
 
-/// Specificity of a prefix of a repository: a registry, maybe with the first segments of a name. `None` if the
-/// repository does not start with it.
+/// Specificity of a prefix of a repository: a registry, maybe with the first segments of a name.
+/// `None` if the repository does not start with it.
 fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {

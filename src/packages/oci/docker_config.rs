@@ -1,5 +1,5 @@
-//! Docker-style configuration files (`config.json`, `auth.json`), in which container tools keep their logins
-//! (containers-auth.json(5)).
+//! Docker-style configuration files (`config.json`, `auth.json`), in which container tools keep
+//! their logins (containers-auth.json(5)).
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -45,17 +45,26 @@ impl DockerConfig {
         };
         let config: Self = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            format!("{}:{line}:{column}: this is not a Docker configuration file", path.display())
+            format!(
+                "{}:{line}:{column}: this is not a Docker configuration file",
+                path.display()
+            )
         })?;
-        Ok(Some(Self { path: path.to_owned(), ..config }))
+        Ok(Some(Self {
+            path: path.to_owned(),
+            ..config
+        }))
     }
 
-    /// The logins by repository: a registry's host, maybe with a path. Empty entries, which Docker keeps when a helper
-    /// stores the secret, are skipped.
+    /// The logins by repository: a registry's host, maybe with a path. Empty entries, which Docker
+    /// keeps when a helper stores the secret, are skipped.
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
         self.auths.iter().flatten().filter_map(|(key, entry)| {
             let login = entry.login()?.map_err(|()| {
-                format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
+                format!(
+                    "the entry for {key:?} in {} is not a user and a password in base64",
+                    self.path.display()
+                )
             });
             Some((normalized(key), login))
         })
@@ -64,8 +73,11 @@ impl DockerConfig {
     /// The names of the helper for one registry, and of the helper for all other registries.
     pub(super) fn helpers(&self, registry: &str) -> [Option<&str>; 2] {
         let mut helpers = self.credential_helpers.iter().flatten();
-        let own = helpers.find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry)).map(|(_, name)| name);
-        [own, self.credentials_store.as_ref()].map(|name| name.map(String::as_str).filter(|name| !name.is_empty()))
+        let own = helpers
+            .find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry))
+            .map(|(_, name)| name);
+        [own, self.credentials_store.as_ref()]
+            .map(|name| name.map(String::as_str).filter(|name| !name.is_empty()))
     }
 }
 
@@ -73,13 +85,22 @@ impl Entry {
     /// `None` without a login, an error if it cannot be decoded.
     fn login(&self) -> Option<Result<OciLogin, ()>> {
         if let Some(token) = self.identity_token.as_deref().and_then(Token::new) {
-            return Some(Ok(OciLogin::OAuth { access_token: None, refresh_token: token }));
+            return Some(Ok(OciLogin::OAuth {
+                access_token: None,
+                refresh_token: token,
+            }));
         }
         let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
-        let pair = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let pair = BASE64
+            .decode(encoded)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let login = pair.and_then(|pair| {
             let (username, password) = pair.split_once(':')?;
-            Some(OciLogin::Basic { username: username.to_owned(), password: Token::new(password)? })
+            Some(OciLogin::Basic {
+                username: username.to_owned(),
+                password: Token::new(password)?,
+            })
         });
         Some(login.ok_or(()))
     }
@@ -87,7 +108,10 @@ impl Entry {
 
 /// Docker's older keys have a scheme, and its own registry has a special name.
 fn normalized(key: &str) -> &str {
-    let bare = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
+    let bare = key
+        .strip_prefix("https://")
+        .or_else(|| key.strip_prefix("http://"))
+        .unwrap_or(key);
     match bare.trim_end_matches('/') {
         "index.docker.io/v1" | "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB,
         other => other,
@@ -104,8 +128,11 @@ pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
     } else {
         None
     };
-    let second = environment.path_variable("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
-    let containers = [first, second].map(|directory| directory.map(|path| path.join("containers/auth.json")));
+    let second = environment
+        .path_variable("XDG_CONFIG_HOME")
+        .or_else(|| in_home(".config"));
+    let containers =
+        [first, second].map(|directory| directory.map(|path| path.join("containers/auth.json")));
     let docker = [in_home(".docker/config.json"), in_home(".dockercfg")];
     let mut places: Vec<_> = containers.into_iter().chain(docker).flatten().collect();
     places.dedup();

@@ -1,6 +1,6 @@
-//! Facts about releases in repositories: a repository for each provider, a tag for each version, and in its manifest
-//! the signed document itself (the field `data` of a descriptor, OCI image specification 1.1), so that one request
-//! brings it.
+//! Facts about releases in repositories: a repository for each provider, a tag for each version,
+//! and in its manifest the signed document itself (the field `data` of a descriptor, OCI image
+//! specification 1.1), so that one request brings it.
 
 use std::time::Duration;
 
@@ -26,7 +26,8 @@ const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
 
 /// The reason why facts are not used.
 pub(in crate::packages) enum FactsError {
-    /// The registry refuses a login or sent an unusable response. It may have usable facts about another release.
+    /// The registry refuses a login or sent an unusable response. It may have usable facts about
+    /// another release.
     Unusable(Diagnostics),
     /// The registry did not answer as a registry.
     Unavailable(Diagnostics),
@@ -50,10 +51,16 @@ impl OciRegistries {
         release: &ReleaseTag<'_>,
         time_limit: Duration,
     ) -> std::result::Result<Option<Envelope>, FactsError> {
-        let Ok((repository, tag)) = release.resolve() else { return Ok(None) };
-        let client = self.client(Access::Pull, repository).map_err(FactsError::Unavailable)?;
+        let Ok((repository, tag)) = release.resolve() else {
+            return Ok(None);
+        };
+        let client = self
+            .client(Access::Pull, repository)
+            .map_err(FactsError::Unavailable)?;
         let errors = |error| client.source_error(error, release).into();
-        let unusable = |why: &str| FactsError::Unusable(unusable(release.address, release.version, why).into());
+        let unusable = |why: &str| {
+            FactsError::Unusable(unusable(release.address, release.version, why).into())
+        };
         match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit) {
             Ok(manifest) => read(&manifest).map(Some).map_err(|why| unusable(&why)),
             Err(error) => match error.kind {
@@ -70,7 +77,8 @@ impl OciRegistries {
         }
     }
 
-    /// Replaces the published facts by the result of `make`, if there is one. Returns whether there is.
+    /// Replaces the published facts by the result of `make`, if there is one. Returns whether there
+    /// is.
     ///
     /// # Errors
     /// The registry or `make` refuses it.
@@ -87,7 +95,9 @@ impl OciRegistries {
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
             Err(error) => return Err(client.not_pushed(error, release)),
         };
-        let Some(envelope) = make(published)? else { return Ok(false) };
+        let Some(envelope) = make(published)? else {
+            return Ok(false);
+        };
         let content = envelope.to_json();
         let mut layer = manifest::descriptor(ENVELOPE, &Digest::of(&content), content.len() as u64);
         layer["data"] = BASE64_STANDARD.encode(&content).into();
@@ -98,8 +108,11 @@ impl OciRegistries {
         let pushed = [EMPTY_CONTENT, &content]
             .iter()
             .try_for_each(|blob| client.push_blob(&Digest::of(blob), Content::Bytes(blob)));
-        let pushed = pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, manifest.as_bytes()));
-        pushed.map(|()| true).map_err(|error| client.not_pushed(error, release))
+        let pushed =
+            pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, manifest.as_bytes()));
+        pushed
+            .map(|()| true)
+            .map_err(|error| client.not_pushed(error, release))
     }
 }
 
@@ -107,7 +120,8 @@ impl ReleaseTag<'_> {
     /// The provider's repository and the version's tag.
     fn resolve(&self) -> Result<(OciRepository, ManifestName)> {
         let repository = self.repository.of_provider(self.address);
-        let repository = repository.map_err(|_| self.impossible("the name of the repository would be too long"))?;
+        let repository = repository
+            .map_err(|_| self.impossible("the name of the repository would be too long"))?;
         let tag = tag_of_version(self.version);
         if tag.len() > LONGEST_TAG {
             return Err(self.impossible("the version is too long for a tag"));
@@ -116,20 +130,29 @@ impl ReleaseTag<'_> {
     }
 
     fn impossible(&self, why: &str) -> Diagnostics {
-        Diagnostic::error(Code::InvalidArgument, format!("cannot publish {self}: {why}")).into()
+        Diagnostic::error(
+            Code::InvalidArgument,
+            format!("cannot publish {self}: {why}"),
+        )
+        .into()
     }
 }
 
-/// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about
-/// the published manifest.
+/// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error
+/// is a sentence about the published manifest.
 fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
-    let OciManifest { artifact_type, layers, .. } =
-        serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
+    let OciManifest {
+        artifact_type,
+        layers,
+        ..
+    } = serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
     if artifact_type != ARTIFACT {
         return Err("it is an OCI artifact of a different type".to_owned());
     }
     let layers = layers.unwrap_or_default().0;
-    let layer = layers.iter().find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
+    let layer = layers
+        .iter()
+        .find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
     let content = layer.and_then(|layer| BASE64_STANDARD.decode(&layer.data).ok());
     Envelope::parse(&content.ok_or("its manifest does not contain the document")?)
 }

@@ -1,5 +1,6 @@
-//! The documents by which OpenTofu lays a provider out in a repository: an index for each version, which lists a
-//! manifest for each platform, which names one zip archive (OpenTofu's "Provider Mirrors in OCI Registries").
+//! The documents by which OpenTofu lays a provider out in a repository: an index for each version,
+//! which lists a manifest for each platform, which names one zip archive (OpenTofu's "Provider
+//! Mirrors in OCI Registries").
 
 use std::str::FromStr;
 
@@ -13,8 +14,8 @@ use crate::system::bounded::List;
 pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The media type of a manifest.
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// The media types that are accepted for an index: also that of a manifest, whose error differs from that of a missing
-/// index.
+/// The media types that are accepted for an index: also that of a manifest, whose error differs
+/// from that of a missing index.
 pub(super) const ACCEPT_INDEX: &str =
     "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
 
@@ -30,7 +31,8 @@ pub(super) const EMPTY_CONTENT: &[u8] = b"{}";
 /// Of an index, which has one for each platform, or of a manifest, which has one.
 const MOST_DESCRIPTORS: usize = 1_000;
 
-/// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use here.
+/// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use
+/// here.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug, derive_more::Display)]
 #[debug("{self}")]
 #[display("sha256:{}", self.0.value())]
@@ -44,7 +46,8 @@ pub(super) struct Reference {
     pub(super) size: u64,
 }
 
-/// The manifests of a version's platforms. A platform may have two, which is an error only if that platform is fetched.
+/// The manifests of a version's platforms. A platform may have two, which is an error only if that
+/// platform is fetched.
 pub(super) type Targets = Vec<(Platform, Reference)>;
 
 /// An index or a manifest.
@@ -86,8 +89,8 @@ struct PlatformDescriptor {
     os_version: String,
 }
 
-/// Reads a version's index. Entries for something other than a provider's platform are left out, and so are entries
-/// for certain versions of an operating system.
+/// Reads a version's index. Entries for something other than a provider's platform are left out,
+/// and so are entries for certain versions of an operating system.
 ///
 /// An error continues the name of the index with the problem.
 pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
@@ -107,10 +110,15 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
     }
     let mut targets = Vec::new();
     let all = document.manifests.unwrap_or_default().0;
-    for descriptor in all.into_iter().filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET) {
+    for descriptor in all
+        .into_iter()
+        .filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET)
+    {
         if descriptor.media_type != MANIFEST {
             let found = quoted(&descriptor.media_type);
-            return Err(format!("lists a platform of the media type {found}, not {MANIFEST}"));
+            return Err(format!(
+                "lists a platform of the media type {found}, not {MANIFEST}"
+            ));
         }
         let Some(platform) = &descriptor.platform else {
             return Err("lists a manifest without a platform".to_owned());
@@ -123,19 +131,35 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
             targets.push((platform, descriptor.reference()?));
         }
     }
-    if targets.is_empty() { Err("lists no platform".to_owned()) } else { Ok(targets) }
+    if targets.is_empty() {
+        Err("lists no platform".to_owned())
+    } else {
+        Ok(targets)
+    }
 }
 
-/// Reads the manifest of an artifact of this type: the zip archive that it names, which must be one.
+/// Reads the manifest of an artifact of this type: the zip archive that it names, which must be
+/// one.
 pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Reference, String> {
     let document = read(bytes)?;
     if document.media_type != MANIFEST {
-        return Err(format!("has the media type {}, not {MANIFEST}", quoted(&document.media_type)));
+        return Err(format!(
+            "has the media type {}, not {MANIFEST}",
+            quoted(&document.media_type)
+        ));
     }
     if document.artifact_type != artifact_type {
-        return Err(format!("has the artifact type {}, not {artifact_type}", quoted(&document.artifact_type)));
+        return Err(format!(
+            "has the artifact type {}, not {artifact_type}",
+            quoted(&document.artifact_type)
+        ));
     }
-    let mut archives = document.layers.unwrap_or_default().0.into_iter().filter(|layer| layer.media_type == ZIP);
+    let mut archives = document
+        .layers
+        .unwrap_or_default()
+        .0
+        .into_iter()
+        .filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {
         (Some(archive), None) => archive.reference(),
         (None, _) => Err(format!("has no layer of the media type {ZIP}")),
@@ -161,8 +185,13 @@ pub(super) fn descriptor(media_type: &str, digest: &Digest, size: u64) -> Value 
 }
 
 fn read(bytes: &[u8]) -> Result<OciManifest, String> {
-    let invalid =
-        |error: serde_json::Error| format!("is not an OCI manifest (line {}, column {})", error.line(), error.column());
+    let invalid = |error: serde_json::Error| {
+        format!(
+            "is not an OCI manifest (line {}, column {})",
+            error.line(),
+            error.column()
+        )
+    };
     serde_json::from_slice(bytes).map_err(invalid)
 }
 
@@ -174,9 +203,17 @@ fn quoted(text: &str) -> String {
 
 impl Descriptor {
     fn reference(&self) -> Result<Reference, String> {
-        let refused = |()| format!("contains the digest {}, which is not a sha256 digest", quoted(&self.digest));
+        let refused = |()| {
+            format!(
+                "contains the digest {}, which is not a sha256 digest",
+                quoted(&self.digest)
+            )
+        };
         let digest = self.digest.parse().map_err(refused)?;
-        Ok(Reference { digest, size: self.size })
+        Ok(Reference {
+            digest,
+            size: self.size,
+        })
     }
 }
 
@@ -203,6 +240,10 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, ()> {
         let hexadecimal = text.strip_prefix("sha256:").ok_or(())?;
         let hash: Hash = format!("zh:{hexadecimal}").parse().map_err(|_| ())?;
-        if hash.is_well_formed() { Ok(Self(hash)) } else { Err(()) }
+        if hash.is_well_formed() {
+            Ok(Self(hash))
+        } else {
+            Err(())
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Providers in OCI registries, as OpenTofu 1.10 and later lay them out
 //! (<https://opentofu.org/docs/cli/oci_registries/provider-mirror/>).
 //!
-//! A template gives each provider its repository. The tags of a repository are versions, with `_` for `+`. A tag names
-//! an index, the index a manifest for each platform, and the manifest one layer, the zip archive.
+//! A template gives each provider its repository. The tags of a repository are versions, with `_`
+//! for `+`. A tag names an index, the index a manifest for each platform, and the manifest one
+//! layer, the zip archive.
 
 mod authorization;
 mod challenge;
@@ -64,7 +65,14 @@ impl OciMirror {
         dialect: Dialect,
     ) -> Self {
         let (owners, targets) = (OnceMap::default(), OnceMap::default());
-        Self { downloader, registries, template, dialect, owners, targets }
+        Self {
+            downloader,
+            registries,
+            template,
+            dialect,
+            owners,
+            targets,
+        }
     }
 
     /// The versions of a provider. The platforms of a version are not known without its index.
@@ -73,7 +81,10 @@ impl OciMirror {
         match client.tags() {
             Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
             Ok(None) => {
-                let message = format!("the OCI registry has no repository {} for {address}", client.repository);
+                let message = format!(
+                    "the OCI registry has no repository {} for {address}",
+                    client.repository
+                );
                 let error = Diagnostic::error(Code::ProviderNotFound, message);
                 let error = error.note(format!("by the template {}", self.template));
                 Err(SourceError::provider_not_found(address, error))
@@ -83,25 +94,38 @@ impl OciMirror {
     }
 
     /// The platforms that there are packages of a version for.
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+    pub(super) fn platforms(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<BTreeSet<Platform>> {
         let targets = self.targets(address, version)?;
-        Ok(targets.iter().map(|(platform, _)| platform.clone()).collect())
+        Ok(targets
+            .iter()
+            .map(|(platform, _)| platform.clone())
+            .collect())
     }
 
-    /// Fetches a package; its archive goes to a file if there is one. The package is compared with its manifest, and
-    /// not authenticated beyond that.
+    /// Fetches a package; its archive goes to a file if there is one. The package is compared with
+    /// its manifest, and not authenticated beyond that.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = fetch.package;
         let client = self.client(&package.address)?;
         let target = self.target(package)?;
-        let manifest = client.manifest(&ManifestName::Digest(target.digest.clone()), manifest::MANIFEST);
+        let manifest = client.manifest(
+            &ManifestName::Digest(target.digest.clone()),
+            manifest::MANIFEST,
+        );
         let manifest = manifest.map_err(|error| client.source_error(error, package))?;
         let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
             let problem = format!("{}@{} {problem}", client.repository, target.digest);
             SourceError::invalid_response(package, problem)
         })?;
         let origin = format!("{}@{}", client.repository, layer.digest);
-        let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
+        let expected = Some(Expected {
+            zh: layer.digest.as_zh(),
+            by: "its manifest",
+        });
         let archive = Archive {
             origin: origin.clone(),
             host: &client.repository.registry,
@@ -115,11 +139,21 @@ impl OciMirror {
         })?;
         let digest = downloaded.digest;
         if digest.size != layer.size {
-            let problem = format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size);
-            return Err(SourceError::not_authentic(package, problem, Some(format!("downloaded from {origin}"))));
+            let problem = format!(
+                "the package has {} bytes, but its manifest says {}",
+                digest.size, layer.size
+            );
+            return Err(SourceError::not_authentic(
+                package,
+                problem,
+                Some(format!("downloaded from {origin}")),
+            ));
         }
         let zh = digest.zh.clone();
-        let mut fetched = Fetched { downloaded: downloaded.transferred, ..Fetched::of_archive(digest) };
+        let mut fetched = Fetched {
+            downloaded: downloaded.transferred,
+            ..Fetched::of_archive(digest)
+        };
         if self.dialect == Dialect::Tofu {
             fetched.hashes.add(HashDisposition::ReportedByMirror, [zh]);
         }
@@ -129,15 +163,20 @@ impl OciMirror {
     /// The manifest of a platform: the only one there is.
     fn target(&self, package: &PackageId) -> Result<Reference> {
         let targets = self.targets(&package.address, &package.version)?;
-        let mut fitting = targets.iter().filter(|(platform, _)| *platform == package.platform);
+        let mut fitting = targets
+            .iter()
+            .filter(|(platform, _)| *platform == package.platform);
         match (fitting.next(), fitting.next()) {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
                 let available = targets.iter().map(|(platform, _)| platform.clone());
-                Err(SourceError::platform_not_available(package, available, None))
+                Err(SourceError::platform_not_available(
+                    package, available, None,
+                ))
             }
             (Some(_), Some(_)) => {
-                let problem = "the index in the OCI registry lists several manifests for this platform";
+                let problem =
+                    "the index in the OCI registry lists several manifests for this platform";
                 Err(SourceError::invalid_response(package, problem))
             }
         }
@@ -164,7 +203,10 @@ impl OciMirror {
         let repository = self.template.resolve(address)?;
         let owner = self.owners.get_or_compute(&repository, || address.clone());
         if owner != *address {
-            return Err(self.template.given_twice(&owner, address, &repository).into());
+            return Err(self
+                .template
+                .given_twice(&owner, address, &repository)
+                .into());
         }
         Ok(self.registries.client(Access::Pull, repository)?)
     }

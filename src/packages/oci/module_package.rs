@@ -32,16 +32,23 @@ impl ModulePackage {
     pub fn parse(url: &Url) -> std::result::Result<Self, String> {
         let text = url.as_str().split(['?', '#']).next().unwrap_or_default();
         let repository = text.strip_prefix("oci://").unwrap_or(text).parse();
-        let repository = repository.map_err(|error| format!("it is not the address of a repository: {error}"))?;
+        let repository = repository
+            .map_err(|error| format!("it is not the address of a repository: {error}"))?;
         let mut found = None;
         for (name, value) in url.query_pairs() {
             let manifest = match &*name {
                 "tag" if is_tag(&value) => ManifestName::Tag(value.into_owned()),
-                "digest" => {
-                    ManifestName::Digest(value.parse().map_err(|()| format!("{value:?} is not a sha256 digest"))?)
-                }
+                "digest" => ManifestName::Digest(
+                    value
+                        .parse()
+                        .map_err(|()| format!("{value:?} is not a sha256 digest"))?,
+                ),
                 "tag" => return Err(format!("{value:?} is not a tag")),
-                _ => return Err(format!("it has the argument {name:?}, but only tag and digest are allowed")),
+                _ => {
+                    return Err(format!(
+                        "it has the argument {name:?}, but only tag and digest are allowed"
+                    ));
+                }
             };
             if found.replace(manifest).is_some() {
                 return Err("it has more than one tag or digest".to_owned());
@@ -58,26 +65,44 @@ impl ModulePackage {
 }
 
 impl OciRegistries {
-    /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks its digest. `subject`
-    /// describes the package.
+    /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks
+    /// its digest. `subject` describes the package.
     ///
     /// # Errors
     /// Fails if the registry does not have the archive, or the archive differs from its manifest.
-    pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
+    pub fn download_module(
+        &self,
+        package: &ModulePackage,
+        subject: &str,
+        limit: u64,
+        file: &mut File,
+    ) -> Result<()> {
         let client = self.client(Access::Pull, package.repository.clone())?;
         let failed = |error| client.source_error(error, subject);
         let manifest = client.manifest(&package.name, MANIFEST).map_err(failed)?;
         let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE);
-        let invalid = |problem: &str| SourceError::invalid_response(subject, format!("its manifest {problem}"));
+        let invalid = |problem: &str| {
+            SourceError::invalid_response(subject, format!("its manifest {problem}"))
+        };
         let layer = layer.map_err(|problem| invalid(&problem))?;
-        let copied = client.blob(&layer.digest, limit, |body, _| copy(body, file)).map_err(failed)?;
+        let copied = client
+            .blob(&layer.digest, limit, |body, _| copy(body, file))
+            .map_err(failed)?;
         match copied {
-            Ok((digest, size)) if (&digest, size) == (&layer.digest.to_string(), layer.size) => Ok(()),
-            Ok((digest, size)) if digest == layer.digest.to_string() => {
-                Err(invalid(&format!("says that the archive has {} bytes, but it has {size}", layer.size)))
+            Ok((digest, size)) if (&digest, size) == (&layer.digest.to_string(), layer.size) => {
+                Ok(())
             }
-            Ok(_) => Err(invalid("contains a different digest than the archive that the registry sent")),
-            Err(error) => Err(SourceError::invalid_response(subject, format!("it cannot be written: {error}"))),
+            Ok((digest, size)) if digest == layer.digest.to_string() => Err(invalid(&format!(
+                "says that the archive has {} bytes, but it has {size}",
+                layer.size
+            ))),
+            Ok(_) => Err(invalid(
+                "contains a different digest than the archive that the registry sent",
+            )),
+            Err(error) => Err(SourceError::invalid_response(
+                subject,
+                format!("it cannot be written: {error}"),
+            )),
         }
     }
 }

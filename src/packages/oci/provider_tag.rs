@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
 use super::manifest::{
-    self, ACCEPT_INDEX, Digest, EMPTY_CONTENT, INDEX, MANIFEST, PROVIDER, PROVIDER_TARGET, Reference, Targets, ZIP,
+    self, ACCEPT_INDEX, Digest, EMPTY_CONTENT, INDEX, MANIFEST, PROVIDER, PROVIDER_TARGET,
+    Reference, Targets, ZIP,
 };
 use super::push::Content;
 use super::tag_of_version;
@@ -41,9 +42,17 @@ impl<'a> ProviderTag<'a> {
         version: &Version,
         is_read_only: bool,
     ) -> Result<Self> {
-        let access = if is_read_only { Access::Pull } else { Access::PullAndPush };
+        let access = if is_read_only {
+            Access::Pull
+        } else {
+            Access::PullAndPush
+        };
         let client = registries.client(access, repository)?;
-        let mut tag = Self { client, tag: tag_of_version(version), targets: Targets::new() };
+        let mut tag = Self {
+            client,
+            tag: tag_of_version(version),
+            targets: Targets::new(),
+        };
         if tag.tag.len() > LONGEST_TAG {
             let message = format!("{version} cannot be mirrored: it is too long for a tag");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
@@ -57,17 +66,27 @@ impl<'a> ProviderTag<'a> {
         self.targets.iter().any(|(listed, _)| listed == platform)
     }
 
-    /// The hash and the size of the archive that the index leads to for a platform; none if it leads to no archive that
-    /// is there, or to several.
+    /// The hash and the size of the archive that the index leads to for a platform; none if it
+    /// leads to no archive that is there, or to several.
     pub(crate) fn archive(&self, platform: &Platform) -> Result<Option<(Hash, u64)>> {
         let mut fitting = self.targets.iter().filter(|(listed, _)| listed == platform);
-        let (Some((_, target)), None) = (fitting.next(), fitting.next()) else { return Ok(None) };
-        let manifest = match self.client.manifest(&ManifestName::Digest(target.digest.clone()), MANIFEST) {
+        let (Some((_, target)), None) = (fitting.next(), fitting.next()) else {
+            return Ok(None);
+        };
+        let manifest = match self
+            .client
+            .manifest(&ManifestName::Digest(target.digest.clone()), MANIFEST)
+        {
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
             manifest => manifest.map_err(|error| self.not_read(error))?,
         };
-        let Ok(layer) = manifest::read_manifest(&manifest, PROVIDER_TARGET) else { return Ok(None) };
-        let is_there = self.client.has_blob(&layer.digest).map_err(|error| self.not_read(error))?;
+        let Ok(layer) = manifest::read_manifest(&manifest, PROVIDER_TARGET) else {
+            return Ok(None);
+        };
+        let is_there = self
+            .client
+            .has_blob(&layer.digest)
+            .map_err(|error| self.not_read(error))?;
         Ok(is_there.then(|| (layer.digest.as_zh().clone(), layer.size)))
     }
 
@@ -79,8 +98,14 @@ impl<'a> ProviderTag<'a> {
         digest: &PackageDigest,
     ) -> Result<PushedPackage> {
         let (archive, empty) = (Digest::of_archive(&digest.zh), Digest::of(EMPTY_CONTENT));
-        let manifest = manifest::artifact(PROVIDER_TARGET, &manifest::descriptor(ZIP, &archive, digest.size));
-        let reference = Reference { digest: Digest::of(manifest.as_bytes()), size: manifest.len() as u64 };
+        let manifest = manifest::artifact(
+            PROVIDER_TARGET,
+            &manifest::descriptor(ZIP, &archive, digest.size),
+        );
+        let reference = Reference {
+            digest: Digest::of(manifest.as_bytes()),
+            size: manifest.len() as u64,
+        };
         let push = || {
             for (digest, content) in [(archive, package), (empty, Content::Bytes(EMPTY_CONTENT))] {
                 if !self.client.has_blob(&digest)? {
@@ -88,16 +113,20 @@ impl<'a> ProviderTag<'a> {
                 }
             }
             let name = ManifestName::Digest(reference.digest.clone());
-            self.client.push_manifest(&name, MANIFEST, manifest.as_bytes())
+            self.client
+                .push_manifest(&name, MANIFEST, manifest.as_bytes())
         };
         push().map_err(|error| self.client.not_pushed(error, self))?;
-        Ok(PushedPackage { platform: platform.clone(), manifest: reference })
+        Ok(PushedPackage {
+            platform: platform.clone(),
+            manifest: reference,
+        })
     }
 
     /// Lists packages in the index, in place of others for the same platforms. Other entries stay.
     ///
-    /// The index is read again, because another machine may have added something meanwhile; registries have no way to
-    /// replace it on a condition.
+    /// The index is read again, because another machine may have added something meanwhile;
+    /// registries have no way to replace it on a condition.
     pub(crate) fn list(&self, packages: &[PushedPackage]) -> Result<()> {
         let (mut index, _) = self.index()?;
         let mut manifests = match index.remove("manifests") {
@@ -113,22 +142,40 @@ impl<'a> ProviderTag<'a> {
             ("manifests".to_owned(), manifests.into()),
         ]);
         let index = Value::from(index).to_string();
-        let pushed = self.client.push_manifest(&ManifestName::Tag(self.tag.clone()), INDEX, index.as_bytes());
+        let pushed = self.client.push_manifest(
+            &ManifestName::Tag(self.tag.clone()),
+            INDEX,
+            index.as_bytes(),
+        );
         pushed.map_err(|error| self.client.not_pushed(error, self))
     }
 
     /// The published index, as JSON and as its list of packages; both empty if there is no tag.
     fn index(&self) -> Result<(Map<String, Value>, Targets)> {
-        let bytes = match self.client.manifest(&ManifestName::Tag(self.tag.clone()), ACCEPT_INDEX) {
-            Err(error) if error.kind == RequestErrorKind::NotFound => return Ok((Map::new(), Targets::new())),
+        let bytes = match self
+            .client
+            .manifest(&ManifestName::Tag(self.tag.clone()), ACCEPT_INDEX)
+        {
+            Err(error) if error.kind == RequestErrorKind::NotFound => {
+                return Ok((Map::new(), Targets::new()));
+            }
             bytes => bytes.map_err(|error| self.not_read(error))?,
         };
         let targets = manifest::read_index(&bytes);
-        let read = targets
-            .and_then(|targets| Ok((serde_json::from_slice(&bytes).map_err(|_| "is not a JSON object")?, targets)));
+        let read = targets.and_then(|targets| {
+            Ok((
+                serde_json::from_slice(&bytes).map_err(|_| "is not a JSON object")?,
+                targets,
+            ))
+        });
         read.map_err(|problem| {
-            let error = Diagnostic::error(Code::InvalidPackage, format!("{self} {problem}, so nothing is added to it"));
-            error.help("find out who put it there, remove the tag, and run the command again").into()
+            let error = Diagnostic::error(
+                Code::InvalidPackage,
+                format!("{self} {problem}, so nothing is added to it"),
+            );
+            error
+                .help("find out who put it there, remove the tag, and run the command again")
+                .into()
         })
     }
 
@@ -139,7 +186,10 @@ impl<'a> ProviderTag<'a> {
 
 impl PushedPackage {
     fn descriptor(&self) -> Value {
-        let Self { platform: Platform { os, arch }, manifest: Reference { digest, size } } = self;
+        let Self {
+            platform: Platform { os, arch },
+            manifest: Reference { digest, size },
+        } = self;
         let mut descriptor = manifest::descriptor(MANIFEST, digest, *size);
         descriptor["artifactType"] = PROVIDER_TARGET.into();
         descriptor["platform"] = json!({ "os": os, "architecture": arch });
@@ -149,7 +199,9 @@ impl PushedPackage {
     /// Whether a descriptor is one of the same platform, as OpenTofu looks for it.
     fn replaces(&self, descriptor: &Value) -> bool {
         let platform = &descriptor["platform"];
-        let has_version = platform["os.version"].as_str().is_some_and(|version| !version.is_empty());
+        let has_version = platform["os.version"]
+            .as_str()
+            .is_some_and(|version| !version.is_empty());
         descriptor["artifactType"] == PROVIDER_TARGET
             && !has_version
             && platform["os"] == self.platform.os.as_str()

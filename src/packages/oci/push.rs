@@ -31,7 +31,13 @@ impl RepositoryClient<'_> {
         let url = self.url(&format!("blobs/{digest}"))?;
         self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok) {
             // To where it is.
-            Err(Failure { kind: RequestErrorKind::Status { status: 300..400, .. }, .. }) => Ok(true),
+            Err(Failure {
+                kind:
+                    RequestErrorKind::Status {
+                        status: 300..400, ..
+                    },
+                ..
+            }) => Ok(true),
             Err(failure) if says_no_repository(&failure) => Ok(false),
             response => response.map(|_| true),
         })
@@ -44,21 +50,36 @@ impl RepositoryClient<'_> {
         self.repeat(&start, || {
             let response = self.upload(&Method::POST, &start, MEDIA_TYPE, Content::Bytes(b""))?;
             let mut place = upload_place(&response)?;
-            place.query_pairs_mut().append_pair("digest", &digest.to_string());
-            self.upload(&Method::PUT, &place, MEDIA_TYPE, content).map(drop)
+            place
+                .query_pairs_mut()
+                .append_pair("digest", &digest.to_string());
+            self.upload(&Method::PUT, &place, MEDIA_TYPE, content)
+                .map(drop)
         })
     }
 
     /// Uploads a manifest under a name.
-    pub(super) fn push_manifest(&self, name: &ManifestName, media_type: &str, bytes: &[u8]) -> Requested<()> {
+    pub(super) fn push_manifest(
+        &self,
+        name: &ManifestName,
+        media_type: &str,
+        bytes: &[u8],
+    ) -> Requested<()> {
         let url = self.manifest_url(name)?;
-        self.repeat(&url, || self.upload(&Method::PUT, &url, media_type, Content::Bytes(bytes)).map(drop))
+        self.repeat(&url, || {
+            self.upload(&Method::PUT, &url, media_type, Content::Bytes(bytes))
+                .map(drop)
+        })
     }
 
-    /// The error of an upload. A registry may answer "not found" when the repository does not exist.
+    /// The error of an upload. A registry may answer "not found" when the repository does not
+    /// exist.
     pub(super) fn not_pushed(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
         if error.kind == RequestErrorKind::NotFound {
-            let message = format!("cannot publish {what}: {} does not accept it (status 404)", self.repository);
+            let message = format!(
+                "cannot publish {what}: {} does not accept it (status 404)",
+                self.repository
+            );
             let error = Diagnostic::error(Code::RequestFailed, message);
             return error.help(login_help(&self.repository)).into();
         }
@@ -66,14 +87,22 @@ impl RepositoryClient<'_> {
         Diagnostics::from(self.source_error(error, what)).map(|error| error.note(note.clone()))
     }
 
-    fn upload(&self, method: &Method, url: &Url, media_type: &str, content: Content<'_>) -> Attempt<Response> {
+    fn upload(
+        &self,
+        method: &Method,
+        url: &Url,
+        media_type: &str,
+        content: Content<'_>,
+    ) -> Attempt<Response> {
         self.request(method, url, |request| {
             let request = request.header(CONTENT_TYPE, media_type);
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
                 Content::File(file, size) => {
                     let time_limit = self.registries.client.settings().download_timeout;
-                    request.timeout(time_limit).body(Body::sized(from_start(file)?, size))
+                    request
+                        .timeout(time_limit)
+                        .body(Body::sized(from_start(file)?, size))
                 }
             })
         })
@@ -87,8 +116,11 @@ impl RepositoryClient<'_> {
         add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
     ) -> Attempt<Response> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
-            let unreadable = |error: io::Error| Failure::lasting(RequestErrorKind::Connection(error.to_string()));
-            let mut request = add(self.registries.client.request(method.clone(), url.clone())).map_err(unreadable)?;
+            let unreadable = |error: io::Error| {
+                Failure::lasting(RequestErrorKind::Connection(error.to_string()))
+            };
+            let mut request = add(self.registries.client.request(method.clone(), url.clone()))
+                .map_err(unreadable)?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
@@ -105,9 +137,16 @@ fn from_start(mut file: &File) -> io::Result<File> {
 /// Address to which a blob is uploaded: of the registry itself, which alone gets the authorization.
 fn upload_place(response: &Response) -> Attempt<Url> {
     let invalid = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let location = location.ok_or_else(|| invalid("the registry returned no location for an upload"))?;
-    let place = response.url().join(location).map_err(|_| invalid("the location of an upload is not a URL"))?;
+    let location = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok());
+    let location =
+        location.ok_or_else(|| invalid("the registry returned no location for an upload"))?;
+    let place = response
+        .url()
+        .join(location)
+        .map_err(|_| invalid("the location of an upload is not a URL"))?;
     if place.origin() != response.url().origin() {
         return Err(invalid("the location of an upload is on a different host"));
     }

@@ -9,24 +9,40 @@ use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 /// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
 
-/// The failure of a request with a response without success. Of its body only the codes of the specification are kept,
-/// because a server may repeat a secret of the request in it.
+/// The failure of a request with a response without success. Of its body only the codes of the
+/// specification are kept, because a server may repeat a secret of the request in it.
 pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
     let (status, retry) = (response.status(), after_status(&response));
-    let is_code = |code: &&str| code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_code = |code: &&str| {
+        code.len() <= 64
+            && code
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
     let body = read_whole(response, MAXIMUM_BYTES).unwrap_or_default();
     let document: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let codes = document["errors"].as_array().into_iter().flatten().filter_map(|entry| entry["code"].as_str());
+    let codes = document["errors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry["code"].as_str());
     let codes: Vec<_> = codes.filter(is_code).take(4).collect();
     let kind = RequestErrorKind::of_status(status, credentials_sent, || codes.join(", "));
-    Failure { kind, retry: retry_of(retry, &codes) }
+    Failure {
+        kind,
+        retry: retry_of(retry, &codes),
+    }
 }
 
-/// Retries if the registry does not find a blob of a manifest: while two machines upload the same blob, some registries
-/// do not have it for a moment.
+/// Retries if the registry does not find a blob of a manifest: while two machines upload the same
+/// blob, some registries do not have it for a moment.
 fn retry_of(retry: Retry, codes: &[&str]) -> Retry {
     let is_uploading = codes.contains(&"MANIFEST_BLOB_UNKNOWN");
-    if is_uploading && retry == Retry::Never { Retry::BackOff } else { retry }
+    if is_uploading && retry == Retry::Never {
+        Retry::BackOff
+    } else {
+        retry
+    }
 }
 
 /// Whether the registry knows no repository of that name.
@@ -35,7 +51,9 @@ pub(super) fn says_no_repository(failure: &Failure) -> bool {
         RequestErrorKind::NotFound => true,
         RequestErrorKind::Status { body, .. } => {
             failure.retry == Retry::Never
-                && body.split(", ").any(|code| matches!(code, "NAME_UNKNOWN" | "NAME_INVALID"))
+                && body
+                    .split(", ")
+                    .any(|code| matches!(code, "NAME_UNKNOWN" | "NAME_INVALID"))
         }
         _ => false,
     }
@@ -48,7 +66,10 @@ mod tests {
     #[test]
     fn a_manifest_is_pushed_again_while_another_machine_uploads_its_blobs() {
         let retry = |codes: &[&str]| retry_of(Retry::Never, codes);
-        assert_eq!(retry(&["DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN"]), Retry::BackOff);
+        assert_eq!(
+            retry(&["DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN"]),
+            Retry::BackOff
+        );
         assert_eq!(retry(&["DIGEST_INVALID"]), Retry::Never);
         assert_eq!(retry(&[]), Retry::Never);
     }

@@ -23,16 +23,22 @@ pub struct RepositoryTemplate {
 const VARIABLES: [&str; 3] = ["hostname", "namespace", "type"];
 
 impl RepositoryTemplate {
-    /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}`, with or without `$` before them,
-    /// stand for the parts of a provider's address.
+    /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}`, with or
+    /// without `$` before them, stand for the parts of a provider's address.
     pub(crate) fn parse_flag(text: &str) -> Result<Self> {
         let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
-        Self::parse_named(text, &Help::text("write it as in ").and(RunOption::OciMirror(example)))
+        Self::parse_named(
+            text,
+            &Help::text("write it as in ").and(RunOption::OciMirror(example)),
+        )
     }
 
     /// [`RepositoryTemplate::parse_flag`] of the text after `oci://`.
     pub(crate) fn parse_url_path(text: &str) -> Result<Self> {
-        Self::parse_named(text, &Help::text("write it as in oci://registry.example.com/mirror/${namespace}/${type}"))
+        Self::parse_named(
+            text,
+            &Help::text("write it as in oci://registry.example.com/mirror/${namespace}/${type}"),
+        )
     }
 
     fn parse_named(text: &str, help: &Help) -> Result<Self> {
@@ -40,17 +46,24 @@ impl RepositoryTemplate {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help(help.clone())
         };
-        Self::checked(text, parse_uri_template(text).map_err(invalid)?).map_err(|problem| invalid(problem).into())
+        Self::checked(text, parse_uri_template(text).map_err(invalid)?)
+            .map_err(|problem| invalid(problem).into())
     }
 
-    /// Reads the `repository_template` of an `oci_mirror` block, in which `${hostname}`, `${namespace}` and `${type}`
-    /// stand for the parts of a provider's address.
+    /// Reads the `repository_template` of an `oci_mirror` block, in which `${hostname}`,
+    /// `${namespace}` and `${type}` stand for the parts of a provider's address.
     ///
     /// It must use each part that `include` does not fix. `location` is where the block stands.
-    pub(crate) fn parse_configuration(text: &str, include: &[ProviderPattern], location: &Location) -> Result<Self> {
+    pub(crate) fn parse_configuration(
+        text: &str,
+        include: &[ProviderPattern],
+        location: &Location,
+    ) -> Result<Self> {
         let invalid = |problem: String| {
-            let error =
-                Diagnostic::error(Code::InvalidCliConfiguration, format!("invalid repository_template: {problem}"));
+            let error = Diagnostic::error(
+                Code::InvalidCliConfiguration,
+                format!("invalid repository_template: {problem}"),
+            );
             let help = "write it as in repository_template = \"registry.example.com/mirror/${namespace}/${type}\"";
             error.at(location.clone(), text).help(help)
         };
@@ -59,7 +72,9 @@ impl RepositoryTemplate {
             let others = VARIABLES.into_iter().filter(|other| *other != name);
             let is_used = render(&parsed, others.map(|other| (other, "example"))).is_err();
             if !is_used && !is_fixed(include, index) {
-                let problem = format!("it must use ${{{name}}}, since \"include\" allows more than one {name}");
+                let problem = format!(
+                    "it must use ${{{name}}}, since \"include\" allows more than one {name}"
+                );
                 return Err(invalid(problem).into());
             }
         }
@@ -68,10 +83,19 @@ impl RepositoryTemplate {
 
     /// The repository of a provider.
     pub(crate) fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
-        self.expand([address.hostname.as_ascii(), &address.namespace, &address.name]).map_err(|problem| {
-            let message =
-                format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
-            Diagnostic::error(Code::InvalidArgument, message).help("use a different source for this provider").into()
+        self.expand([
+            address.hostname.as_ascii(),
+            &address.namespace,
+            &address.name,
+        ])
+        .map_err(|problem| {
+            let message = format!(
+                "{address} has no repository by the OCI mirror's template {:?}: {problem}",
+                self.text
+            );
+            Diagnostic::error(Code::InvalidArgument, message)
+                .help("use a different source for this provider")
+                .into()
         })
     }
 
@@ -82,14 +106,22 @@ impl RepositoryTemplate {
         address: &ProviderAddress,
         repository: &OciRepository,
     ) -> Diagnostic {
-        let message = format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
-        let help = format!("use hostname, namespace and type in the template {} where they differ", self.text);
+        let message = format!(
+            "the OCI mirror's template gives {owner} and {address} the same repository {repository}"
+        );
+        let help = format!(
+            "use hostname, namespace and type in the template {} where they differ",
+            self.text
+        );
         Diagnostic::error(Code::InvalidArgument, message).help(help)
     }
 
     /// A template without problems that do not depend on the provider.
     fn checked(text: &str, parsed: Template) -> std::result::Result<Self, String> {
-        let template = Self { text: text.to_owned(), parsed };
+        let template = Self {
+            text: text.to_owned(),
+            parsed,
+        };
         template.expand(["registry.example", "namespace", "type"])?;
         Ok(template)
     }
@@ -102,13 +134,22 @@ impl RepositoryTemplate {
     }
 }
 
-/// Whether patterns leave only one value for a part of the address, by OpenTofu's rule, which ignores wildcards.
+/// Whether patterns leave only one value for a part of the address, by OpenTofu's rule, which
+/// ignores wildcards.
 fn is_fixed(include: &[ProviderPattern], index: usize) -> bool {
     let part = |pattern: &ProviderPattern| {
-        let hostname = pattern.hostname.as_ref().map(|hostname| hostname.as_ascii().to_owned());
+        let hostname = pattern
+            .hostname
+            .as_ref()
+            .map(|hostname| hostname.as_ascii().to_owned());
         [hostname, pattern.namespace.clone(), pattern.name.clone()][index].take()
     };
-    include.iter().filter_map(part).collect::<BTreeSet<_>>().len() == 1
+    include
+        .iter()
+        .filter_map(part)
+        .collect::<BTreeSet<_>>()
+        .len()
+        == 1
 }
 
 /// The text of a template in which only these variables have values, or why it has none.
@@ -125,8 +166,8 @@ fn render<'a>(
     }
 }
 
-/// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language. Characters that a URI
-/// template would have to encode cannot be in a repository's address anyway.
+/// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language.
+/// Characters that a URI template would have to encode cannot be in a repository's address anyway.
 fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
     let mut template = String::new();
     let mut rest = text;
@@ -137,9 +178,16 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
             .and_then(|after| after.split_once('}'))
             .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
         if !VARIABLES.contains(&name) {
-            return Err(format!("{{{name}}} is unknown; write {{hostname}}, {{namespace}} or {{type}}"));
+            return Err(format!(
+                "{{{name}}} is unknown; write {{hostname}}, {{namespace}} or {{type}}"
+            ));
         }
-        template.extend([literal.strip_suffix('$').unwrap_or(literal), "${", name, "}"]);
+        template.extend([
+            literal.strip_suffix('$').unwrap_or(literal),
+            "${",
+            name,
+            "}",
+        ]);
         rest = after;
     }
     parse(&(template + rest))
@@ -148,7 +196,11 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
 fn parse(template: &str) -> std::result::Result<Template, String> {
     hcl_edit::parser::parse_template(template).map_err(|error| {
         let text = error.to_string();
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
     })
 }
 
@@ -163,21 +215,42 @@ mod tests {
     }
 
     fn configured(text: &str, include: &[&str]) -> Result<RepositoryTemplate> {
-        let include: Vec<_> = include.iter().map(|text| ProviderPattern::parse(text, Dialect::Tofu).unwrap()).collect();
-        RepositoryTemplate::parse_configuration(text, &include, &Location::new(&SourceFile::new("rc", "x"), 0..1))
+        let include: Vec<_> = include
+            .iter()
+            .map(|text| ProviderPattern::parse(text, Dialect::Tofu).unwrap())
+            .collect();
+        RepositoryTemplate::parse_configuration(
+            text,
+            &include,
+            &Location::new(&SourceFile::new("rc", "x"), 0..1),
+        )
     }
 
     #[test]
     fn the_flag_takes_a_uri_template() {
-        let template = RepositoryTemplate::parse_flag("localhost:5000/m/{hostname}/{namespace}-{type}").unwrap();
+        let template =
+            RepositoryTemplate::parse_flag("localhost:5000/m/{hostname}/{namespace}-{type}")
+                .unwrap();
         let repository = template.resolve(&address("Acme/Gamma")).unwrap();
         assert_eq!(repository.registry, "localhost:5000");
         assert_eq!(repository.name, "m/registry.opentofu.org/acme-gamma");
-        assert_eq!(template.to_string(), "localhost:5000/m/{hostname}/{namespace}-{type}");
+        assert_eq!(
+            template.to_string(),
+            "localhost:5000/m/{hostname}/{namespace}-{type}"
+        );
         let as_configured = RepositoryTemplate::parse_flag("h.test/${namespace}/${type}").unwrap();
-        assert_eq!(as_configured.resolve(&address("acme/gamma")).unwrap().to_string(), "h.test/acme/gamma");
+        assert_eq!(
+            as_configured
+                .resolve(&address("acme/gamma"))
+                .unwrap()
+                .to_string(),
+            "h.test/acme/gamma"
+        );
         let fixed = RepositoryTemplate::parse_flag("[::1]:5000/only").unwrap();
-        assert_eq!(fixed.resolve(&address("a/b")).unwrap().to_string(), "[::1]:5000/only");
+        assert_eq!(
+            fixed.resolve(&address("a/b")).unwrap().to_string(),
+            "[::1]:5000/only"
+        );
     }
 
     #[test]
@@ -204,12 +277,24 @@ mod tests {
     #[test]
     fn the_configuration_takes_a_template_of_its_language() {
         let all = "h.test/${ hostname }/${namespace}/${type}";
-        let repository = configured(all, &[]).unwrap().resolve(&address("bücher.test/acme/gamma")).unwrap();
-        assert_eq!(repository.to_string(), "h.test/xn--bcher-kva.test/acme/gamma");
+        let repository = configured(all, &[])
+            .unwrap()
+            .resolve(&address("bücher.test/acme/gamma"))
+            .unwrap();
+        assert_eq!(
+            repository.to_string(),
+            "h.test/xn--bcher-kva.test/acme/gamma"
+        );
         let conditional = "h.test/${namespace == \"hashicorp\" ? \"core\" : namespace}/${type}";
         let template = configured(conditional, &["registry.opentofu.org/*/*"]).unwrap();
-        assert_eq!(template.resolve(&address("hashicorp/null")).unwrap().name, "core/null");
-        assert_eq!(template.resolve(&address("acme/null")).unwrap().name, "acme/null");
+        assert_eq!(
+            template.resolve(&address("hashicorp/null")).unwrap().name,
+            "core/null"
+        );
+        assert_eq!(
+            template.resolve(&address("acme/null")).unwrap().name,
+            "acme/null"
+        );
     }
 
     #[test]
@@ -218,18 +303,45 @@ mod tests {
         assert!(configured("h.test/${type}", &["h.test/acme/*"]).is_ok());
         assert!(configured("h.test/gamma", &["h.test/acme/gamma"]).is_ok());
         for (text, include, expected) in [
-            ("h.test/${namespace}/${type}", &[][..], "must use ${hostname}"),
+            (
+                "h.test/${namespace}/${type}",
+                &[][..],
+                "must use ${hostname}",
+            ),
             ("h.test/${type}", &["h.test/*/*"], "must use ${namespace}"),
             ("h.test/x", &["h.test/acme/*"], "must use ${type}"),
-            ("h.test/${type}", &["h.test/acme/*", "h.test/emca/*"], "must use ${namespace}"),
-            ("h.test/${hostname}/${namespace}/${type}/${version}", &[], "version"),
-            ("h.test/${hostname}/${namespace}/${type", &[], "invalid repository_template"),
+            (
+                "h.test/${type}",
+                &["h.test/acme/*", "h.test/emca/*"],
+                "must use ${namespace}",
+            ),
+            (
+                "h.test/${hostname}/${namespace}/${type}/${version}",
+                &[],
+                "version",
+            ),
+            (
+                "h.test/${hostname}/${namespace}/${type",
+                &[],
+                "invalid repository_template",
+            ),
             ("${hostname}${namespace}${type}", &[], "REGISTRY/NAME"),
-            ("h.test/${upper(hostname)}/${namespace}/${type}", &[], "upper"),
-            ("h.test/${hostname}/${namespace}/${type}/${1 % 0}", &[], "arithmetic is not evaluated"),
+            (
+                "h.test/${upper(hostname)}/${namespace}/${type}",
+                &[],
+                "upper",
+            ),
+            (
+                "h.test/${hostname}/${namespace}/${type}/${1 % 0}",
+                &[],
+                "arithmetic is not evaluated",
+            ),
         ] {
             let error = configured(text, include).unwrap_err();
-            assert_eq!((error[0].code, error[0].labels.len()), (Code::InvalidCliConfiguration, 1));
+            assert_eq!(
+                (error[0].code, error[0].labels.len()),
+                (Code::InvalidCliConfiguration, 1)
+            );
             assert!(error[0].message.contains(expected), "{text}: {error}");
         }
     }

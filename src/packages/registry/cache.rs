@@ -1,16 +1,18 @@
-//! Answers of registries in earlier runs: where the registries of a host are, where SHA256SUMS of a release is, and its
-//! content.
+//! Answers of registries in earlier runs: where the registries of a host are, where SHA256SUMS of a
+//! release is, and its content.
 //!
-//! A registry is kept only if it is on the host itself, so that a program which can write to the cache cannot send a
-//! request, or the token that goes with it, to another host. It is valid for [`LIFETIME`]; after a failed request the
-//! discovery is repeated.
+//! A registry is kept only if it is on the host itself, so that a program which can write to the
+//! cache cannot send a request, or the token that goes with it, to another host. It is valid for
+//! [`LIFETIME`]; after a failed request the discovery is repeated.
 //!
-//! The URLs of SHA256SUMS and its signature are kept so that the documents can be requested before the registry names
-//! the URLs again. The documents are used only if it names the same URLs. They are kept for the service that named
-//! them: a `host` block of the CLI configuration may give a host another service.
+//! The URLs of SHA256SUMS and its signature are kept so that the documents can be requested before
+//! the registry names the URLs again. The documents are used only if it names the same URLs. They
+//! are kept for the service that named them: a `host` block of the CLI configuration may give a
+//! host another service.
 //!
-//! The content of SHA256SUMS is kept once it is verified, for work without a network, and with it the key that signed
-//! it. This key is only ever shown, because any program that can write to the cache can replace it.
+//! The content of SHA256SUMS is kept once it is verified, for work without a network, and with it
+//! the key that signed it. This key is only ever shown, because any program that can write to the
+//! cache can replace it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,8 @@ const LONGEST_ENTRY: u64 = 16 * 1024;
 /// The longest SHA256SUMS, in bytes.
 const LONGEST_SUMS: u64 = 256 * 1024;
 
-/// Answers of registries, in the cache directory. A directory that cannot be used is treated as empty.
+/// Answers of registries, in the cache directory. A directory that cannot be used is treated as
+/// empty.
 #[derive(Clone, Debug)]
 pub(crate) struct RegistryCache {
     directory: PathBuf,
@@ -61,12 +64,15 @@ struct StoredSums {
 impl RegistryCache {
     /// The cache in `directory`, which need not exist.
     pub(crate) fn open(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self {
+            directory: directory.to_owned(),
+        }
     }
 
     /// The base URL of a host's registry.
     pub(super) fn service(&self, host: &Hostname, service: Service) -> Option<Url> {
-        let stored: StoredService = storage::read_json(&self.service_path(host, service), LONGEST_ENTRY)?;
+        let stored: StoredService =
+            storage::read_json(&self.service_path(host, service), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(stored.saved)?;
         let is_current = u64::try_from(age).is_ok_and(|age| age < LIFETIME.as_secs());
         let url = Url::parse(&stored.url).ok()?;
@@ -76,14 +82,23 @@ impl RegistryCache {
     /// Keeps the base URL of a host's registry, if it may be kept.
     pub(super) fn put_service(&self, host: &Hostname, service: Service, url: &Url) {
         if is_on(url, host) {
-            let stored = StoredService { saved: Timestamp::now().as_second(), url: url.to_string() };
+            let stored = StoredService {
+                saved: Timestamp::now().as_second(),
+                url: url.to_string(),
+            };
             storage::keep_json(&self.service_path(host, service), &stored);
         }
     }
 
     /// The URLs of SHA256SUMS and its signature.
-    pub(super) fn release(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> Option<(Url, Url)> {
-        let stored: StoredRelease = storage::read_json(&self.release_path(service, address, version), LONGEST_ENTRY)?;
+    pub(super) fn release(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<(Url, Url)> {
+        let stored: StoredRelease =
+            storage::read_json(&self.release_path(service, address, version), LONGEST_ENTRY)?;
         let url = |text: &str| Url::parse(text).ok().filter(is_plain);
         Some((url(&stored.sums)?, url(&stored.signature)?))
     }
@@ -98,26 +113,41 @@ impl RegistryCache {
         signature: &Url,
     ) {
         if is_plain(sums) && is_plain(signature) {
-            let stored = StoredRelease { sums: sums.to_string(), signature: signature.to_string() };
+            let stored = StoredRelease {
+                sums: sums.to_string(),
+                signature: signature.to_string(),
+            };
             storage::keep_json(&self.release_path(service, address, version), &stored);
         }
     }
 
     /// The verified SHA256SUMS of a release.
-    pub(in crate::packages) fn sums(&self, address: &ProviderAddress, version: &Version) -> Option<Sha256Sums> {
-        let stored: StoredSums = storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
+    pub(in crate::packages) fn sums(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<Sha256Sums> {
+        let stored: StoredSums =
+            storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
         Some(Sha256Sums::parse(stored.sums.as_bytes()))
     }
 
     /// The fingerprint of the key that signed a release, only to be shown.
-    pub(in crate::packages) fn signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
-        let stored: StoredSums = storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
+    pub(in crate::packages) fn signer(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<String> {
+        let stored: StoredSums =
+            storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
         let is_digits = |key: &String| key.bytes().all(|byte| byte.is_ascii_hexdigit());
-        stored.signer.filter(|key| [40, 64].contains(&key.len()) && is_digits(key))
+        stored
+            .signer
+            .filter(|key| [40, 64].contains(&key.len()) && is_digits(key))
     }
 
-    /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such a document for
-    /// each platform. The key is that of the last document.
+    /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such
+    /// a document for each platform. The key is that of the last document.
     pub(super) fn put_sums(
         &self,
         address: &ProviderAddress,
@@ -126,29 +156,58 @@ impl RegistryCache {
         authentication: &Authentication,
     ) {
         let known = self.sums(address, version);
-        let lines: BTreeMap<_, _> = known.iter().flat_map(Sha256Sums::lines).chain(sums.lines()).collect();
-        let lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
+        let lines: BTreeMap<_, _> = known
+            .iter()
+            .flat_map(Sha256Sums::lines)
+            .chain(sums.lines())
+            .collect();
+        let lines: Vec<_> = lines
+            .into_iter()
+            .map(|(name, sum)| format!("{}  {name}\n", sum.value()))
+            .collect();
         let signer = match authentication {
             Authentication::Signed { fingerprint, .. } => Some(fingerprint.clone()),
             _ => None,
         };
         let sums = lines.concat();
-        storage::keep_json(&self.sums_path(address, version), &StoredSums { sums, signer });
+        storage::keep_json(
+            &self.sums_path(address, version),
+            &StoredSums { sums, signer },
+        );
     }
 
     fn sums_path(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
         let version = version.to_string();
-        let parts = [address.hostname.as_ascii(), &address.namespace, &address.name, &version];
+        let parts = [
+            address.hostname.as_ascii(),
+            &address.namespace,
+            &address.name,
+            &version,
+        ];
         storage::path(&self.directory.join(storage::SUMS), parts)
     }
 
     fn service_path(&self, host: &Hostname, service: Service) -> PathBuf {
-        storage::path(&self.directory.join(storage::SERVICES), [service.name(), host.as_ascii()])
+        storage::path(
+            &self.directory.join(storage::SERVICES),
+            [service.name(), host.as_ascii()],
+        )
     }
 
-    fn release_path(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> PathBuf {
+    fn release_path(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> PathBuf {
         let (service, version) = (service.ascii_serialization(), version.to_string());
-        let parts = [address.hostname.as_ascii(), &service, &address.namespace, &address.name, &version];
+        let parts = [
+            address.hostname.as_ascii(),
+            &service,
+            &address.namespace,
+            &address.name,
+            &version,
+        ];
         storage::path(&self.directory.join(storage::RELEASES), parts)
     }
 }
@@ -156,12 +215,18 @@ impl RegistryCache {
 /// Whether a URL leads to the host itself, encrypted.
 fn is_on(url: &Url, host: &Hostname) -> bool {
     let host = Url::parse(&format!("https://{}/", host.as_ascii()));
-    url.username().is_empty() && url.password().is_none() && host.is_ok_and(|host| host.origin() == url.origin())
+    url.username().is_empty()
+        && url.password().is_none()
+        && host.is_ok_and(|host| host.origin() == url.origin())
 }
 
-/// Whether a URL may be kept. With a query or a user name it may contain a secret, or be valid only once.
+/// Whether a URL may be kept. With a query or a user name it may contain a secret, or be valid only
+/// once.
 fn is_plain(url: &Url) -> bool {
-    url.scheme() == "https" && url.query().is_none() && url.username().is_empty() && url.password().is_none()
+    url.scheme() == "https"
+        && url.query().is_none()
+        && url.username().is_empty()
+        && url.password().is_none()
 }
 
 #[cfg(test)]
@@ -178,17 +243,26 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
         let host = Hostname::known("registry.example.com:8443");
-        for elsewhere in
-            ["https://registry.example.com/v1/", "http://registry.example.com:8443/v1/", "https://other.test:8443/"]
-        {
+        for elsewhere in [
+            "https://registry.example.com/v1/",
+            "http://registry.example.com:8443/v1/",
+            "https://other.test:8443/",
+        ] {
             cache.put_service(&host, Service::Providers, &url(elsewhere));
-            assert_eq!(cache.service(&host, Service::Providers), None, "{elsewhere}");
+            assert_eq!(
+                cache.service(&host, Service::Providers),
+                None,
+                "{elsewhere}"
+            );
         }
         let here = url("https://registry.example.com:8443/v1/");
         cache.put_service(&host, Service::Providers, &here);
         assert_eq!(cache.service(&host, Service::Providers), Some(here));
         assert_eq!(cache.service(&host, Service::Modules), None);
-        assert_eq!(cache.service(&Hostname::known("registry.example.com"), Service::Providers), None);
+        assert_eq!(
+            cache.service(&Hostname::known("registry.example.com"), Service::Providers),
+            None
+        );
         assert!(storage::clean(directory.path()).unwrap() > 0);
         assert_eq!(cache.service(&host, Service::Providers), None);
     }
@@ -200,9 +274,24 @@ mod tests {
         let host = Hostname::known("a.test");
         let now = Timestamp::now().as_second();
         let path = cache.service_path(&host, Service::Providers);
-        for (saved, counts) in [(now - 60, true), (now - 3600, false), (now + 60, false), (i64::MIN, false)] {
-            storage::keep_json(&path, &StoredService { saved, url: "https://a.test/v1/".to_owned() });
-            assert_eq!(cache.service(&host, Service::Providers).is_some(), counts, "{saved}");
+        for (saved, counts) in [
+            (now - 60, true),
+            (now - 3600, false),
+            (now + 60, false),
+            (i64::MIN, false),
+        ] {
+            storage::keep_json(
+                &path,
+                &StoredService {
+                    saved,
+                    url: "https://a.test/v1/".to_owned(),
+                },
+            );
+            assert_eq!(
+                cache.service(&host, Service::Providers).is_some(),
+                counts,
+                "{saved}"
+            );
         }
         storage::replace(&path, b"{\"saved\":").unwrap();
         assert_eq!(cache.service(&host, Service::Providers), None);
@@ -216,16 +305,34 @@ mod tests {
         let version: Version = "1.0.0".parse().unwrap();
         let service = url("https://registry.opentofu.org/v1/").origin();
         let signature = url("https://files.test/SHA256SUMS.sig");
-        for secret in ["https://files.test/SHA256SUMS?token=1", "https://me:pw@files.test/S", "http://files.test/S"] {
+        for secret in [
+            "https://files.test/SHA256SUMS?token=1",
+            "https://me:pw@files.test/S",
+            "http://files.test/S",
+        ] {
             cache.put_release(&service, &address, &version, &url(secret), &signature);
-            assert_eq!(cache.release(&service, &address, &version), None, "{secret}");
+            assert_eq!(
+                cache.release(&service, &address, &version),
+                None,
+                "{secret}"
+            );
         }
         let sums = url("https://files.test/SHA256SUMS");
         cache.put_release(&service, &address, &version, &sums, &signature);
-        assert_eq!(cache.release(&service, &address, &version), Some((sums, signature)));
-        assert_eq!(cache.release(&service, &address, &"1.0.1".parse().unwrap()), None);
+        assert_eq!(
+            cache.release(&service, &address, &version),
+            Some((sums, signature))
+        );
+        assert_eq!(
+            cache.release(&service, &address, &"1.0.1".parse().unwrap()),
+            None
+        );
         let another = url("https://internal.test/v1/").origin();
-        assert_eq!(cache.release(&another, &address, &version), None, "another service has not named it");
+        assert_eq!(
+            cache.release(&another, &address, &version),
+            None,
+            "another service has not named it"
+        );
         std::fs::write(cache.release_path(&service, &address, &version), "{").unwrap();
         assert_eq!(cache.release(&service, &address, &version), None);
     }
@@ -237,14 +344,23 @@ mod tests {
         let version: Version = "1.0.0".parse().unwrap();
         assert_eq!(cache.sums(&address, &version), None);
         let line = |digit: &str, name: &str| format!("{}  {name}\n", digit.repeat(64));
-        let [linux, darwin, replaced] = [("1", "linux_amd64.zip"), ("2", "darwin_arm64.zip"), ("3", "linux_amd64.zip")]
-            .map(|(digit, name)| line(digit, name));
-        for (document, kept) in
-            [(&linux, linux.clone()), (&darwin, format!("{darwin}{linux}")), (&replaced, format!("{darwin}{replaced}"))]
-        {
+        let [linux, darwin, replaced] = [
+            ("1", "linux_amd64.zip"),
+            ("2", "darwin_arm64.zip"),
+            ("3", "linux_amd64.zip"),
+        ]
+        .map(|(digit, name)| line(digit, name));
+        for (document, kept) in [
+            (&linux, linux.clone()),
+            (&darwin, format!("{darwin}{linux}")),
+            (&replaced, format!("{darwin}{replaced}")),
+        ] {
             let sums = Sha256Sums::parse(document.as_bytes());
             cache.put_sums(&address, &version, &sums, &Authentication::SigningSkipped);
-            assert_eq!(cache.sums(&address, &version), Some(Sha256Sums::parse(kept.as_bytes())));
+            assert_eq!(
+                cache.sums(&address, &version),
+                Some(Sha256Sums::parse(kept.as_bytes()))
+            );
             assert_eq!(cache.signer(&address, &version), None);
         }
         assert_eq!(cache.sums(&address, &"1.0.1".parse().unwrap()), None);
@@ -260,16 +376,28 @@ mod tests {
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
         let version: Version = "1.0.0".parse().unwrap();
         let (sum, key) = ("1".repeat(64), "A".repeat(40));
-        let signed = Authentication::Signed { key_id: key[24..].to_owned(), fingerprint: key.clone() };
-        let document = format!("{sum}  a.zip\nsigned by {}\n{sum} signed\u{85}by\u{2028}\n", "B".repeat(40));
+        let signed = Authentication::Signed {
+            key_id: key[24..].to_owned(),
+            fingerprint: key.clone(),
+        };
+        let document = format!(
+            "{sum}  a.zip\nsigned by {}\n{sum} signed\u{85}by\u{2028}\n",
+            "B".repeat(40)
+        );
         let sums = Sha256Sums::parse(document.as_bytes());
-        for (authentication, signer) in [(&signed, Some(key)), (&Authentication::SigningSkipped, None)] {
+        for (authentication, signer) in [
+            (&signed, Some(key)),
+            (&Authentication::SigningSkipped, None),
+        ] {
             cache.put_sums(&address, &version, &sums, authentication);
             assert_eq!(cache.signer(&address, &version), signer);
             assert_eq!(cache.sums(&address, &version).unwrap().lines().count(), 2);
         }
         for forged in ["", "\u{1b}[31m", "ABC"] {
-            let stored = StoredSums { sums: String::new(), signer: Some(forged.to_owned()) };
+            let stored = StoredSums {
+                sums: String::new(),
+                signer: Some(forged.to_owned()),
+            };
             storage::keep_json(&cache.sums_path(&address, &version), &stored);
             assert_eq!(cache.signer(&address, &version), None, "{forged}");
         }

@@ -35,22 +35,31 @@ pub(crate) struct Discovery {
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
-/// The discovery document of a host, and where it came from in the end: relative URLs in it are relative to this.
+/// The discovery document of a host, and where it came from in the end: relative URLs in it are
+/// relative to this.
 type DiscoveryDocument = (Url, Services);
 
 /// JSON by the names of services. Not all of them are registries.
 type Services = Map<Box<RawValue>, MOST_SERVICES>;
 
 impl Discovery {
-    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of
-    /// the CLI configuration). What is found is kept in `cache`.
+    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the
+    /// `host` blocks of the CLI configuration). What is found is kept in `cache`.
     pub(crate) fn new(
         client: Client,
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
         cache: Option<RegistryCache>,
     ) -> Self {
-        let (documents, discovered, remembered) = (OnceMap::default(), OnceMap::default(), OnceMap::default());
-        Self { client, hosts, cache, documents, discovered, remembered }
+        let (documents, discovered, remembered) =
+            (OnceMap::default(), OnceMap::default(), OnceMap::default());
+        Self {
+            client,
+            hosts,
+            cache,
+            documents,
+            discovered,
+            remembered,
+        }
     }
 
     /// The base URL of a host's registry: as an earlier run found it, or by discovery.
@@ -59,13 +68,16 @@ impl Discovery {
     /// When the host offers none, or cannot be asked.
     pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
         // A host that was asked in this run may have moved since the earlier one.
-        let known = self.discovered.get(&(host.clone(), service)).or_else(|| self.remembered(host, service).map(Ok));
+        let known = self
+            .discovered
+            .get(&(host.clone(), service))
+            .or_else(|| self.remembered(host, service).map(Ok));
         known.unwrap_or_else(|| self.discovered(host, service))
     }
 
-    /// Requests a document of a host's registry with `get`, which is given its URL and the host whose token is sent
-    /// along. Returns the URL, too. If the registry is only known from an earlier run and the request fails, it is
-    /// repeated where discovery finds the registry now.
+    /// Requests a document of a host's registry with `get`, which is given its URL and the host
+    /// whose token is sent along. Returns the URL, too. If the registry is only known from an
+    /// earlier run and the request fails, it is repeated where discovery finds the registry now.
     pub(crate) fn ask<T>(
         &self,
         host: &Hostname,
@@ -90,48 +102,62 @@ impl Discovery {
         Ok(asked)
     }
 
-    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not
-    /// where a redirect had led to another host, which then named the registry: only the host itself decides which URL
-    /// gets its token.
+    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the
+    /// host. It does not where a redirect had led to another host, which then named the registry:
+    /// only the host itself decides which URL gets its token.
     pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
         let own = well_known(host).ok()?.origin();
-        let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.0.origin() != own);
+        let said_elsewhere =
+            matches!(self.documents.get(host), Some(Ok(document)) if document.0.origin() != own);
         (!said_elsewhere || url.origin() == own).then_some(host)
     }
 
     fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
-        self.remembered.get_or_compute(&(host.clone(), service), || {
-            let url = cache.service(host, service)?;
-            if let Ok(url) = well_known(host) {
-                self.client.observer().cached(url);
-            }
-            Some(url)
-        })
+        self.remembered
+            .get_or_compute(&(host.clone(), service), || {
+                let url = cache.service(host, service)?;
+                if let Ok(url) = well_known(host) {
+                    self.client.observer().cached(url);
+                }
+                Some(url)
+            })
     }
 
     fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {
-        self.discovered.get_or_compute(&(host.clone(), service), || {
-            let found = self.discover(host, service)?;
-            if let Some(cache) = self.cache_for(host) {
-                cache.put_service(host, service, &found);
-            }
-            Ok(found)
-        })
+        self.discovered
+            .get_or_compute(&(host.clone(), service), || {
+                let found = self.discover(host, service)?;
+                if let Some(cache) = self.cache_for(host) {
+                    cache.put_service(host, service, &found);
+                }
+                Ok(found)
+            })
     }
 
     /// The cache, for a host that discovery decides about.
     fn cache_for(&self, host: &Hostname) -> Option<&RegistryCache> {
-        if self.hosts.contains_key(host) { None } else { self.cache.as_ref() }
+        if self.hosts.contains_key(host) {
+            None
+        } else {
+            self.cache.as_ref()
+        }
     }
 
     fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
         let what = format!("{}s from {host}", service.content());
-        let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
+        let failed = |why: String| {
+            Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"))
+        };
         let well_known = well_known(host).map_err(failed)?;
         let invalid = |why: String| {
             let kind = RequestErrorKind::InvalidBody(format!("{}: {why}", service.name()));
-            RequestError { url: (&well_known).into(), kind, credentials_of: Some(host.clone()) }.into_diagnostic(&what)
+            RequestError {
+                url: (&well_known).into(),
+                kind,
+                credentials_of: Some(host.clone()),
+            }
+            .into_diagnostic(&what)
         };
         let (base, found) = if let Some(services) = self.hosts.get(host) {
             (well_known.clone(), services.get(service.name()).cloned())
@@ -139,16 +165,30 @@ impl Discovery {
             match self.document(host, &well_known) {
                 Ok(document) => {
                     let (url, services) = &*document;
-                    let found = services.0.get(service.name()).map(|text| serde_json::from_str(text.get()));
-                    let found = found.transpose().map_err(|_| invalid("it is not a string".to_owned()))?;
+                    let found = services
+                        .0
+                        .get(service.name())
+                        .map(|text| serde_json::from_str(text.get()));
+                    let found = found
+                        .transpose()
+                        .map_err(|_| invalid("it is not a string".to_owned()))?;
                     (url.clone(), found.flatten())
                 }
-                Err(error) if error.kind == RequestErrorKind::NotFound => (well_known.clone(), None),
+                Err(error) if error.kind == RequestErrorKind::NotFound => {
+                    (well_known.clone(), None)
+                }
                 Err(error) => return Err(error.into_diagnostic(&what)),
             }
         };
-        let found = found.ok_or_else(|| failed(format!("{well_known} offers no {} registry", service.content())))?;
-        let mut url = base.join(&found).map_err(|error| invalid(error.to_string()))?;
+        let found = found.ok_or_else(|| {
+            failed(format!(
+                "{well_known} offers no {} registry",
+                service.content()
+            ))
+        })?;
+        let mut url = base
+            .join(&found)
+            .map_err(|error| invalid(error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid("the URL must not contain a user name".to_owned()));
         }
@@ -160,32 +200,49 @@ impl Discovery {
         self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;
-            self.client.get_decoded(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, |document| {
-                check_media_type(&document.headers)?;
-                let services: Services = decode_json(&document)?;
-                let members = services.0.iter();
-                let kept = members.map(|(name, value)| MEMBER + name.len() + value.get().len()).sum();
-                Ok((Arc::new((document.url, services)), kept))
-            })
+            self.client.get_decoded(
+                url,
+                Some(host),
+                MAXIMUM_DOCUMENT_BYTES,
+                Purpose::Metadata,
+                |document| {
+                    check_media_type(&document.headers)?;
+                    let services: Services = decode_json(&document)?;
+                    let members = services.0.iter();
+                    let kept = members
+                        .map(|(name, value)| MEMBER + name.len() + value.get().len())
+                        .sum();
+                    Ok((Arc::new((document.url, services)), kept))
+                },
+            )
         })
     }
 }
 
-/// Refuses a document that the server does not call JSON, as OpenTofu and Terraform do (`disco.go` of `svchost`): a
-/// site that answers every path with a page is no registry.
+/// Refuses a document that the server does not call JSON, as OpenTofu and Terraform do (`disco.go`
+/// of `svchost`): a site that answers every path with a page is no registry.
 fn check_media_type(headers: &HeaderMap) -> std::result::Result<(), RequestErrorKind> {
-    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     if media_type.eq_ignore_ascii_case(MEDIA_TYPE) {
         return Ok(());
     }
     // The server's answer is not quoted, since it may echo a token.
-    let shown = if media_type.is_empty() { "no Content-Type" } else { "a different Content-Type" };
-    Err(RequestErrorKind::InvalidBody(format!("it has {shown} instead of {MEDIA_TYPE}")))
+    let shown = if media_type.is_empty() {
+        "no Content-Type"
+    } else {
+        "a different Content-Type"
+    };
+    Err(RequestErrorKind::InvalidBody(format!(
+        "it has {shown} instead of {MEDIA_TYPE}"
+    )))
 }
 
-/// The URL of a host's service discovery document. The URL standard refuses some names that IDNA allows, such as
-/// 1.2.3.4.5.
+/// The URL of a host's service discovery document. The URL standard refuses some names that IDNA
+/// allows, such as 1.2.3.4.5.
 fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
     let url = format!("https://{}/.well-known/terraform.json", host.as_ascii());
     Url::parse(&url).map_err(|error| format!("{url} is not a URL: {error}"))
@@ -211,7 +268,9 @@ mod tests {
     }
 
     /// A server, discovery that trusts it, and the server's name.
-    fn start(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> (Server, Discovery, Hostname) {
+    fn start(
+        handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    ) -> (Server, Discovery, Hostname) {
         let authority = Authority::new();
         let server = Server::https(&authority, handler);
         let settings = NetSettings {
@@ -227,17 +286,24 @@ mod tests {
 
     fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
         let (_server, discovery, name) = start(handler);
-        discovery.service(&name, Service::Providers).unwrap_err()[0].message.clone()
+        discovery.service(&name, Service::Providers).unwrap_err()[0]
+            .message
+            .clone()
     }
 
     #[test]
     fn a_relative_url_is_relative_to_where_the_document_was() {
         let (server, discovery, name) = start(|request| match request.target.as_str() {
             "/.well-known/terraform.json" => Response::redirect("/moved/here/doc.json"),
-            "/moved/here/doc.json" => json(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
+            "/moved/here/doc.json" => {
+                json(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#)
+            }
             _ => Response::new(500, ""),
         });
-        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
+        assert_eq!(
+            discovery.service(&name, Service::Providers).unwrap(),
+            server.url("localhost", "/moved/providers/")
+        );
     }
 
     /// The target of a redirect must not be able to collect the host's token.
@@ -258,48 +324,89 @@ mod tests {
         let service = discovery.service(&name, Service::Providers).unwrap();
         assert_eq!(service, elsewhere.url("localhost", "/v1/"));
         assert_eq!(discovery.credentials_of(&name, &service), None);
-        assert_eq!(discovery.credentials_of(&name, &own.url("localhost", "/v1/")), Some(&name));
+        assert_eq!(
+            discovery.credentials_of(&name, &own.url("localhost", "/v1/")),
+            Some(&name)
+        );
 
         // A document of the host itself may name another host.
         let artifacts = elsewhere.url("localhost", "/v1/");
         let document = format!(r#"{{"providers.v1": "{artifacts}"}}"#);
         let (_server, discovery, name) = start(move |_| json(document.clone()));
-        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), artifacts);
+        assert_eq!(
+            discovery.service(&name, Service::Providers).unwrap(),
+            artifacts
+        );
         assert_eq!(discovery.credentials_of(&name, &artifacts), Some(&name));
     }
 
     #[test]
     fn a_host_without_the_service_differs_from_a_failing_host() {
-        for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
+        for body in [
+            r#"{"modules.v1": "/m/"}"#,
+            "{}",
+            r#"{"providers.v1": null}"#,
+        ] {
             let error = error_for(move |_| json(body));
-            assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
+            assert!(
+                error.ends_with("/.well-known/terraform.json offers no provider registry"),
+                "{body}: {error}"
+            );
         }
         assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
         let of_type = |content_type: &str| Response::ok("{}").header("Content-Type", content_type);
         for (response, expected) in [
             (json("<html>"), "it is not JSON"),
             (json("[]"), "its JSON does not have the expected form"),
-            (json(r#"{"providers.v1": 3}"#), "providers.v1: it is not a string"),
-            (json(r#"{"providers.v1": "https://"}"#), "providers.v1: empty host"),
-            (json(r#"{"providers.v1": "https://u:p@h.test/"}"#), "providers.v1: the URL must not contain a user name"),
-            (Response::ok("{}"), "it has no Content-Type instead of application/json"),
-            (of_type("text/html"), "it has a different Content-Type instead of application/json"),
-            (of_type("application/jsonx"), "it has a different Content-Type instead of application/json"),
+            (
+                json(r#"{"providers.v1": 3}"#),
+                "providers.v1: it is not a string",
+            ),
+            (
+                json(r#"{"providers.v1": "https://"}"#),
+                "providers.v1: empty host",
+            ),
+            (
+                json(r#"{"providers.v1": "https://u:p@h.test/"}"#),
+                "providers.v1: the URL must not contain a user name",
+            ),
+            (
+                Response::ok("{}"),
+                "it has no Content-Type instead of application/json",
+            ),
+            (
+                of_type("text/html"),
+                "it has a different Content-Type instead of application/json",
+            ),
+            (
+                of_type("application/jsonx"),
+                "it has a different Content-Type instead of application/json",
+            ),
         ] {
             let error = error_for(move |_| response.clone());
-            assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{error}");
+            assert!(
+                error.contains(&format!(" sent an unusable response: {expected}")),
+                "{error}"
+            );
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
         let error = discovery.service(&name, Service::Providers).unwrap_err();
-        assert!(error[0].message.ends_with("answered with status 503: no"), "{error}");
+        assert!(
+            error[0].message.ends_with("answered with status 503: no"),
+            "{error}"
+        );
         assert_eq!(server.requests().len(), 3);
     }
 
     #[test]
     fn a_service_without_encryption_is_not_asked() {
-        let (_server, discovery, name) = start(|_| json(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
+        let (_server, discovery, name) =
+            start(|_| json(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
         let service = discovery.service(&name, Service::Providers).unwrap();
-        let error = discovery.client.get(&service, Some(&name), 10, Purpose::Metadata).unwrap_err();
+        let error = discovery
+            .client
+            .get(&service, Some(&name), 10, Purpose::Metadata)
+            .unwrap_err();
         assert_eq!(error.kind, RequestErrorKind::Insecure);
     }
 
@@ -309,7 +416,10 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/v1/"));
+                    assert_eq!(
+                        discovery.service(&name, Service::Providers).unwrap(),
+                        server.url("localhost", "/v1/")
+                    );
                 });
             }
         });
@@ -318,9 +428,16 @@ mod tests {
 
     #[test]
     fn both_registries_of_a_host_are_found_by_one_request() {
-        let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
-        assert_eq!(discovery.service(&name, Service::Modules).unwrap(), server.url("localhost", "/m/"));
-        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/p/"));
+        let (server, discovery, name) =
+            start(|_| json(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
+        assert_eq!(
+            discovery.service(&name, Service::Modules).unwrap(),
+            server.url("localhost", "/m/")
+        );
+        assert_eq!(
+            discovery.service(&name, Service::Providers).unwrap(),
+            server.url("localhost", "/p/")
+        );
         assert_eq!(server.requests().len(), 1);
     }
 
@@ -329,17 +446,31 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
         let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/v2/"}"#));
-        let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
+        let (old, new) = (
+            server.url("localhost", "/v1/"),
+            server.url("localhost", "/v2/"),
+        );
         cache.put_service(&name, Service::Providers, &old);
-        let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
+        let discovery = Discovery {
+            cache: Some(cache.clone()),
+            ..discovery
+        };
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), old);
         assert!(server.requests().is_empty());
         let ask = || {
             let asked = Mutex::new(Vec::new());
             let get = |url: &Url, _: Option<&Hostname>| {
                 asked.lock().unwrap().push(url.clone());
-                let failure = RequestError { url: url.into(), kind: RequestErrorKind::NotFound, credentials_of: None };
-                if url.path() == "/v2/a" { Ok(()) } else { Err(failure) }
+                let failure = RequestError {
+                    url: url.into(),
+                    kind: RequestErrorKind::NotFound,
+                    credentials_of: None,
+                };
+                if url.path() == "/v2/a" {
+                    Ok(())
+                } else {
+                    Err(failure)
+                }
             };
             let (url, answer) = discovery.ask(&name, Service::Providers, "a", get).unwrap();
             assert_eq!((url, answer), (new.join("a").unwrap(), Ok(())));
@@ -355,21 +486,43 @@ mod tests {
     fn a_host_with_configured_services_is_not_asked() {
         let (server, discovery, _) = start(|_| json(""));
         let with = |services: &[(&str, &str)]| {
-            let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
+            let services = services
+                .iter()
+                .map(|(name, url)| ((*name).to_owned(), (*url).to_owned()))
+                .collect();
             let hosts = BTreeMap::from([(host("h.test"), services)]);
-            Discovery::new(discovery.client.clone(), hosts, None).service(&host("h.test"), Service::Providers)
+            Discovery::new(discovery.client.clone(), hosts, None)
+                .service(&host("h.test"), Service::Providers)
         };
-        assert_eq!(with(&[("providers.v1", "http://127.0.0.1:1/p/")]).unwrap().as_str(), "http://127.0.0.1:1/p/");
-        assert_eq!(with(&[("providers.v1", "/p/")]).unwrap().as_str(), "https://h.test/p/");
+        assert_eq!(
+            with(&[("providers.v1", "http://127.0.0.1:1/p/")])
+                .unwrap()
+                .as_str(),
+            "http://127.0.0.1:1/p/"
+        );
+        assert_eq!(
+            with(&[("providers.v1", "/p/")]).unwrap().as_str(),
+            "https://h.test/p/"
+        );
         let error = with(&[("modules.v1", "/m/")]).unwrap_err();
-        assert!(error[0].message.ends_with("offers no provider registry"), "{error}");
+        assert!(
+            error[0].message.ends_with("offers no provider registry"),
+            "{error}"
+        );
         assert!(server.requests().is_empty());
     }
 
     #[test]
     fn a_name_that_cannot_be_in_a_url_is_an_error() {
         let (_server, discovery, _) = start(|_| json(""));
-        let error = discovery.service(&host("1.2.3.4.5"), Service::Providers).unwrap_err();
-        assert!(error[0].message.contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"), "{error}");
+        let error = discovery
+            .service(&host("1.2.3.4.5"), Service::Providers)
+            .unwrap_err();
+        assert!(
+            error[0]
+                .message
+                .contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"),
+            "{error}"
+        );
     }
 }

@@ -27,7 +27,9 @@ use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
-use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
+use crate::packages::authentication::{
+    HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy,
+};
 use crate::provider::{Hash, HashesByScheme, Platform, ProviderAddress, PublicKey, Version};
 use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
@@ -43,8 +45,8 @@ type Reports = BTreeMap<String, PackageReport>;
 pub(crate) struct Registry {
     downloader: Downloader,
     policy: SignaturePolicy,
-    /// Whether hashes that a registry reports are recorded without downloading the packages, once they match the signed
-    /// sums.
+    /// Whether hashes that a registry reports are recorded without downloading the packages, once
+    /// they match the signed sums.
     trusts_reports: bool,
     protocol: Protocol,
     releases: SignedReleases,
@@ -55,8 +57,8 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Registries that `discovery` finds and that are asked through `downloader`. `cache` says where releases were in
-    /// earlier runs. Packages that `facts` are about need not be downloaded.
+    /// Registries that `discovery` finds and that are asked through `downloader`. `cache` says
+    /// where releases were in earlier runs. Packages that `facts` are about need not be downloaded.
     pub(super) fn new(
         downloader: Downloader,
         discovery: Arc<Discovery>,
@@ -67,15 +69,23 @@ impl Registry {
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
         let releases = SignedReleases::new(downloader.client.clone(), policy, cache);
-        Self { downloader, policy, trusts_reports, protocol, releases, first_platforms: OnceMap::default(), facts }
+        Self {
+            downloader,
+            policy,
+            trusts_reports,
+            protocol,
+            releases,
+            first_platforms: OnceMap::default(),
+            facts,
+        }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         self.protocol.versions(address)
     }
 
-    /// Fetches a package, and returns it with the `h1:` that the registry reports for the release. If its archive goes
-    /// to a file, it is downloaded, whatever is remembered or reported of it.
+    /// Fetches a package, and returns it with the `h1:` that the registry reports for the release.
+    /// If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
     pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
         let package = fetch.package;
         if fetch.archive_file.is_some() {
@@ -102,16 +112,35 @@ impl Registry {
         let signed = signed?;
         signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
-        let Downloaded { digest, transferred, is_shared } = downloaded?;
-        packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
-            .map_err(|error| SourceError::not_authentic(package, error, None))?;
-        // The cache contains only hashes computed here: a different project may not trust the same keys.
+        let Downloaded {
+            digest,
+            transferred,
+            is_shared,
+        } = downloaded?;
+        packages::check(
+            &reports,
+            &package.platform,
+            &metadata.response.shasum,
+            digest.size,
+            &digest.h1,
+        )
+        .map_err(|error| SourceError::not_authentic(package, error, None))?;
+        // The cache contains only hashes computed here: a different project may not trust the same
+        // keys.
         if !is_shared && let Some(cache) = &self.downloader.cache {
             cache.put_by_provider(package, &digest);
         }
         let hashes = listed(&digest);
-        let (fetched, reported) = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
-        Ok((Fetched { downloaded: transferred, digest: Some(digest), ..fetched }, reported))
+        let (fetched, reported) =
+            self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
+        Ok((
+            Fetched {
+                downloaded: transferred,
+                digest: Some(digest),
+                ..fetched
+            },
+            reported,
+        ))
     }
 
     /// The signed sums of a package, and the package, which are fetched at the same time.
@@ -120,12 +149,17 @@ impl Registry {
         metadata: &Metadata,
         fetch: &Fetch<'_>,
     ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
-        let Metadata { package, response, .. } = metadata;
+        let Metadata {
+            package, response, ..
+        } = metadata;
         let zh = Sha256Sums::advertised(&response.shasum)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
         let is_refused = AtomicBool::new(false);
         let is_wanted = || !is_refused.load(Ordering::Relaxed);
-        let report = metadata.reports(self.policy.dialect).unwrap_or_default().remove(&package.platform.to_string());
+        let report = metadata
+            .reports(self.policy.dialect)
+            .unwrap_or_default()
+            .remove(&package.platform.to_string());
         let size = report.and_then(|report| report.package_size);
         Ok(std::thread::scope(|scope| {
             let signed = scope.spawn(|| {
@@ -133,20 +167,42 @@ impl Registry {
                 is_refused.store(signed.is_err(), Ordering::Relaxed);
                 signed
             });
-            let shared = if fetch.archive_file.is_none() { self.shared(metadata, &zh) } else { None };
+            let shared = if fetch.archive_file.is_none() {
+                self.shared(metadata, &zh)
+            } else {
+                None
+            };
             let downloaded = match shared {
-                Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
+                Some(digest) => Ok(Downloaded {
+                    digest,
+                    transferred: 0,
+                    is_shared: true,
+                }),
                 None => metadata.url(&response.download_url).and_then(|url| {
-                    let expected = Some(Expected { zh: &zh, by: "SHA256SUMS" });
-                    let archive = Archive { size, expected, is_wanted: &is_wanted, ..Archive::at(&url) };
+                    let expected = Some(Expected {
+                        zh: &zh,
+                        by: "SHA256SUMS",
+                    });
+                    let archive = Archive {
+                        size,
+                        expected,
+                        is_wanted: &is_wanted,
+                        ..Archive::at(&url)
+                    };
                     self.downloader.package(fetch, &url, &archive)
                 }),
             };
-            (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)
+            (
+                signed
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                downloaded,
+            )
         }))
     }
 
-    /// The metadata of a package. If the package may have to be downloaded, requests the shared facts at the same time.
+    /// The metadata of a package. If the package may have to be downloaded, requests the shared
+    /// facts at the same time.
     fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         std::thread::scope(|scope| {
             if let Some((facts, _)) = &self.facts
@@ -158,31 +214,52 @@ impl Registry {
         })
     }
 
-    /// The shared facts about a package that is not in the cache. Like a download they are used only if SHA256SUMS
-    /// lists the `zh:`. Facts that contradict the registry's report are not used: the package itself decides.
+    /// The shared facts about a package that is not in the cache. Like a download they are used
+    /// only if SHA256SUMS lists the `zh:`. Facts that contradict the registry's report are not
+    /// used: the package itself decides.
     fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
-        let Metadata { package, response, .. } = metadata;
+        let Metadata {
+            package, response, ..
+        } = metadata;
         let (facts, keys) = self.facts.as_ref()?;
-        if self.downloader.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some()) {
+        if self
+            .downloader
+            .cache
+            .as_ref()
+            .is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
+        {
             return None;
         }
         let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;
+        packages::check(
+            &reports,
+            &package.platform,
+            &response.shasum,
+            digest.size,
+            &digest.h1,
+        )
+        .ok()?;
         facts.count_use();
         Some(digest)
     }
 
-    /// A package as the registry reports it, once the report matches the signed sums; none if it does not report an
-    /// `h1:`.
+    /// A package as the registry reports it, once the report matches the signed sums; none if it
+    /// does not report an `h1:`.
     fn reported(&self, metadata: &Metadata) -> Result<Option<(Fetched, HashesByPlatform)>> {
-        let Metadata { package, response, .. } = metadata;
+        let Metadata {
+            package, response, ..
+        } = metadata;
         let signed = self.releases.get(metadata)?;
         let zh = signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
-        let h1 =
-            packages::authenticated(&reports, &package.platform, &response.shasum, &signed.sums.packages().collect())
-                .map_err(|error| SourceError::not_authentic(package, error, None))?;
+        let h1 = packages::authenticated(
+            &reports,
+            &package.platform,
+            &response.shasum,
+            &signed.sums.packages().collect(),
+        )
+        .map_err(|error| SourceError::not_authentic(package, error, None))?;
         Ok(h1.map(|h1| {
             let mut hashes = HashDispositions::default();
             hashes.add(HashDisposition::Listed, [zh]);
@@ -191,10 +268,13 @@ impl Registry {
         }))
     }
 
-    /// The hashes of a package that an earlier run has verified. Its metadata is not needed: the SHA256SUMS that
-    /// another platform's metadata names shows whether the package is still published.
+    /// The hashes of a package that an earlier run has verified. Its metadata is not needed: the
+    /// SHA256SUMS that another platform's metadata names shows whether the package is still
+    /// published.
     fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
-        let PackageId { address, version, .. } = package;
+        let PackageId {
+            address, version, ..
+        } = package;
         let is_known = || {
             let service = self.protocol.origin(&address.hostname);
             service.is_ok_and(|service| self.releases.is_known(&service, address, version))
@@ -208,24 +288,43 @@ impl Registry {
 
     /// The platform whose metadata is fetched in any case.
     fn first_platform(&self, package: &PackageId) -> Platform {
-        let PackageId { address, version, platform } = package;
-        self.first_platforms.get_or_compute(&(address.clone(), version.clone()), || platform.clone())
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
+        self.first_platforms
+            .get_or_compute(&(address.clone(), version.clone()), || platform.clone())
     }
 
     /// A cached package, if the published release contains it.
-    fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<(Fetched, HashesByPlatform)> {
-        let first = PackageId { platform: self.first_platform(package), ..package.clone() };
+    fn still_published(
+        &self,
+        package: &PackageId,
+        digest: PackageDigest,
+    ) -> Option<(Fetched, HashesByPlatform)> {
+        let first = PackageId {
+            platform: self.first_platform(package),
+            ..package.clone()
+        };
         let metadata = self.protocol.metadata(&first).ok()?;
         let signed = self.releases.get(&metadata).ok()?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        packages::check(&reports, &package.platform, digest.zh.value(), digest.size, &digest.h1).ok()?;
+        packages::check(
+            &reports,
+            &package.platform,
+            digest.zh.value(),
+            digest.size,
+            &digest.h1,
+        )
+        .ok()?;
         let is_listed = signed.sums.packages().any(|zh| zh == digest.zh);
         let hashes = listed(&digest);
         is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
     }
 
-    /// A package of a release, with the known hashes of the package itself, and the `h1:` that the registry reports for
-    /// the release.
+    /// A package of a release, with the known hashes of the package itself, and the `h1:` that the
+    /// registry reports for the release.
     fn fetched(
         &self,
         package: &PackageId,
@@ -242,9 +341,23 @@ impl Registry {
             hashes.add(HashDisposition::ReportedByRegistry, reported);
         }
         let authentication = signed.authentication.clone();
-        let warnings = signed.warnings(package).into_iter().chain(not_listed).collect();
+        let warnings = signed
+            .warnings(package)
+            .into_iter()
+            .chain(not_listed)
+            .collect();
         let zh = signed.sums.lines().map(|(_, zh)| zh.clone()).collect();
-        (Fetched { h1, digest: None, hashes, authentication, warnings, downloaded: 0 }, reported_h1(reports, &zh))
+        (
+            Fetched {
+                h1,
+                digest: None,
+                hashes,
+                authentication,
+                warnings,
+                downloaded: 0,
+            },
+            reported_h1(reports, &zh),
+        )
     }
 
     /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
@@ -257,11 +370,21 @@ impl Registry {
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
-        let mut published = Published::of(&signed.sums, signed.authentication.clone(), signed.warnings(package));
+        let mut published = Published::of(
+            &signed.sums,
+            signed.authentication.clone(),
+            signed.warnings(package),
+        );
         let reports = metadata.reports(self.policy.dialect)?;
         for (platform, report) in &reports {
-            let Some((sums, hashes)) = listed_report(report, &published.zh) else { continue };
-            for (_, known) in published.packages.iter_mut().filter(|(sum, _)| sums.contains(sum)) {
+            let Some((sums, hashes)) = listed_report(report, &published.zh) else {
+                continue;
+            };
+            for (_, known) in published
+                .packages
+                .iter_mut()
+                .filter(|(sum, _)| sums.contains(sum))
+            {
                 known.extend(hashes.iter().cloned());
             }
             if let Ok(platform) = platform.parse() {
@@ -277,7 +400,8 @@ impl Registry {
         Ok(self.releases.get(&metadata)?.last_modified)
     }
 
-    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
+    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
+    /// are still there.
     pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Ok(service) = self.protocol.origin(&address.hostname) {
             self.releases.prepare(&service, address, version);
@@ -304,27 +428,45 @@ fn reported_h1(reports: &Reports, sums: &BTreeSet<Hash>) -> HashesByPlatform {
 }
 
 /// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
-fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
+fn listed_report(
+    report: &PackageReport,
+    sums: &BTreeSet<Hash>,
+) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
     let HashesByScheme { h1, zh, unknown: _ } = report.hashes.0.iter().collect();
     let is_listed = !zh.is_empty() && zh.iter().all(|zh| sums.contains(*zh));
     let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
     (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
 }
 
-/// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.
-fn unlisted(package: &PackageId, reported: &BTreeSet<Hash>, sums: &Sha256Sums) -> Option<Diagnostic> {
+/// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded,
+/// as OpenTofu does.
+fn unlisted(
+    package: &PackageId,
+    reported: &BTreeSet<Hash>,
+    sums: &Sha256Sums,
+) -> Option<Diagnostic> {
     let listed: HashSet<_> = sums.lines().map(|(_, zh)| zh).collect();
-    let HashesByScheme { h1: _, zh, unknown: _ } = reported.iter().collect();
+    let HashesByScheme {
+        h1: _,
+        zh,
+        unknown: _,
+    } = reported.iter().collect();
     let count = zh.into_iter().filter(|hash| !listed.contains(hash)).count();
-    let PackageId { address, version, .. } = package;
+    let PackageId {
+        address, version, ..
+    } = package;
     if count == 0 {
         return None;
     }
     let host = &address.hostname;
-    let message =
-        format!("SHA256SUMS does not list {count} of the zh: hashes that {host} reports for {address} {version}");
+    let message = format!(
+        "SHA256SUMS does not list {count} of the zh: hashes that {host} reports for {address} {version}"
+    );
     let warning = Diagnostic::warning(Code::HashNotPublished, message);
-    Some(warning.note("they are recorded because the registry reports them; no signature covers them"))
+    Some(
+        warning
+            .note("they are recorded because the registry reports them; no signature covers them"),
+    )
 }
 
 /// Facts about the hashes of a package that SHA256SUMS lists.

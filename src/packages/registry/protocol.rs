@@ -17,7 +17,9 @@ use crate::net::{Client, RequestErrorKind, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{OpenPgpKey, PackageReport};
-use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported};
+use crate::packages::available::{
+    AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported,
+};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
@@ -55,7 +57,11 @@ pub(super) struct Metadata {
 
 impl Protocol {
     pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
-        Self { client, discovery, metadata: OnceMap::default() }
+        Self {
+            client,
+            discovery,
+            metadata: OnceMap::default(),
+        }
     }
 
     /// Address of the registry of a host.
@@ -71,9 +77,14 @@ impl Protocol {
             (_, Ok((_, versions))) => Ok(versions),
             (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("{} has no provider {address}", address.hostname);
-                let error = Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {asked}"));
+                let error = Diagnostic::error(Code::ProviderNotFound, message)
+                    .note(format!("asked for {asked}"));
                 let searched = vec![error.help("correct its source in required_providers")];
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched, in_registry: true })
+                Err(SourceError::ProviderNotFound {
+                    address: address.clone(),
+                    searched,
+                    in_registry: true,
+                })
             }
             (_, Err(error)) => Err(SourceError::request(address, error)),
         }
@@ -81,34 +92,61 @@ impl Protocol {
 
     /// "Find a Provider Package".
     pub(super) fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
-        self.metadata.get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
+        self.metadata
+            .get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
     }
 
     fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
-        let PackageId { address, version, platform } = package.clone();
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package.clone();
         let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
-        let (asked, answer) = self.ask(&address, &path, MAXIMUM_METADATA_BYTES, PackageResponse::weighed)?;
+        let (asked, answer) = self.ask(
+            &address,
+            &path,
+            MAXIMUM_METADATA_BYTES,
+            PackageResponse::weighed,
+        )?;
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                return Err(SourceError::platform_not_available(package, [], Some(&asked)));
+                return Err(SourceError::platform_not_available(
+                    package,
+                    [],
+                    Some(&asked),
+                ));
             }
             Err(error) => return Err(SourceError::request(package, error)),
         };
         if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
-            let problem = format!("{asked} returned a package for {}_{}", response.os, response.arch);
+            let problem = format!(
+                "{asked} returned a package for {}_{}",
+                response.os, response.arch
+            );
             return Err(SourceError::invalid_response(package, problem));
         }
-        let protocols = response.protocols.as_ref().map_or(&[][..], |protocols| &protocols.0);
+        let protocols = response
+            .protocols
+            .as_ref()
+            .map_or(&[][..], |protocols| &protocols.0);
         if let Some(protocols) = unsupported(protocols) {
-            return Err(SourceError::unsupported_protocol(&address, &version, &protocols));
+            return Err(SourceError::unsupported_protocol(
+                &address, &version, &protocols,
+            ));
         }
         let service = self.origin(&address.hostname)?;
-        Ok(Metadata { package: package.clone(), response, service, base })
+        Ok(Metadata {
+            package: package.clone(),
+            response,
+            service,
+            base,
+        })
     }
 
-    /// Sends a request to one of a provider's endpoints, and returns its URL. `convert` is passed to
-    /// [`Client::get_json`].
+    /// Sends a request to one of a provider's endpoints, and returns its URL. `convert` is passed
+    /// to [`Client::get_json`].
     fn ask<J: DeserializeOwned, T>(
         &self,
         address: &ProviderAddress,
@@ -117,8 +155,11 @@ impl Protocol {
         convert: impl Fn(J) -> (T, usize),
     ) -> Result<(String, Requested<(Url, T)>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let get = |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &convert);
-        let (url, answer) = self.discovery.ask(&address.hostname, Service::Providers, &path, get)?;
+        let get =
+            |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &convert);
+        let (url, answer) =
+            self.discovery
+                .ask(&address.hostname, Service::Providers, &path, get)?;
         Ok((SafeUrl::from(url).to_string(), answer))
     }
 }
@@ -127,7 +168,10 @@ impl Metadata {
     /// A URL in the response.
     pub(super) fn url(&self, reference: &str) -> Result<Url> {
         self.base.join(reference).map_err(|error| {
-            SourceError::invalid_response(&self.package, format!("the registry sent the URL {reference:?}: {error}"))
+            SourceError::invalid_response(
+                &self.package,
+                format!("the registry sent the URL {reference:?}: {error}"),
+            )
         })
     }
 
@@ -138,8 +182,13 @@ impl Metadata {
 
     /// The `packages` map, which only OpenTofu looks at.
     pub(super) fn reports(&self, dialect: Dialect) -> Result<BTreeMap<String, PackageReport>> {
-        let packages = if dialect == Dialect::Tofu { self.response.packages.as_deref() } else { None };
-        read_reports(packages).map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
+        let packages = if dialect == Dialect::Tofu {
+            self.response.packages.as_deref()
+        } else {
+            None
+        };
+        read_reports(packages)
+            .map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
     }
 }
 
@@ -191,13 +240,25 @@ struct SigningKeys {
 impl PackageResponse {
     /// The answer and its approximate memory, in bytes.
     fn weighed(self) -> (Self, usize) {
-        /// Memory of a key without its texts, which are kept once more beside the document that it has signed.
+        /// Memory of a key without its texts, which are kept once more beside the document that it
+        /// has signed.
         const KEY: usize = 128;
         let keys = self.signing_keys.gpg_public_keys.0.iter();
-        let texts = [&self.filename, &self.download_url, &self.shasums_url, &self.shasums_signature_url, &self.shasum];
-        let weight = keys.map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len())).sum::<usize>()
+        let texts = [
+            &self.filename,
+            &self.download_url,
+            &self.shasums_url,
+            &self.shasums_signature_url,
+            &self.shasum,
+        ];
+        let weight = keys
+            .map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len()))
+            .sum::<usize>()
             + texts.into_iter().map(String::len).sum::<usize>()
-            + self.packages.as_ref().map_or(0, |packages| packages.get().len());
+            + self
+                .packages
+                .as_ref()
+                .map_or(0, |packages| packages.get().len());
         (self, weight)
     }
 }
@@ -209,36 +270,71 @@ pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
 
 /// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
 pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
-    let packages = serde_json::from_slice::<PackageResponse>(answer).ok()?.packages;
-    read_reports(packages.as_deref()).ok().map(|reports| reported(&reports))
+    let packages = serde_json::from_slice::<PackageResponse>(answer)
+        .ok()?
+        .packages;
+    read_reports(packages.as_deref())
+        .ok()
+        .map(|reports| reported(&reports))
 }
 
-/// Reads the `packages` map, if there is one. The error does not quote it: a registry may echo the token that it
-/// received.
-fn read_reports(packages: Option<&RawValue>) -> std::result::Result<BTreeMap<String, PackageReport>, &'static str> {
-    let Some(packages) = packages else { return Ok(BTreeMap::new()) };
+/// Reads the `packages` map, if there is one. The error does not quote it: a registry may echo the
+/// token that it received.
+fn read_reports(
+    packages: Option<&RawValue>,
+) -> std::result::Result<BTreeMap<String, PackageReport>, &'static str> {
+    let Some(packages) = packages else {
+        return Ok(BTreeMap::new());
+    };
     let reports = serde_json::from_str::<Map<PackageReport, MOST_PLATFORMS>>(packages.get());
-    reports.map(|reports| reports.0).map_err(|_| "the registry's report of packages does not have the expected form")
+    reports
+        .map(|reports| reports.0)
+        .map_err(|_| "the registry's report of packages does not have the expected form")
 }
 
 impl VersionList {
-    /// Unreadable versions are skipped, as if the registry had not listed them. A version that is listed again has the
-    /// platforms of all its entries, and the protocols of the last, as in OpenTofu and Terraform.
+    /// Unreadable versions are skipped, as if the registry had not listed them. A version that is
+    /// listed again has the platforms of all its entries, and the protocols of the last, as in
+    /// OpenTofu and Terraform.
     fn available(self) -> AvailableVersions {
-        let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
-            let version = Version::parse_listed(version.as_ref().filter(|text| text.len() <= LONGEST_VERSION)?)?;
+        let available = |VersionEntry {
+                             version,
+                             protocols,
+                             platforms,
+                         }: VersionEntry| {
+            let version = Version::parse_listed(
+                version
+                    .as_ref()
+                    .filter(|text| text.len() <= LONGEST_VERSION)?,
+            )?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
-            Some((version, AvailableVersion { unsupported_protocols, platforms }))
+            Some((
+                version,
+                AvailableVersion {
+                    unsupported_protocols,
+                    platforms,
+                },
+            ))
         };
         let mut versions = BTreeMap::new();
         for (version, mut available) in self.versions.0.into_iter().filter_map(available) {
             let listed: &mut AvailableVersion = versions.entry(version).or_default();
-            available.platforms = listed.platforms.iter().chain(available.platforms.iter()).collect();
+            available.platforms = listed
+                .platforms
+                .iter()
+                .chain(available.platforms.iter())
+                .collect();
             *listed = available;
         }
         let warnings = self.warnings.unwrap_or_default().0.into_iter();
-        let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
-        AvailableVersions { versions, warnings, ..AvailableVersions::default() }
+        let warnings = warnings
+            .map(|warning| warning.chars().take(LONGEST_WARNING).collect())
+            .collect();
+        AvailableVersions {
+            versions,
+            warnings,
+            ..AvailableVersions::default()
+        }
     }
 }
 
@@ -247,6 +343,12 @@ impl<'de> Deserialize<'de> for Platforms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;
         let entries = entries.unwrap_or_default().0.into_iter();
-        Ok(entries.filter_map(|entry| format!("{}_{}", entry.os, entry.arch).parse::<Platform>().ok()).collect())
+        Ok(entries
+            .filter_map(|entry| {
+                format!("{}_{}", entry.os, entry.arch)
+                    .parse::<Platform>()
+                    .ok()
+            })
+            .collect())
     }
 }

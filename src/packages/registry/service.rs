@@ -17,16 +17,25 @@ pub(crate) enum Service {
 impl Service {
     /// Its name in the discovery document.
     pub(super) fn name(self) -> &'static str {
-        if self == Self::Providers { "providers.v1" } else { "modules.v1" }
+        if self == Self::Providers {
+            "providers.v1"
+        } else {
+            "modules.v1"
+        }
     }
 
     /// Content of the registry, in the singular.
     pub(super) fn content(self) -> &'static str {
-        if self == Self::Providers { "provider" } else { "module" }
+        if self == Self::Providers {
+            "provider"
+        } else {
+            "module"
+        }
     }
 
-    /// The URL of one of the registry's endpoints, relative to its base URL. As in OpenTofu's clients, the last segment
-    /// of the base URL is kept for modules even if it does not end with a slash.
+    /// The URL of one of the registry's endpoints, relative to its base URL. As in OpenTofu's
+    /// clients, the last segment of the base URL is kept for modules even if it does not end with a
+    /// slash.
     pub(super) fn endpoint(self, base: &Url, host: &Hostname, path: &str) -> Result<Url> {
         let mut base = base.clone();
         if self == Self::Modules && !base.path().ends_with('/') {
@@ -34,7 +43,9 @@ impl Service {
         }
         base.join(path).map_err(|error| {
             let content = self.content();
-            let message = format!("{host}: its service for {content}s, {base}, cannot be the start of a URL: {error}");
+            let message = format!(
+                "{host}: its service for {content}s, {base}, cannot be the start of a URL: {error}"
+            );
             Diagnostic::error(Code::RequestFailed, message).into()
         })
     }

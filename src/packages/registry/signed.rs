@@ -10,7 +10,9 @@ use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
 use crate::net::{Client, FetchedDocument, Purpose, RequestError, Requested};
 use crate::packages::archive::PackageId;
-use crate::packages::authentication::{Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums};
+use crate::packages::authentication::{
+    Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums,
+};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Authentication, Hash, ProviderAddress, Version};
 use crate::system::{OnceMap, SafeUrl};
@@ -54,18 +56,39 @@ pub(super) struct SignedSums {
 }
 
 impl SignedReleases {
-    pub(super) fn new(client: Client, policy: SignaturePolicy, cache: Option<RegistryCache>) -> Self {
-        Self { client, policy, cache, documents: OnceMap::default(), verified: OnceMap::default() }
+    pub(super) fn new(
+        client: Client,
+        policy: SignaturePolicy,
+        cache: Option<RegistryCache>,
+    ) -> Self {
+        Self {
+            client,
+            policy,
+            cache,
+            documents: OnceMap::default(),
+            verified: OnceMap::default(),
+        }
     }
 
     /// Whether an earlier run has seen the release.
-    pub(super) fn is_known(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> bool {
-        self.cache.as_ref().is_some_and(|cache| cache.release(service, address, version).is_some())
+    pub(super) fn is_known(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> bool {
+        self.cache
+            .as_ref()
+            .is_some_and(|cache| cache.release(service, address, version).is_some())
     }
 
-    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
+    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
+    /// are still there.
     pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
-        if let Some((sums, signature)) = self.cache.as_ref().and_then(|cache| cache.release(service, address, version))
+        if let Some((sums, signature)) = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.release(service, address, version))
         {
             drop(self.documents(&sums, &signature));
         }
@@ -77,59 +100,99 @@ impl SignedReleases {
             sums: metadata.url(&metadata.response.shasums_url)?,
             signature: metadata.url(&metadata.response.shasums_signature_url)?,
             keys: metadata.signing_keys().to_vec(),
-            is_default_host: metadata.package.address.hostname.is_default_of(self.policy.dialect),
+            is_default_host: metadata
+                .package
+                .address
+                .hostname
+                .is_default_of(self.policy.dialect),
         };
-        self.verified.get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
+        self.verified
+            .get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
     }
 
     fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
-        let PackageId { address, version, .. } = &metadata.package;
+        let PackageId {
+            address, version, ..
+        } = &metadata.package;
         let documents = self.documents(&key.sums, &key.signature);
-        let failed = |error: &RequestError| SourceError::request(format_args!("{address} {version}"), error.clone());
+        let failed = |error: &RequestError| {
+            SourceError::request(format_args!("{address} {version}"), error.clone())
+        };
         let documents = documents.map_err(|error| failed(&error))?;
         let Documents { sums, signature } = &*documents;
-        let authenticated = authenticate_sums(&sums.bytes, signature, &key.keys, self.policy, key.is_default_host);
+        let authenticated = authenticate_sums(
+            &sums.bytes,
+            signature,
+            &key.keys,
+            self.policy,
+            key.is_default_host,
+        );
         let (authentication, expired) = authenticated.map_err(|error| {
             let error = error.diagnostic(&format!("{address} {version}"));
             let error = error.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
-            SourceError::refused(error.note(format!("signature: {}", SafeUrl::from(&key.signature))))
+            SourceError::refused(
+                error.note(format!("signature: {}", SafeUrl::from(&key.signature))),
+            )
         })?;
         if let Some(cache) = &self.cache {
-            cache.put_release(&metadata.service, address, version, &key.sums, &key.signature);
+            cache.put_release(
+                &metadata.service,
+                address,
+                version,
+                &key.sums,
+                &key.signature,
+            );
         }
         let last_modified = sums.last_modified;
         let sums = Sha256Sums::parse(&sums.bytes);
-        self.cache.iter().for_each(|cache| cache.put_sums(address, version, &sums, &authentication));
-        self.client.keep(&key.sums, sums.weight()).map_err(|error| failed(&error))?;
-        Ok(SignedSums { sums, authentication, last_modified, expired })
+        self.cache
+            .iter()
+            .for_each(|cache| cache.put_sums(address, version, &sums, &authentication));
+        self.client
+            .keep(&key.sums, sums.weight())
+            .map_err(|error| failed(&error))?;
+        Ok(SignedSums {
+            sums,
+            authentication,
+            last_modified,
+            expired,
+        })
     }
 
     fn documents(&self, sums: &Url, signature: &Url) -> Requested<Arc<Documents>> {
-        self.documents.get_or_compute(&(sums.clone(), signature.clone()), || {
-            let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
-            let (sums, signature) = std::thread::scope(|scope| {
-                let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
-                let sums = get(sums, MAXIMUM_SUMS_BYTES);
-                (sums, signature.join())
-            });
-            let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let (sums, signature) = (sums?, signature.bytes);
-            self.client.keep(&sums.url, sums.bytes.len() + signature.len())?;
-            Ok(Arc::new(Documents { sums, signature }))
-        })
+        self.documents
+            .get_or_compute(&(sums.clone(), signature.clone()), || {
+                let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
+                let (sums, signature) = std::thread::scope(|scope| {
+                    let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
+                    let sums = get(sums, MAXIMUM_SUMS_BYTES);
+                    (sums, signature.join())
+                });
+                let signature =
+                    signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                let (sums, signature) = (sums?, signature.bytes);
+                self.client
+                    .keep(&sums.url, sums.bytes.len() + signature.len())?;
+                Ok(Arc::new(Documents { sums, signature }))
+            })
     }
 }
 
 impl SignedSums {
     /// The `zh:` of a package, which SHA256SUMS and the registry must agree on.
     pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
-        let sum = self.sums.confirm(&metadata.response.filename, &metadata.response.shasum);
+        let sum = self
+            .sums
+            .confirm(&metadata.response.filename, &metadata.response.shasum);
         sum.map_err(|error| SourceError::not_authentic(&metadata.package, error, None))
     }
 
     /// Warnings about expired keys and signatures.
     pub(super) fn warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
         let subject = format!("{} {}", package.address, package.version);
-        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+        self.expired
+            .iter()
+            .map(|expired| expired.warning(&subject))
+            .collect()
     }
 }

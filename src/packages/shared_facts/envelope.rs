@@ -6,8 +6,8 @@ use super::release::ReleaseFacts;
 use crate::provider::{ProviderAddress, PublicKey, SigningKey, Version};
 use crate::system::bounded::List;
 
-/// The type of the document. It is signed together with the document, so that a signature over another type is not
-/// valid here.
+/// The type of the document. It is signed together with the document, so that a signature over
+/// another type is not valid here.
 const PAYLOAD_TYPE: &str = "application/vnd.provlock.release-facts.v1+json";
 /// There is one for each key that has signed.
 const MOST_SIGNATURES: usize = 16;
@@ -42,8 +42,12 @@ mod encoded {
         serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        BASE64_STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        BASE64_STANDARD
+            .decode(String::deserialize(deserializer)?)
+            .map_err(D::Error::custom)
     }
 }
 
@@ -51,8 +55,15 @@ impl Envelope {
     /// Signs facts.
     pub fn seal(facts: &ReleaseFacts, key: &SigningKey) -> Self {
         let payload = facts.to_json();
-        let signature = Signature { keyid: key.public_key().to_string(), sig: key.sign(&signed_bytes(&payload)) };
-        Self { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures: List(vec![signature]) }
+        let signature = Signature {
+            keyid: key.public_key().to_string(),
+            sig: key.sign(&signed_bytes(&payload)),
+        };
+        Self {
+            payload,
+            payload_type: PAYLOAD_TYPE.to_owned(),
+            signatures: List(vec![signature]),
+        }
     }
 
     /// Reads an envelope.
@@ -60,8 +71,9 @@ impl Envelope {
     /// # Errors
     /// It is not one, as a sentence about it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let envelope =
-            serde_json::from_slice(bytes).ok().filter(|envelope: &Self| envelope.payload_type == PAYLOAD_TYPE);
+        let envelope = serde_json::from_slice(bytes)
+            .ok()
+            .filter(|envelope: &Self| envelope.payload_type == PAYLOAD_TYPE);
         envelope.ok_or_else(|| "it is not a signed document of facts".to_owned())
     }
 
@@ -72,7 +84,13 @@ impl Envelope {
 
     /// Bytes that it takes in memory.
     pub(crate) fn weight(&self) -> usize {
-        self.payload.len() + self.signatures.0.iter().map(|signature| signature.sig.len()).sum::<usize>()
+        self.payload.len()
+            + self
+                .signatures
+                .0
+                .iter()
+                .map(|signature| signature.sig.len())
+                .sum::<usize>()
     }
 
     /// The facts, if one of the keys has signed them and they are about this release.
@@ -87,22 +105,39 @@ impl Envelope {
     ) -> Result<ReleaseFacts, String> {
         let message = signed_bytes(&self.payload);
         let signatures = &self.signatures.0;
-        let is_signed_by = |key: &PublicKey| signatures.iter().any(|signature| key.verifies(&message, &signature.sig));
+        let is_signed_by = |key: &PublicKey| {
+            signatures
+                .iter()
+                .any(|signature| key.verifies(&message, &signature.sig))
+        };
         if !keys.iter().any(is_signed_by) {
-            let mut named = signatures.iter().filter_map(|signature| signature.keyid.parse().ok());
+            let mut named = signatures
+                .iter()
+                .filter_map(|signature| signature.keyid.parse().ok());
             let named: Option<PublicKey> = named.find(|key| keys.contains(key));
             let unknown = || "no key in trusted-keys has signed it".to_owned();
-            return Err(named.map_or_else(unknown, |key| format!("its signature by {key} is not valid")));
+            return Err(named.map_or_else(unknown, |key| {
+                format!("its signature by {key} is not valid")
+            }));
         }
         let facts = ReleaseFacts::parse(&self.payload)?;
         let is_of_release = (&facts.address, &facts.version) == (address, version);
-        if is_of_release { Ok(facts) } else { Err(format!("it is about {} {}", facts.address, facts.version)) }
+        if is_of_release {
+            Ok(facts)
+        } else {
+            Err(format!("it is about {} {}", facts.address, facts.version))
+        }
     }
 }
 
 /// The signed bytes: DSSE's "Pre-Authentication Encoding".
 fn signed_bytes(payload: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
+    let mut bytes = format!(
+        "DSSEv1 {} {PAYLOAD_TYPE} {} ",
+        PAYLOAD_TYPE.len(),
+        payload.len()
+    )
+    .into_bytes();
     bytes.extend_from_slice(payload);
     bytes
 }
@@ -128,14 +163,30 @@ mod tests {
 
     fn facts() -> ReleaseFacts {
         let h1 = Hash::h1(&[1; 32]);
-        let digest = PackageDigest { zh: Hash::zh(&[2; 32]), h1_with_directories: h1.clone(), h1, size: 7 };
+        let digest = PackageDigest {
+            zh: Hash::zh(&[2; 32]),
+            h1_with_directories: h1.clone(),
+            h1,
+            size: 7,
+        };
         let packages = BTreeMap::from([("linux_amd64".parse().unwrap(), digest)]);
-        ReleaseFacts { address: address("acme/gamma"), version: version("1.0.0"), packages }
+        ReleaseFacts {
+            address: address("acme/gamma"),
+            version: version("1.0.0"),
+            packages,
+        }
     }
 
     fn envelope(payload: Vec<u8>, sig: Vec<u8>) -> Envelope {
-        let signatures = List(vec![Signature { keyid: String::new(), sig }]);
-        Envelope { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures }
+        let signatures = List(vec![Signature {
+            keyid: String::new(),
+            sig,
+        }]);
+        Envelope {
+            payload,
+            payload_type: PAYLOAD_TYPE.to_owned(),
+            signatures,
+        }
     }
 
     #[test]
@@ -151,7 +202,11 @@ mod tests {
             let error = open(keys, "acme/gamma", "1.0.0").unwrap_err();
             assert_eq!(error, "no key in trusted-keys has signed it");
         }
-        for (provider, release) in [("acme/delta", "1.0.0"), ("h.test/acme/gamma", "1.0.0"), ("acme/gamma", "1.0.1")] {
+        for (provider, release) in [
+            ("acme/delta", "1.0.0"),
+            ("h.test/acme/gamma", "1.0.0"),
+            ("acme/gamma", "1.0.1"),
+        ] {
             let error = open(&both, provider, release).unwrap_err();
             assert_eq!(error, "it is about registry.opentofu.org/acme/gamma 1.0.0");
         }
@@ -162,11 +217,22 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let sealed = Envelope::seal(&facts(), &key);
         let mut cases = 0;
-        for (index, bit) in (0..sealed.payload.len()).flat_map(|index| (0..8).map(move |bit| (index, bit))) {
+        for (index, bit) in
+            (0..sealed.payload.len()).flat_map(|index| (0..8).map(move |bit| (index, bit)))
+        {
             let mut changed = sealed.clone();
             changed.payload[index] ^= 1 << bit;
-            let error = changed.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0")).unwrap_err();
-            assert_eq!(error, format!("its signature by {} is not valid", key.public_key()));
+            let error = changed
+                .open(
+                    &[key.public_key()],
+                    &address("acme/gamma"),
+                    &version("1.0.0"),
+                )
+                .unwrap_err();
+            assert_eq!(
+                error,
+                format!("its signature by {} is not valid", key.public_key())
+            );
             cases += 1;
         }
         provlock_test::survived("shared facts that were changed", cases);
@@ -179,7 +245,8 @@ mod tests {
         assert_eq!(Envelope::parse(text.as_bytes()), Ok(envelope));
         let signature = BASE64_STANDARD.encode([0xff; 64]);
         let changed = [
-            // The alphabet for URLs, without padding, with bits that mean nothing, and with white space.
+            // The alphabet for URLs, without padding, with bits that mean nothing, and with white
+            // space.
             text.replace("Pz8/Pg==", "Pz8_Pg=="),
             text.replace("Pz8/Pg==", "Pz8/Pg"),
             text.replace("Pz8/Pg==", "Pz8/Ph=="),
@@ -202,10 +269,24 @@ mod tests {
         let payload = facts().to_json();
         let mut envelope = envelope(payload.clone(), key.sign(&payload));
         envelope.signatures.0[0].keyid = key.public_key().to_string();
-        let error = envelope.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
-        assert_eq!(error, Err(format!("its signature by {} is not valid", key.public_key())));
+        let error = envelope.open(
+            &[key.public_key()],
+            &address("acme/gamma"),
+            &version("1.0.0"),
+        );
+        assert_eq!(
+            error,
+            Err(format!(
+                "its signature by {} is not valid",
+                key.public_key()
+            ))
+        );
         let text = String::from_utf8(Envelope::seal(&facts(), &key).to_json()).unwrap();
-        for other in [text.replace("release-facts", "other"), text.replace("payload", "load"), String::new()] {
+        for other in [
+            text.replace("release-facts", "other"),
+            text.replace("payload", "load"),
+            String::new(),
+        ] {
             let error = Envelope::parse(other.as_bytes()).unwrap_err();
             assert_eq!(error, "it is not a signed document of facts", "{other}");
         }

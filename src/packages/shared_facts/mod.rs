@@ -1,5 +1,6 @@
-//! Facts about releases that other machines have published in an OCI registry. A run can do without them, so a slow or
-//! unavailable registry is given up, and one warning says why some facts were not used.
+//! Facts about releases that other machines have published in an OCI registry. A run can do without
+//! them, so a slow or unavailable registry is given up, and one warning says why some facts were
+//! not used.
 
 pub(super) mod envelope;
 mod publish;
@@ -57,7 +58,12 @@ struct State {
 impl SharedFacts {
     /// The facts that are published below `repository`.
     pub(super) fn new(registries: Arc<OciRegistries>, repository: OciRepository) -> Self {
-        Self { registries, repository, releases: OnceMap::default(), state: Mutex::default() }
+        Self {
+            registries,
+            repository,
+            releases: OnceMap::default(),
+            state: Mutex::default(),
+        }
     }
 
     /// Number of packages that were not downloaded because of these facts.
@@ -73,30 +79,63 @@ impl SharedFacts {
     /// Returns the warning that some of them were not used, with the reason.
     pub fn warning(&self) -> Option<Diagnostic> {
         let why = lock(&self.state).problem.clone()?;
-        let message = format!("not all packages could be looked up in oci://{}: {}", self.repository, why.message);
-        let warning = Diagnostic { code: Code::SharedFactsNotUsed, severity: Severity::Warning, message, ..why };
+        let message = format!(
+            "not all packages could be looked up in oci://{}: {}",
+            self.repository, why.message
+        );
+        let warning = Diagnostic {
+            code: Code::SharedFactsNotUsed,
+            severity: Severity::Warning,
+            message,
+            ..why
+        };
         Some(warning.note("the others were downloaded"))
     }
 
-    /// Requests the facts about a release; `None` if there are none, or if the registry was given up.
-    pub(super) fn envelope(&self, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
-        self.releases.get_or_compute(&(address.clone(), version.clone()), || {
-            let time_limit = lock(&self.state).begin(Instant::now())?;
-            let tag = ReleaseTag { repository: &self.repository, address, version };
-            let answer = self.registries.facts(&tag, time_limit);
-            lock(&self.state).end(Instant::now(), answer).map(Arc::new)
-        })
+    /// Requests the facts about a release; `None` if there are none, or if the registry was given
+    /// up.
+    pub(super) fn envelope(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<Arc<Envelope>> {
+        self.releases
+            .get_or_compute(&(address.clone(), version.clone()), || {
+                let time_limit = lock(&self.state).begin(Instant::now())?;
+                let tag = ReleaseTag {
+                    repository: &self.repository,
+                    address,
+                    version,
+                };
+                let answer = self.registries.facts(&tag, time_limit);
+                lock(&self.state).end(Instant::now(), answer).map(Arc::new)
+            })
     }
 
-    /// The hashes of the package whose archive has the hash `zh`, if one of these keys has signed them. The caller must
-    /// not use them unless a verified SHA256SUMS lists `zh`.
-    pub(super) fn digest(&self, package: &PackageId, zh: &Hash, trusted_keys: &[PublicKey]) -> Option<PackageDigest> {
-        let PackageId { address, version, platform } = package;
+    /// The hashes of the package whose archive has the hash `zh`, if one of these keys has signed
+    /// them. The caller must not use them unless a verified SHA256SUMS lists `zh`.
+    pub(super) fn digest(
+        &self,
+        package: &PackageId,
+        zh: &Hash,
+        trusted_keys: &[PublicKey],
+    ) -> Option<PackageDigest> {
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
         let envelope = self.envelope(address, version)?;
         match envelope.open(trusted_keys, address, version) {
-            Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
+            Ok(facts) => facts
+                .packages
+                .get(platform)
+                .filter(|digest| digest.zh == *zh)
+                .cloned(),
             Err(why) => {
-                lock(&self.state).problem.get_or_insert_with(|| release::unusable(address, version, &why));
+                lock(&self.state)
+                    .problem
+                    .get_or_insert_with(|| release::unusable(address, version, &why));
                 None
             }
         }
@@ -120,11 +159,18 @@ impl State {
     }
 
     fn waited_until(&self, now: Instant) -> Duration {
-        self.waited + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+        self.waited
+            + self
+                .since
+                .map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     /// Returns the usable facts in an answer.
-    fn end(&mut self, now: Instant, answer: Result<Option<Envelope>, FactsError>) -> Option<Envelope> {
+    fn end(
+        &mut self,
+        now: Instant,
+        answer: Result<Option<Envelope>, FactsError>,
+    ) -> Option<Envelope> {
         let waited = self.waited_until(now);
         self.waiting -= 1;
         if self.waiting == 0 {
@@ -153,7 +199,8 @@ impl State {
     /// Makes no further requests.
     fn give_up(&mut self, why: &str) {
         self.is_given_up = true;
-        self.problem.get_or_insert_with(|| Diagnostic::warning(Code::SharedFactsNotUsed, why));
+        self.problem
+            .get_or_insert_with(|| Diagnostic::warning(Code::SharedFactsNotUsed, why));
     }
 }
 
@@ -162,18 +209,26 @@ mod tests {
     use super::*;
 
     fn failure() -> Result<Option<Envelope>, FactsError> {
-        Err(FactsError::Unavailable(Diagnostic::warning(Code::SharedFactsNotUsed, "away").into()))
+        Err(FactsError::Unavailable(
+            Diagnostic::warning(Code::SharedFactsNotUsed, "away").into(),
+        ))
     }
 
     fn problem(state: &State) -> Option<&str> {
-        state.problem.as_ref().map(|problem| problem.message.as_str())
+        state
+            .problem
+            .as_ref()
+            .map(|problem| problem.message.as_str())
     }
 
     #[test]
     fn time_passes_once_for_all_requests_and_not_between_them() {
         let (mut state, start) = (State::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!([state.begin(at(0)), state.begin(at(1))], [Some(TIME_LIMIT); 2]);
+        assert_eq!(
+            [state.begin(at(0)), state.begin(at(1))],
+            [Some(TIME_LIMIT); 2]
+        );
         state.end(at(2), Ok(None));
         state.end(at(4), Ok(None));
         // 26 seconds are left.
@@ -182,9 +237,15 @@ mod tests {
             state.begin(at(second)).unwrap();
             state.end(at(second), Ok(None));
         }
-        assert_eq!((state.begin(at(124)), problem(&state)), (Some(Duration::from_secs(2)), None));
+        assert_eq!(
+            (state.begin(at(124)), problem(&state)),
+            (Some(Duration::from_secs(2)), None)
+        );
         state.end(at(126), Ok(None));
-        assert_eq!((state.begin(at(126)), problem(&state)), (None, Some("its registry did not answer in time")));
+        assert_eq!(
+            (state.begin(at(126)), problem(&state)),
+            (None, Some("its registry did not answer in time"))
+        );
     }
 
     #[test]
@@ -206,6 +267,9 @@ mod tests {
         let mut state = State::default();
         state.begin(now).unwrap();
         state.end(now, Err(FactsError::Late));
-        assert_eq!((state.begin(now), problem(&state)), (None, Some("its registry did not answer in time")));
+        assert_eq!(
+            (state.begin(now), problem(&state)),
+            (None, Some("its registry did not answer in time"))
+        );
     }
 }

@@ -14,7 +14,8 @@ use crate::system::parallel;
 
 /// Releases that are published at the same time.
 const THREADS: usize = 8;
-/// Maximum number of times that a release is published again because other machines have replaced it.
+/// Maximum number of times that a release is published again because other machines have replaced
+/// it.
 const MOST_ROUNDS: usize = 10;
 /// The longest pause before a release is requested again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -27,12 +28,12 @@ pub struct PublishedRelease {
     pub outcome: Option<Result<bool>>,
 }
 
-/// Publishes facts, signed with `key`, in addition to the published facts that the same key signed. After a failure no
-/// other release is begun.
+/// Publishes facts, signed with `key`, in addition to the published facts that the same key signed.
+/// After a failure no other release is begun.
 ///
-/// Registries cannot replace a manifest on a condition. So the published facts are fetched again after a pause, which
-/// is longer than another machine needs that has read the old facts at the same time, and published again if that
-/// machine has replaced them.
+/// Registries cannot replace a manifest on a condition. So the published facts are fetched again
+/// after a pause, which is longer than another machine needs that has read the old facts at the
+/// same time, and published again if that machine has replaced them.
 pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,
@@ -41,9 +42,16 @@ pub(in crate::packages) fn publish(
 ) -> Vec<PublishedRelease> {
     let has_failed = AtomicBool::new(false);
     let push = |(index, facts): (usize, &ReleaseFacts)| {
-        let tag = ReleaseTag { repository, address: &facts.address, version: &facts.version };
-        let outcome = (!has_failed.load(Ordering::Relaxed))
-            .then(|| registries.push_facts(&tag, |published| renewed(published.as_ref(), facts.clone(), key)));
+        let tag = ReleaseTag {
+            repository,
+            address: &facts.address,
+            version: &facts.version,
+        };
+        let outcome = (!has_failed.load(Ordering::Relaxed)).then(|| {
+            registries.push_facts(&tag, |published| {
+                renewed(published.as_ref(), facts.clone(), key)
+            })
+        });
         has_failed.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
         (index, outcome)
     };
@@ -51,7 +59,13 @@ pub(in crate::packages) fn publish(
     let mut open: Vec<usize> = (0..releases.len()).collect();
     for round in 0..MOST_ROUNDS {
         let started = Instant::now();
-        let pushed = parallel::map(open.drain(..).map(|index| (index, &releases[index])).collect(), THREADS, push);
+        let pushed = parallel::map(
+            open.drain(..)
+                .map(|index| (index, &releases[index]))
+                .collect(),
+            THREADS,
+            push,
+        );
         for (index, outcome) in pushed {
             match outcome {
                 Some(Ok(true)) => open.push(index),
@@ -63,37 +77,60 @@ pub(in crate::packages) fn publish(
         if open.is_empty() || has_failed.load(Ordering::Relaxed) {
             break;
         }
-        // As long as it took to publish all, but at least one second, which is twice the back-off. Machines that have
-        // begun together do not go on together.
-        let pause = started.elapsed().max(registries.client.settings().back_off * 2).min(LONGEST_PAUSE);
+        // As long as it took to publish all, but at least one second, which is twice the back-off.
+        // Machines that have begun together do not go on together.
+        let pause = started
+            .elapsed()
+            .max(registries.client.settings().back_off * 2)
+            .min(LONGEST_PAUSE);
         thread::sleep(pause + pause * (process::id() % 16) / 16);
     }
     let published = releases.into_iter().zip(outcomes);
-    published.map(|(facts, outcome)| PublishedRelease { facts, outcome }).collect()
+    published
+        .map(|(facts, outcome)| PublishedRelease { facts, outcome })
+        .collect()
 }
 
-/// The facts together with the published ones that the same key has signed; none if there is nothing to add.
-fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) -> Result<Option<Envelope>> {
-    let ReleaseFacts { address, version, packages } = &facts;
+/// The facts together with the published ones that the same key has signed; none if there is
+/// nothing to add.
+fn renewed(
+    published: Option<&Envelope>,
+    facts: ReleaseFacts,
+    key: &SigningKey,
+) -> Result<Option<Envelope>> {
+    let ReleaseFacts {
+        address,
+        version,
+        packages,
+    } = &facts;
     let keys = [key.public_key()];
-    let Some(known) = published.and_then(|envelope| envelope.open(&keys, address, version).ok()) else {
+    let Some(known) = published.and_then(|envelope| envelope.open(&keys, address, version).ok())
+    else {
         return Ok(Some(Envelope::seal(&facts, key)));
     };
     // The archive is the same, and the hashes of its files differ.
     let differs = |(platform, digest): &(&Platform, &PackageDigest)| {
-        known.packages.get(platform).is_some_and(|published| published.zh == digest.zh && published != *digest)
+        known
+            .packages
+            .get(platform)
+            .is_some_and(|published| published.zh == digest.zh && published != *digest)
     };
     if let Some((platform, _)) = packages.iter().find(differs) {
-        let message =
-            format!("the published hashes of {address} {version} for {platform} differ from the ones computed here");
+        let message = format!(
+            "the published hashes of {address} {version} for {platform} differ from the ones computed here"
+        );
         let error = Diagnostic::error(Code::PackageNotAuthentic, message);
-        let error = error.note("the same archive has a different h1: there, signed with the same key");
+        let error =
+            error.note("the same archive has a different h1: there, signed with the same key");
         return Err(error
             .help("find out which machine published it: the machine and the key may be compromised")
             .into());
     }
     let mut all = known.packages.clone();
     all.extend(facts.packages);
-    let merged = ReleaseFacts { packages: all, ..known.clone() };
+    let merged = ReleaseFacts {
+        packages: all,
+        ..known.clone()
+    };
     Ok((merged != known).then(|| Envelope::seal(&merged, key)))
 }

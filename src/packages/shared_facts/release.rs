@@ -58,30 +58,46 @@ impl ReleaseFacts {
         const MALFORMED: &str = "the signed text is not a document of facts";
         let Schema { schema } = serde_json::from_slice(bytes).map_err(|_| MALFORMED)?;
         if schema != SCHEMA {
-            return Err(format!("it has schema {schema}, which this version of provlock does not know"));
+            return Err(format!(
+                "it has schema {schema}, which this version of provlock does not know"
+            ));
         }
         let document: Option<ReleaseJson> = serde_json::from_slice(bytes).ok();
-        document.and_then(ReleaseJson::facts).ok_or_else(|| MALFORMED.to_owned())
+        document
+            .and_then(ReleaseJson::facts)
+            .ok_or_else(|| MALFORMED.to_owned())
     }
 }
 
 impl ReleaseJson {
     fn facts(self) -> Option<ReleaseFacts> {
         let package = |(platform, digest): (String, PackageDigest)| {
-            Some((platform.parse().ok()?, Some(digest).filter(PackageDigest::is_well_formed)?))
+            Some((
+                platform.parse().ok()?,
+                Some(digest).filter(PackageDigest::is_well_formed)?,
+            ))
         };
         Some(ReleaseFacts {
-            // The address has all its parts, so defaults do not matter; in this dialect a namespace may contain
-            // underscores.
+            // The address has all its parts, so defaults do not matter; in this dialect a namespace
+            // may contain underscores.
             address: ProviderAddress::parse_canonical(&self.address, Dialect::Terraform).ok()?,
             version: self.version.parse().ok()?,
-            packages: self.packages.0.into_iter().map(package).collect::<Option<_>>()?,
+            packages: self
+                .packages
+                .0
+                .into_iter()
+                .map(package)
+                .collect::<Option<_>>()?,
         })
     }
 }
 
 /// The facts that are published about a release cannot be used.
-pub(in crate::packages) fn unusable(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
+pub(in crate::packages) fn unusable(
+    address: &ProviderAddress,
+    version: &Version,
+    why: &str,
+) -> Diagnostic {
     let message = format!("the published facts about {address} {version} are not used: {why}");
     Diagnostic::warning(Code::SharedFactsNotUsed, message)
 }
@@ -92,9 +108,12 @@ mod tests {
 
     fn document(schema: u32, address: &str, platform: &str, zh: &str) -> String {
         let h1 = crate::provider::Hash::h1(&[1; 32]);
-        let digest = format!(r#"{{"zh":"{zh}","h1":"{h1}","h1_with_directories":"{h1}","size":9}}"#);
+        let digest =
+            format!(r#"{{"zh":"{zh}","h1":"{h1}","h1_with_directories":"{h1}","size":9}}"#);
         let packages = format!(r#"{{"{platform}":{digest}}}"#);
-        format!(r#"{{"schema":{schema},"address":"{address}","version":"1.0.0","packages":{packages}}}"#)
+        format!(
+            r#"{{"schema":{schema},"address":"{address}","version":"1.0.0","packages":{packages}}}"#
+        )
     }
 
     #[test]
@@ -111,17 +130,32 @@ mod tests {
             document(1, "acme", "linux_amd64", &zh),
             document(1, address, "../..", &zh),
             document(1, address, "linux_amd64", "zh:00"),
-            document(1, address, "linux_amd64", facts.packages.values().next().unwrap().h1.as_str()),
+            document(
+                1,
+                address,
+                "linux_amd64",
+                facts.packages.values().next().unwrap().h1.as_str(),
+            ),
             text.replace("size", "length"),
-            text.replace("{\"linux_amd64\":", &format!("{{\"linux_amd64\":{},\"linux_amd64\":", &text[start..end])),
+            text.replace(
+                "{\"linux_amd64\":",
+                &format!("{{\"linux_amd64\":{},\"linux_amd64\":", &text[start..end]),
+            ),
             text.replace("AQEBAQE", "_QEBAQE"),
             "{}".to_owned(),
             "[]".to_owned(),
         ] {
             let error = ReleaseFacts::parse(wrong.as_bytes()).unwrap_err();
-            assert_eq!(error, "the signed text is not a document of facts", "{wrong}");
+            assert_eq!(
+                error, "the signed text is not a document of facts",
+                "{wrong}"
+            );
         }
         let later = document(2, address, "linux_amd64", &zh);
-        assert!(ReleaseFacts::parse(later.as_bytes()).unwrap_err().starts_with("it has schema 2,"));
+        assert!(
+            ReleaseFacts::parse(later.as_bytes())
+                .unwrap_err()
+                .starts_with("it has schema 2,")
+        );
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn document_name(version: &Version) -> String {
 }
 
 impl<T: Default + DeserializeOwned + Serialize> Document<T> {
-    /// Reads a document; a new one if it is missing. A symbolic link is refused, because it may resolve to any file.
+    /// Reads a document; a new one if it is missing. A symbolic link is refused, because it may
+    /// resolve to any file.
     pub(super) fn read(path: PathBuf) -> Result<Self> {
         let read = |path: &Path| {
             if path.is_symlink() {
@@ -68,18 +69,22 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
             }
             let old = match files::read(path, SIZE_LIMIT) {
                 Ok(old) => old,
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, T::default())),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Ok((None, T::default()));
+                }
                 Err(error) => return Err(error),
             };
             let content = serde_json::from_slice(&old)?;
             Ok((Some(old), content))
         };
         let help = "its path is for a document of the network mirror: remove it, and run the command again";
-        let (old, content) = read(&path).map_err(|error| Diagnostic::io("read", &path, &error).help(help))?;
+        let (old, content) =
+            read(&path).map_err(|error| Diagnostic::io("read", &path, &error).help(help))?;
         Ok(Self { path, old, content })
     }
 
-    /// Writes the document if its content changed and this is no dry run. Returns whether it changed.
+    /// Writes the document if its content changed and this is no dry run. Returns whether it
+    /// changed.
     pub(super) fn write(&self, is_dry_run: bool) -> Result<bool> {
         let new = serde_json::to_vec_pretty(&self.content)
             .map_err(|error| Diagnostic::io("write", &self.path, &error.into()))?;
@@ -94,38 +99,59 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
 impl Index {
     /// Whether it contains only fields of the protocol.
     pub(super) fn is_of_mirror(&self) -> bool {
-        let is_version =
-            |(version, value): (&String, &Value)| version.parse::<Version>().is_ok() && *value == json!({});
+        let is_version = |(version, value): (&String, &Value)| {
+            version.parse::<Version>().is_ok() && *value == json!({})
+        };
         self.other.is_empty() && self.versions.iter().all(is_version)
     }
 }
 
 impl Archives {
-    /// The document about packages of a version. `file_name` returns the name of the package for a platform.
-    pub(super) fn new(packages: &BTreeMap<Platform, PackageDigest>, file_name: impl Fn(&Platform) -> String) -> Self {
+    /// The document about packages of a version. `file_name` returns the name of the package for a
+    /// platform.
+    pub(super) fn new(
+        packages: &BTreeMap<Platform, PackageDigest>,
+        file_name: impl Fn(&Platform) -> String,
+    ) -> Self {
         let archive = |(platform, digest): (&Platform, &PackageDigest)| {
             let hashes = digest.hashes().map(ToString::to_string);
-            (platform.to_string(), json!({ "hashes": hashes, "url": file_name(platform) }))
+            (
+                platform.to_string(),
+                json!({ "hashes": hashes, "url": file_name(platform) }),
+            )
         };
-        Self { archives: packages.iter().map(archive).collect(), ..Self::default() }
+        Self {
+            archives: packages.iter().map(archive).collect(),
+            ..Self::default()
+        }
     }
 
-    /// Whether the document lists the file beside it, and nothing else, as the package of a platform.
+    /// Whether the document lists the file beside it, and nothing else, as the package of a
+    /// platform.
     pub(super) fn names(&self, platform: &Platform, file_name: &str) -> bool {
-        let archive = self.archives.get(&platform.to_string()).map(Archive::deserialize);
+        let archive = self
+            .archives
+            .get(&platform.to_string())
+            .map(Archive::deserialize);
         archive.is_some_and(|archive| archive.is_ok_and(|archive| archive.url == file_name))
     }
 
     /// The platforms of the listed packages.
     pub(super) fn platforms(&self) -> impl Iterator<Item = Platform> {
-        self.archives.keys().filter_map(|platform| platform.parse().ok())
+        self.archives
+            .keys()
+            .filter_map(|platform| platform.parse().ok())
     }
 
-    /// Whether it contains only fields of the protocol, about packages of a version in the same directory.
+    /// Whether it contains only fields of the protocol, about packages of a version in the same
+    /// directory.
     pub(super) fn is_of_mirror(&self, provider_type: &str, version: &Version) -> bool {
         let is_archive = |(platform, value): (&String, &Value)| {
-            let Ok(Archive { url, .. }) = Archive::deserialize(value) else { return false };
-            packed_name(&url, provider_type).is_some_and(|(of, on)| of == *version && on.to_string() == *platform)
+            let Ok(Archive { url, .. }) = Archive::deserialize(value) else {
+                return false;
+            };
+            packed_name(&url, provider_type)
+                .is_some_and(|(of, on)| of == *version && on.to_string() == *platform)
         };
         self.other.is_empty() && !self.archives.is_empty() && self.archives.iter().all(is_archive)
     }

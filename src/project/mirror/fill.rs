@@ -1,4 +1,5 @@
-//! Fills a mirror: finds existing packages of each provider, fetches missing ones, and publishes all of them.
+//! Fills a mirror: finds existing packages of each provider, fetches missing ones, and publishes
+//! all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -33,11 +34,18 @@ pub(super) trait ProviderStore: Sync {
     /// Creates the file that a package is downloaded into.
     fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile>;
 
-    /// Stores a verified package, and returns what publishing needs. Clients do not see it before it is published.
-    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Option<PushedPackage>>;
+    /// Stores a verified package, and returns what publishing needs. Clients do not see it before
+    /// it is published.
+    fn put(
+        &self,
+        package: &PackageId,
+        file: NamedTempFile,
+        digest: &PackageDigest,
+    ) -> Result<Option<PushedPackage>>;
 
-    /// Makes the stored packages visible to clients, and removes the others from the list. `failed` are packages that
-    /// could not be stored, whose errors are reported. A dry run only finds out what would be done.
+    /// Makes the stored packages visible to clients, and removes the others from the list. `failed`
+    /// are packages that could not be stored, whose errors are reported. A dry run only finds out
+    /// what would be done.
     fn publish(
         self,
         stored: &mut Vec<Stored>,
@@ -82,8 +90,9 @@ pub(super) struct Stored {
     pub(super) errors: Vec<Diagnostic>,
 }
 
-/// Whether an archive with this hash is the package, according to an earlier run that verified it or to SHA256SUMS;
-/// `None` if neither contains the package. Lock files do not say which platform a hash is for.
+/// Whether an archive with this hash is the package, according to an earlier run that verified it
+/// or to SHA256SUMS; `None` if neither contains the package. Lock files do not say which platform a
+/// hash is for.
 ///
 /// # Errors
 /// The registry cannot be asked.
@@ -93,7 +102,11 @@ pub(super) fn is_package(
     dialect: Dialect,
     session: &Session<'_>,
 ) -> Result<Option<bool>> {
-    if let Some(known) = session.hash_cache.as_ref().and_then(|cache| cache.lookup(package)) {
+    if let Some(known) = session
+        .hash_cache
+        .as_ref()
+        .and_then(|cache| cache.lookup(package))
+    {
         return Ok(Some(known.zh == *zh));
     }
     match session.source(dialect, None)?.listed(package) {
@@ -104,8 +117,8 @@ pub(super) fn is_package(
     }
 }
 
-/// Puts the packages that lock files name into a mirror, each once, provider by provider. `open` returns the store of a
-/// provider.
+/// Puts the packages that lock files name into a mirror, each once, provider by provider. `open`
+/// returns the store of a provider.
 pub(super) fn fill<P: ProviderStore>(
     session: &Session<'_>,
     releases: &LockedReleases,
@@ -114,8 +127,16 @@ pub(super) fn fill<P: ProviderStore>(
     open: impl Fn(&ProviderAddress, &Versions) -> Result<P> + Sync,
 ) {
     let fill = |(address, versions)| match open(address, versions) {
-        Ok(store) => Filling { session, store, is_dry_run }.fill(address, versions),
-        Err(errors) => Mirrored { errors: errors.into_iter().collect(), ..Mirrored::default() },
+        Ok(store) => Filling {
+            session,
+            store,
+            is_dry_run,
+        }
+        .fill(address, versions),
+        Err(errors) => Mirrored {
+            errors: errors.into_iter().collect(),
+            ..Mirrored::default()
+        },
     };
     for one in parallel::map(releases.0.iter().collect(), PROVIDERS, fill) {
         mirrored.packages.extend(one.packages);
@@ -158,7 +179,10 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
                     stored.push(one);
                 }
                 Err(errors) => {
-                    let new: Vec<_> = errors.into_iter().filter(|error| !mirrored.errors.contains(error)).collect();
+                    let new: Vec<_> = errors
+                        .into_iter()
+                        .filter(|error| !mirrored.errors.contains(error))
+                        .collect();
                     mirrored.errors.extend(new);
                     failed.insert(package);
                 }
@@ -183,13 +207,28 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         mirrored: &mut Mirrored,
     ) -> Vec<RequestedPackage<'b>> {
         let mut wanted = Vec::new();
-        let ask = |(version, release)| (version, release, platforms(address, version, release, self.session));
-        for (version, release, platforms) in parallel::map(versions.iter().collect(), WAITING_REQUESTS, ask) {
-            let bare = release.records.iter().filter(|record| record.hashes.is_empty());
-            mirrored.errors.extend(bare.map(|record| record.without_hashes(address, version)));
+        let ask = |(version, release)| {
+            (
+                version,
+                release,
+                platforms(address, version, release, self.session),
+            )
+        };
+        for (version, release, platforms) in
+            parallel::map(versions.iter().collect(), WAITING_REQUESTS, ask)
+        {
+            let bare = release
+                .records
+                .iter()
+                .filter(|record| record.hashes.is_empty());
+            mirrored
+                .errors
+                .extend(bare.map(|record| record.without_hashes(address, version)));
             match platforms {
                 Ok(platforms) => {
-                    let packages = platforms.iter().map(|platform| PackageId::new(address, version, platform));
+                    let packages = platforms
+                        .iter()
+                        .map(|platform| PackageId::new(address, version, platform));
                     wanted.extend(packages.map(|package| RequestedPackage { package, release }));
                 }
                 Err(errors) => mirrored.errors.extend(errors),
@@ -209,7 +248,11 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored> {
         let (RequestedPackage { package, release }, session) = (wanted, self.session);
-        let action = if matches!(found, FoundPackage::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
+        let action = if matches!(found, FoundPackage::Nothing) {
+            MirrorAction::Added
+        } else {
+            MirrorAction::Replaced
+        };
         let mirrored = MirroredPackage {
             package: package.clone(),
             dialect: release.dialect,
@@ -219,12 +262,22 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             authentication: None,
         };
         let (warnings, errors) = (Vec::new(), Vec::new());
-        let mut stored = Stored { package: mirrored, digest: None, pushed: None, warnings, errors };
+        let mut stored = Stored {
+            package: mirrored,
+            digest: None,
+            pushed: None,
+            warnings,
+            errors,
+        };
         if let FoundPackage::Archive(archive) = found
             && let Some((digest, errors)) = self.accepted(archive, wanted, repeated)?
         {
             (stored.package.action, stored.package.size) = (MirrorAction::Kept, Some(archive.size));
-            return Ok(Stored { digest, errors, ..stored });
+            return Ok(Stored {
+                digest,
+                errors,
+                ..stored
+            });
         }
         if self.is_dry_run {
             return Ok(stored);
@@ -233,22 +286,32 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         let archive_file = ArchiveFile::new(file.as_file(), &stored.package.path);
         let progress = |package: &_, progress| session.note_progress(package, progress);
         let source = session.source(release.dialect, None)?;
-        let fetched = source.archive(&Fetch { package, archive_file: Some(&archive_file), progress: &progress });
+        let fetched = source.archive(&Fetch {
+            package,
+            archive_file: Some(&archive_file),
+            progress: &progress,
+        });
         let fetched = fetched.map_err(|error| wanted.located(error.into()))?;
         let not_hashed = || SourceError::invalid_response(package, "its archive was not hashed");
         let digest = fetched.digest.ok_or_else(not_hashed)?;
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
-            FoundPackage::Archive(archive) if archive.zh == digest.zh => stored.package.action = MirrorAction::Kept,
+            FoundPackage::Archive(archive) if archive.zh == digest.zh => {
+                stored.package.action = MirrorAction::Kept
+            }
             _ => stored.pushed = self.store.put(package, file, &digest)?,
         }
         stored.package.size = Some(digest.size);
         stored.package.authentication = Some(fetched.authentication);
-        Ok(Stored { digest: Some(digest), warnings: fetched.warnings, ..stored })
+        Ok(Stored {
+            digest: Some(digest),
+            warnings: fetched.warnings,
+            ..stored
+        })
     }
 
-    /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept it, if a lock file
-    /// records it and it is the package of its platform.
+    /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept
+    /// it, if a lock file records it and it is the package of its platform.
     fn accepted(
         &self,
         archive: &FoundArchive,
@@ -256,12 +319,20 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Option<(Option<PackageDigest>, Vec<Diagnostic>)>> {
         let RequestedPackage { package, release } = wanted;
-        let cached = || self.session.hash_cache.as_ref()?.lookup(package).filter(|known| known.zh == archive.zh);
+        let cached = || {
+            self.session
+                .hash_cache
+                .as_ref()?
+                .lookup(package)
+                .filter(|known| known.zh == archive.zh)
+        };
         let digest = archive.digest.clone().or_else(cached);
         let is_recorded = match &digest {
             Some(digest) => release.records(&package.platform, digest),
             // A lock file with other hashes only cannot be compared.
-            None => release.records_for(&package.platform).all(|record| record.hashes.contains(&archive.zh)),
+            None => release
+                .records_for(&package.platform)
+                .all(|record| record.hashes.contains(&archive.zh)),
         };
         if !is_recorded {
             return Ok(None);
@@ -269,19 +340,26 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         let listed = is_package(package, &archive.zh, release.dialect, self.session);
         let listed = listed.map_err(|errors| wanted.located(errors))?;
         // A file that lock files record is accepted, unless it has the names of several platforms.
-        let is_likely =
-            || archive.digest.is_some() && !repeated.contains(&(package.version.clone(), archive.zh.clone()));
+        let is_likely = || {
+            archive.digest.is_some()
+                && !repeated.contains(&(package.version.clone(), archive.zh.clone()))
+        };
         if !listed.unwrap_or_else(is_likely) {
             return Ok(None);
         }
-        let errors = digest.as_ref().map_or(Ok(Vec::new()), |digest| release.check(package, digest, None))?;
+        let errors = digest.as_ref().map_or(Ok(Vec::new()), |digest| {
+            release.check(package, digest, None)
+        })?;
         Ok(Some((digest, errors)))
     }
 }
 
 impl RequestedPackage<'_> {
     fn located(&self, errors: Diagnostics) -> Diagnostics {
-        located(errors, self.release.records_for(&self.package.platform).next())
+        located(
+            errors,
+            self.release.records_for(&self.package.platform).next(),
+        )
     }
 }
 
@@ -297,13 +375,23 @@ fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 fn repeated(found: &[(Result<FoundPackage>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
     let mut numbers = BTreeMap::<_, usize>::new();
     for (found, RequestedPackage { package, release }) in found {
-        if let Ok(FoundPackage::Archive(FoundArchive { zh, digest: Some(digest), .. })) = found
+        if let Ok(FoundPackage::Archive(FoundArchive {
+            zh,
+            digest: Some(digest),
+            ..
+        })) = found
             && release.records(&package.platform, digest)
         {
-            *numbers.entry((package.version.clone(), zh.clone())).or_default() += 1;
+            *numbers
+                .entry((package.version.clone(), zh.clone()))
+                .or_default() += 1;
         }
     }
-    numbers.into_iter().filter(|(_, number)| *number > 1).map(|(archive, _)| archive).collect()
+    numbers
+        .into_iter()
+        .filter(|(_, number)| *number > 1)
+        .map(|(archive, _)| archive)
+        .collect()
 }
 
 /// Returns the platforms of a release for which lock files with hashes require packages.
@@ -314,27 +402,42 @@ fn platforms(
     session: &Session<'_>,
 ) -> Result<BTreeSet<Platform>> {
     let listed = || -> Result<BTreeSet<Platform>> {
-        let listed = session.source(release.dialect, None)?.platforms(address, version);
+        let listed = session
+            .source(release.dialect, None)?
+            .platforms(address, version);
         listed.map_err(|error| located(error.into(), release.with_hashes().next()))
     };
     let is_cached = |platform: &Platform| {
         let package = PackageId::new(address, version, platform);
-        session.hash_cache.as_ref().is_some_and(|cache| cache.lookup(&package).is_some())
+        session
+            .hash_cache
+            .as_ref()
+            .is_some_and(|cache| cache.lookup(&package).is_some())
     };
     let mut platforms = BTreeSet::new();
     for record in release.with_hashes() {
         match &record.platforms {
             PlatformSelection::All => platforms.extend(listed()?),
             PlatformSelection::These(these)
-                if record.platforms_are_named || these.len() == 1 || these.iter().all(is_cached) =>
+                if record.platforms_are_named
+                    || these.len() == 1
+                    || these.iter().all(is_cached) =>
             {
                 platforms.extend(these.iter().cloned());
             }
             PlatformSelection::These(these) => {
                 let listed = listed()?;
-                let published: Vec<_> = these.iter().filter(|platform| listed.contains(platform)).cloned().collect();
+                let published: Vec<_> = these
+                    .iter()
+                    .filter(|platform| listed.contains(platform))
+                    .cloned()
+                    .collect();
                 // If none is published, the download reports the published ones.
-                platforms.extend(if published.is_empty() { these.clone() } else { published });
+                platforms.extend(if published.is_empty() {
+                    these.clone()
+                } else {
+                    published
+                });
             }
         }
     }

@@ -28,11 +28,11 @@ const READ_TOGETHER: usize = 256;
 pub struct MirrorOptions {
     /// Location of the mirror.
     pub target: MirrorTarget,
-    /// The platforms of its packages. Without any, these are the platforms of the settings, or else the platforms that
-    /// the lock file covers, or else the current one.
+    /// The platforms of its packages. Without any, these are the platforms of the settings, or else
+    /// the platforms that the lock file covers, or else the current one.
     pub platforms: Option<PlatformSelection>,
-    /// Whether packages that no lock file names are removed. Nothing is removed if a lock file is missing or has an
-    /// error.
+    /// Whether packages that no lock file names are removed. Nothing is removed if a lock file is
+    /// missing or has an error.
     pub prune: bool,
     /// Whether nothing is written, and no package is fetched.
     pub dry_run: bool,
@@ -41,7 +41,12 @@ pub struct MirrorOptions {
 impl MirrorOptions {
     /// Fills a mirror for the platforms of the settings, and removes nothing.
     pub fn new(target: MirrorTarget) -> Self {
-        Self { target, platforms: None, prune: false, dry_run: false }
+        Self {
+            target,
+            platforms: None,
+            prune: false,
+            dry_run: false,
+        }
     }
 }
 
@@ -54,7 +59,9 @@ impl Session<'_> {
         if options.prune && matches!(options.target, MirrorTarget::Repositories(_)) {
             let message = "only directories can be pruned, not OCI registries";
             let help = "remove tags with the registry's own tools, such as retention rules";
-            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
         }
         if roots.is_empty() {
             return Ok(Mirrored::default());
@@ -65,29 +72,50 @@ impl Session<'_> {
             MirrorTarget::Directory(path) => {
                 let prunes = options.prune && mirrored.errors.is_empty();
                 let directory = MirrorDirectory::open(path, &releases, options.dry_run, prunes)?;
-                fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
-                    Folder::open(&directory, address, versions)
-                });
+                fill(
+                    self,
+                    &releases,
+                    options.dry_run,
+                    &mut mirrored,
+                    |address, versions| Folder::open(&directory, address, versions),
+                );
                 if prunes && mirrored.errors.is_empty() {
                     prune(&directory, &mut mirrored);
                 }
             }
             MirrorTarget::Repositories(template) => {
-                let registries = self.connections.oci_registries(self.options.dialect.unwrap_or_default())?;
+                let registries = self
+                    .connections
+                    .oci_registries(self.options.dialect.unwrap_or_default())?;
                 let directory = TemporaryDirectory::new().map_err(|error| {
-                    let message = format!("cannot create a temporary directory for packages: {error}");
+                    let message =
+                        format!("cannot create a temporary directory for packages: {error}");
                     Diagnostic::error(Code::Io, message)
                 })?;
                 let repositories = repositories(template, &releases);
-                fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
-                    let repository = repositories[address].as_ref().map_err(Clone::clone)?;
-                    Ok(MirrorRepository::open(&registries, repository, versions, &directory, options.dry_run))
-                });
+                fill(
+                    self,
+                    &releases,
+                    options.dry_run,
+                    &mut mirrored,
+                    |address, versions| {
+                        let repository = repositories[address].as_ref().map_err(Clone::clone)?;
+                        Ok(MirrorRepository::open(
+                            &registries,
+                            repository,
+                            versions,
+                            &directory,
+                            options.dry_run,
+                        ))
+                    },
+                );
             }
         }
         if options.prune && !mirrored.errors.is_empty() {
             let message = "nothing is removed from the mirror, because of the errors";
-            mirrored.warnings.insert(warnings, Diagnostic::warning(Code::Io, message));
+            mirrored
+                .warnings
+                .insert(warnings, Diagnostic::warning(Code::Io, message));
         }
         self.finish();
         Ok(mirrored)
@@ -95,14 +123,24 @@ impl Session<'_> {
 }
 
 /// Reads the lock files of all root modules. Their warnings and errors are in the result.
-fn read_all(session: &Session<'_>, roots: &Roots, options: &MirrorOptions) -> (LockedReleases, Mirrored) {
+fn read_all(
+    session: &Session<'_>,
+    roots: &Roots,
+    options: &MirrorOptions,
+) -> (LockedReleases, Mirrored) {
     let (mut releases, mut mirrored) = (LockedReleases::default(), Mirrored::default());
     for some in roots.list.chunks(READ_TOGETHER) {
         let read = |root| (root, read(session, root, options));
         for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
             match read {
-                Ok(Read { records, warnings, errors }) => {
-                    mirrored.warnings.extend(warnings.into_iter().map(|warning| root.locate(warning)));
+                Ok(Read {
+                    records,
+                    warnings,
+                    errors,
+                }) => {
+                    mirrored
+                        .warnings
+                        .extend(warnings.into_iter().map(|warning| root.locate(warning)));
                     mirrored.errors.extend(root.name(errors));
                     for (address, version, record) in records {
                         releases.add(address, version, record);
@@ -122,8 +160,8 @@ struct Read {
     errors: Diagnostics,
 }
 
-/// Reads the lock file of a root module, with its warnings. It must exist if the user selected the root module, or if
-/// packages will be removed.
+/// Reads the lock file of a root module, with its warnings. It must exist if the user selected the
+/// root module, or if packages will be removed.
 fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Result<Read> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
@@ -132,10 +170,17 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         if root.is_explicit || options.prune {
             return Err(session.no_configuration(&opened).unwrap_or(missing).into());
         }
-        warnings.push(Diagnostic { severity: Severity::Warning, ..missing });
+        warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            ..missing
+        });
     }
     let (dialect, policy) = (opened.dialect, Arc::new(opened.settings.policy.clone()));
-    let named = options.platforms.as_ref().or(opened.settings.platforms.as_ref()).cloned();
+    let named = options
+        .platforms
+        .as_ref()
+        .or(opened.settings.platforms.as_ref())
+        .cloned();
     let platforms_are_named = named.is_some();
     let (platforms, mut errors) = match named {
         Some(platforms) => (platforms, Diagnostics::default()),
@@ -143,7 +188,9 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     };
     let mut records = Vec::new();
     for entry in lock_file.entries() {
-        let Entry { address, locked, .. } = entry;
+        let Entry {
+            address, locked, ..
+        } = entry;
         let record = Record {
             root: root.path.clone(),
             is_one_of_several: root.is_one_of_several,
@@ -160,14 +207,23 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         if forbidden.is_empty() {
             records.push((address.clone(), locked.version.clone(), record));
         } else {
-            errors.extend(forbidden.into_iter().map(|error| record.error(error, "locked here")));
+            errors.extend(
+                forbidden
+                    .into_iter()
+                    .map(|error| record.error(error, "locked here")),
+            );
         }
     }
-    Ok(Read { records, warnings, errors })
+    Ok(Read {
+        records,
+        warnings,
+        errors,
+    })
 }
 
-/// The platforms that a lock file covers, or the current one if it has no entries. It is an error if the platforms of
-/// some hashes are unknown, because machines that need them could not use the mirror.
+/// The platforms that a lock file covers, or the current one if it has no entries. It is an error
+/// if the platforms of some hashes are unknown, because machines that need them could not use the
+/// mirror.
 fn covered(
     session: &Session<'_>,
     opened: &RootModule,
@@ -179,7 +235,11 @@ fn covered(
     if covered.is_empty() {
         covered.insert(Platform::current());
     }
-    let hashes = locks.values().map(|locked| locked.platform_hashes().count()).max().unwrap_or_default();
+    let hashes = locks
+        .values()
+        .map(|locked| locked.platform_hashes().count())
+        .max()
+        .unwrap_or_default();
     let known = covered.len();
     let errors = (hashes > known).then(|| {
         let names = few(covered.iter().map(ToString::to_string));

@@ -33,7 +33,8 @@ pub(super) struct Record {
     pub(super) policy: Arc<Policy>,
     /// The platforms whose packages are needed.
     pub(super) platforms: PlatformSelection,
-    /// Whether a flag or the settings specify the platforms; otherwise a platform that the release lacks is skipped.
+    /// Whether a flag or the settings specify the platforms; otherwise a platform that the release
+    /// lacks is skipped.
     pub(super) platforms_are_named: bool,
     pub(super) hashes: BTreeSet<Hash>,
     pub(super) place: Location,
@@ -43,9 +44,16 @@ impl LockedReleases {
     /// Adds a record of a release.
     pub(super) fn add(&mut self, address: ProviderAddress, version: Version, record: Record) {
         let versions = self.0.entry(address).or_default();
-        let new = || Release { dialect: record.dialect, records: Vec::with_capacity(1) };
+        let new = || Release {
+            dialect: record.dialect,
+            records: Vec::with_capacity(1),
+        };
         let release = versions.entry(version).or_insert_with(new);
-        match release.records.iter_mut().find(|known| known.is_equal_to(&record)) {
+        match release
+            .records
+            .iter_mut()
+            .find(|known| known.is_equal_to(&record))
+        {
             Some(known) => known.others += 1,
             None => release.records.push(record),
         }
@@ -53,7 +61,10 @@ impl LockedReleases {
 
     /// The dialect of a lock file with a provider.
     pub(super) fn dialect_of(&self, address: &ProviderAddress) -> Dialect {
-        let release = self.0.get(address).and_then(|versions| versions.values().next());
+        let release = self
+            .0
+            .get(address)
+            .and_then(|versions| versions.values().next());
         release.map_or_else(Dialect::default, |release| release.dialect)
     }
 
@@ -64,20 +75,24 @@ impl LockedReleases {
 }
 
 impl Release {
-    /// The lock files that require a platform, and have a hash that its package can be compared with.
+    /// The lock files that require a platform, and have a hash that its package can be compared
+    /// with.
     pub(super) fn records_for(&self, platform: &Platform) -> impl Iterator<Item = &Record> {
-        self.with_hashes().filter(move |record| match &record.platforms {
-            PlatformSelection::All => true,
-            PlatformSelection::These(platforms) => platforms.contains(platform),
-        })
+        self.with_hashes()
+            .filter(move |record| match &record.platforms {
+                PlatformSelection::All => true,
+                PlatformSelection::These(platforms) => platforms.contains(platform),
+            })
     }
 
     pub(super) fn with_hashes(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().filter(|record| !record.hashes.is_empty())
+        self.records
+            .iter()
+            .filter(|record| !record.hashes.is_empty())
     }
 
-    /// Returns the reasons why lock files that require a package do not accept it. `authentication` is known if it was
-    /// fetched.
+    /// Returns the reasons why lock files that require a package do not accept it. `authentication`
+    /// is known if it was fetched.
     ///
     /// # Errors
     /// No lock file accepts it.
@@ -87,11 +102,16 @@ impl Release {
         digest: &PackageDigest,
         authentication: Option<&Authentication>,
     ) -> Result<Vec<Diagnostic>> {
-        let refusals =
-            self.records_for(&package.platform).map(|record| record.refusal(package, digest, authentication));
+        let refusals = self
+            .records_for(&package.platform)
+            .map(|record| record.refusal(package, digest, authentication));
         let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
         let errors = refused.into_iter().flatten();
-        if accepted.is_empty() { Err(errors.collect()) } else { Ok(errors.collect()) }
+        if accepted.is_empty() {
+            Err(errors.collect())
+        } else {
+            Ok(errors.collect())
+        }
     }
 
     /// Whether a lock file that requires a package records it.
@@ -103,7 +123,12 @@ impl Release {
 impl Record {
     fn is_equal_to(&self, other: &Self) -> bool {
         let of = |record: &Self| {
-            (record.dialect, record.platforms.clone(), record.platforms_are_named, Arc::clone(&record.policy))
+            (
+                record.dialect,
+                record.platforms.clone(),
+                record.platforms_are_named,
+                Arc::clone(&record.policy),
+            )
         };
         self.hashes == other.hashes && of(self) == of(other)
     }
@@ -120,18 +145,28 @@ impl Record {
         digest: &PackageDigest,
         authentication: Option<&Authentication>,
     ) -> Vec<Diagnostic> {
-        let PackageId { address, version, .. } = package;
+        let PackageId {
+            address, version, ..
+        } = package;
         if !self.has(digest) {
             return vec![self.not_recorded(package, digest)];
         }
         let release = format!("{} {version}", address.short(self.dialect));
-        let against = |found| self.policy.against_signature(address, self.dialect, &release, found);
+        let against = |found| {
+            self.policy
+                .against_signature(address, self.dialect, &release, found)
+        };
         let errors = authentication.map(against).unwrap_or_default();
-        errors.into_iter().map(|error| self.error(error, "locked here")).collect()
+        errors
+            .into_iter()
+            .map(|error| self.error(error, "locked here"))
+            .collect()
     }
 
     pub(super) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
-        let error = error.at(self.place.clone(), label).in_root(&self.root, self.is_one_of_several);
+        let error = error
+            .at(self.place.clone(), label)
+            .in_root(&self.root, self.is_one_of_several);
         match self.others {
             0 => error,
             1 => error.note("1 other lock file records the same"),
@@ -140,24 +175,45 @@ impl Record {
     }
 
     /// The error for an entry that no package can be compared with.
-    pub(super) fn without_hashes(&self, address: &ProviderAddress, version: &Version) -> Diagnostic {
+    pub(super) fn without_hashes(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Diagnostic {
         let name = address.short(self.dialect);
-        let message = format!("the lock file has no hashes of {name} {version}, so no package of it can be checked");
+        let message = format!(
+            "the lock file has no hashes of {name} {version}, so no package of it can be checked"
+        );
         let error = Diagnostic::error(Code::NoHashes, message);
-        self.error(error.help(LockRemedy { providers: vec![name], ..LockRemedy::default() }), "")
+        self.error(
+            error.help(LockRemedy {
+                providers: vec![name],
+                ..LockRemedy::default()
+            }),
+            "",
+        )
     }
 
     fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
-        let PackageId { address, version, platform } = package;
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
         let name = address.short(self.dialect);
-        let message = format!("the lock file has no hash of the package of {name} {version} for {platform}");
+        let message =
+            format!("the lock file has no hash of the package of {name} {version} for {platform}");
         let label = match self.hashes.len() {
             1 => "its only hash is not the package's".to_owned(),
             number => format!("none of its {number} hashes is the package's"),
         };
         let [h1, zh] = digest.hashes();
         let platforms = Some(vec![platform.clone()]);
-        let lock = LockRemedy { providers: vec![name], platforms, ..LockRemedy::default() };
+        let lock = LockRemedy {
+            providers: vec![name],
+            platforms,
+            ..LockRemedy::default()
+        };
         let error = Diagnostic::error(Code::PlatformMissing, message)
             .note(format!("the package has {h1} and {zh}"))
             .note("it was locked without this platform, or the release was replaced after it was locked")

@@ -1,4 +1,5 @@
-//! A mirror in OCI registries. The index of a version makes its packages visible, and is written last.
+//! A mirror in OCI registries. The index of a version makes its packages visible, and is written
+//! last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -36,7 +37,11 @@ pub(super) fn repositories<'a>(
             owner => Err(template.given_twice(owner, address, &repository).into()),
         }
     };
-    releases.0.keys().map(|address| (address, repository(address))).collect()
+    releases
+        .0
+        .keys()
+        .map(|address| (address, repository(address)))
+        .collect()
 }
 
 impl<'a> MirrorRepository<'a> {
@@ -49,10 +54,16 @@ impl<'a> MirrorRepository<'a> {
         is_dry_run: bool,
     ) -> Self {
         let read = |version: &Version| {
-            (version.clone(), ProviderTag::read(registries, repository.clone(), version, is_dry_run))
+            (
+                version.clone(),
+                ProviderTag::read(registries, repository.clone(), version, is_dry_run),
+            )
         };
         let tags = parallel::map(versions.keys().collect(), Self::SIDE_BY_SIDE, read);
-        Self { tags: tags.into_iter().collect(), directory }
+        Self {
+            tags: tags.into_iter().collect(),
+            directory,
+        }
     }
 
     fn tag(&self, package: &PackageId) -> Result<&ProviderTag<'_>> {
@@ -65,13 +76,19 @@ impl ProviderStore for MirrorRepository<'_> {
     const SIDE_BY_SIDE: usize = 4;
 
     fn path(&self, package: &PackageId) -> PathBuf {
-        self.tag(package).map(|tag| tag.to_string().into()).unwrap_or_default()
+        self.tag(package)
+            .map(|tag| tag.to_string().into())
+            .unwrap_or_default()
     }
 
     fn find(&self, package: &PackageId) -> Result<FoundPackage> {
         let tag = self.tag(package)?;
         Ok(match tag.archive(&package.platform)? {
-            Some((zh, size)) => FoundPackage::Archive(FoundArchive { zh, size, digest: None }),
+            Some((zh, size)) => FoundPackage::Archive(FoundArchive {
+                zh,
+                size,
+                digest: None,
+            }),
             None if tag.lists(&package.platform) => FoundPackage::Other,
             None => FoundPackage::Nothing,
         })
@@ -82,26 +99,50 @@ impl ProviderStore for MirrorRepository<'_> {
         Ok(file.map_err(|error| Diagnostic::io("create", &self.path(package), &error))?)
     }
 
-    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Option<PushedPackage>> {
-        self.tag(package)?.push(&package.platform, Content::File(file.as_file(), digest.size), digest).map(Some)
+    fn put(
+        &self,
+        package: &PackageId,
+        file: NamedTempFile,
+        digest: &PackageDigest,
+    ) -> Result<Option<PushedPackage>> {
+        self.tag(package)?
+            .push(
+                &package.platform,
+                Content::File(file.as_file(), digest.size),
+                digest,
+            )
+            .map(Some)
     }
 
     /// Writes nothing in a dry run, because that pushes no package.
-    fn publish(self, stored: &mut Vec<Stored>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> PublishedPackages {
+    fn publish(
+        self,
+        stored: &mut Vec<Stored>,
+        _: &BTreeSet<PackageId>,
+        _: &Session<'_>,
+    ) -> PublishedPackages {
         let mut errors = Diagnostics::default();
         for (version, tag) in &self.tags {
-            let of_version = stored.iter_mut().filter(|stored| stored.package.package.version == *version);
-            let pushed: Vec<_> = of_version.filter_map(|stored| stored.pushed.take()).collect();
+            let of_version = stored
+                .iter_mut()
+                .filter(|stored| stored.package.package.version == *version);
+            let pushed: Vec<_> = of_version
+                .filter_map(|stored| stored.pushed.take())
+                .collect();
             if let Ok(tag) = tag
                 && !pushed.is_empty()
                 && let Err(more) = tag.list(&pushed)
             {
-                let is_listed =
-                    |package: &PackageId, action| package.version != *version || action == MirrorAction::Kept;
+                let is_listed = |package: &PackageId, action| {
+                    package.version != *version || action == MirrorAction::Kept
+                };
                 stored.retain(|stored| is_listed(&stored.package.package, stored.package.action));
                 errors.extend(more);
             }
         }
-        PublishedPackages { documents: 0, errors }
+        PublishedPackages {
+            documents: 0,
+            errors,
+        }
     }
 }

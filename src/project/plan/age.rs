@@ -1,5 +1,5 @@
-//! Versions that are skipped although the constraints allow them, most often for their age; and registry data about
-//! providers as a whole.
+//! Versions that are skipped although the constraints allow them, most often for their age; and
+//! registry data about providers as a whole.
 
 use jiff::Timestamp;
 
@@ -47,16 +47,29 @@ impl RejectedVersion {
         published: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<Self> {
         let NotOldEnough { is_date_known, why } = age.rejects(published)?;
-        let reason = if is_date_known { SkipReason::TooYoung } else { SkipReason::AgeNotKnown };
-        Some(Self { reason, version: version.to_string(), why })
+        let reason = if is_date_known {
+            SkipReason::TooYoung
+        } else {
+            SkipReason::AgeNotKnown
+        };
+        Some(Self {
+            reason,
+            version: version.to_string(),
+            why,
+        })
     }
 }
 
 impl SkippedVersions {
     /// Whether the age of one more version may be looked up.
     pub(crate) fn may_ask_more(&self) -> bool {
-        let is_asked_about = |reason| matches!(reason, SkipReason::TooYoung | SkipReason::AgeNotKnown);
-        self.0.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
+        let is_asked_about =
+            |reason| matches!(reason, SkipReason::TooYoung | SkipReason::AgeNotKnown);
+        self.0
+            .iter()
+            .filter(|rejected| is_asked_about(rejected.reason))
+            .count()
+            < MOST_ASKED_ABOUT
     }
 
     /// Adds a version. Of versions that the policy forbids, only the newest is kept.
@@ -82,8 +95,9 @@ impl SkippedVersions {
         };
         let mut warning = Diagnostic::warning(code, format!("{name} {first}"));
         // Each date is shown, even if two versions were published at the same time.
-        let is_same =
-            |one: &RejectedVersion, next: &RejectedVersion| one.reason != SkipReason::TooYoung && one.why == next.why;
+        let is_same = |one: &RejectedVersion, next: &RejectedVersion| {
+            one.reason != SkipReason::TooYoung && one.why == next.why
+        };
         for (index, group) in self.0.chunk_by(is_same).enumerate() {
             let (newest, others) = group.split_first()?;
             if index > 0 {
@@ -96,9 +110,9 @@ impl SkippedVersions {
             }
         }
         Some(match first.reason {
-            _ if !self.may_ask_more() => {
-                warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
-            }
+            _ if !self.may_ask_more() => warning.help(format!(
+                "only the newest {MOST_ASKED_ABOUT} versions were checked"
+            )),
             SkipReason::TooYoung | SkipReason::AgeNotKnown | SkipReason::NotAllowed => warning,
             SkipReason::Incomplete => warning.help(Help::run_online()),
         })
@@ -111,11 +125,14 @@ impl SkippedVersions {
                 Help::text("to use it anyway, pass ").and(RunOption::AnyAge)
             }
             SkipReason::Incomplete => Help::run_online(),
-            SkipReason::NotAllowed => {
-                Help::text("allow a different version in required_providers, or use a different provider")
-            }
+            SkipReason::NotAllowed => Help::text(
+                "allow a different version in required_providers, or use a different provider",
+            ),
         };
-        let error = Diagnostic { severity: Severity::Error, ..self.warning(name)? };
+        let error = Diagnostic {
+            severity: Severity::Error,
+            ..self.warning(name)?
+        };
         Some(error.help(help))
     }
 }
@@ -130,19 +147,32 @@ pub(crate) struct Listings<'a> {
 /// Warning of a registry about a provider.
 pub(in crate::project) fn registry_warning(address: &ProviderAddress, text: &str) -> Diagnostic {
     let message = format!("{} says about {address}: {text}", address.hostname);
-    Diagnostic::finding(Code::ProviderWarning, message).help("ask its publisher what this means for its users")
+    Diagnostic::finding(Code::ProviderWarning, message)
+        .help("ask its publisher what this means for its users")
 }
 
 impl Listings<'_> {
     /// Warnings of the registry about a provider.
-    pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> impl Iterator<Item = Diagnostic> + use<> {
-        let Listing { unlisted, warning: text, .. } = self.dates.listing(address).unwrap_or_default();
+    pub(in crate::project) fn warnings(
+        &self,
+        address: &ProviderAddress,
+    ) -> impl Iterator<Item = Diagnostic> + use<> {
+        let Listing {
+            unlisted,
+            warning: text,
+            ..
+        } = self.dates.listing(address).unwrap_or_default();
         let unlisted = (unlisted == Some(true)).then(|| {
-            let message = format!("{} no longer lists {address} in its search", address.hostname);
+            let message = format!(
+                "{} no longer lists {address} in its search",
+                address.hostname
+            );
             Diagnostic::finding(Code::ProviderWarning, message)
                 .help("find out why its publisher or the registry hides it")
         });
-        let text = text.filter(|text| !text.trim().is_empty()).map(|text| registry_warning(address, &text));
+        let text = text
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| registry_warning(address, &text));
         unlisted.into_iter().chain(text)
     }
 
@@ -155,23 +185,48 @@ impl Listings<'_> {
         source: &Source,
     ) -> Vec<Diagnostic> {
         let name = address.short(dialect);
-        let min_age = if policy.is_exempt_from_min_age(address, dialect) { None } else { policy.min_provider_age() };
+        let min_age = if policy.is_exempt_from_min_age(address, dialect) {
+            None
+        } else {
+            policy.min_provider_age()
+        };
         let age = min_age.and_then(|age| {
             let demanded = DemandedAge { age, now: self.now };
             let rejected = demanded.rejects(|| self.dates.first_published(address, source))?;
-            let is = if rejected.is_date_known { "is" } else { "may be" };
-            let message = format!("the first version of {name} {is} too young: {}", rejected.why);
-            Some(Diagnostic::finding(Code::ProviderTooYoung, message).help("wait, or use a different provider"))
+            let is = if rejected.is_date_known {
+                "is"
+            } else {
+                "may be"
+            };
+            let message = format!(
+                "the first version of {name} {is} too young: {}",
+                rejected.why
+            );
+            Some(
+                Diagnostic::finding(Code::ProviderTooYoung, message)
+                    .help("wait, or use a different provider"),
+            )
         });
         // No other registry has tiers.
         let has_tier = policy.judges_tiers() && address.hostname.is_default_of(Dialect::Terraform);
-        let tier = has_tier.then(|| self.against_tier(address, policy, &name)).flatten();
+        let tier = has_tier
+            .then(|| self.against_tier(address, policy, &name))
+            .flatten();
         tier.into_iter().chain(age).collect()
     }
 
-    fn against_tier(&self, address: &ProviderAddress, policy: &Policy, name: &str) -> Option<Diagnostic> {
+    fn against_tier(
+        &self,
+        address: &ProviderAddress,
+        policy: &Policy,
+        name: &str,
+    ) -> Option<Diagnostic> {
         let listing = self.dates.listing(address);
-        let tier = listing.and_then(|listing| listing.tier.ok_or_else(|| format!("{} lists none", address.hostname)));
+        let tier = listing.and_then(|listing| {
+            listing
+                .tier
+                .ok_or_else(|| format!("{} lists none", address.hostname))
+        });
         let message = match tier {
             Ok(tier) if policy.allows_tier(&tier) => return None,
             Ok(tier) => format!("the policy does not allow {name}: its tier is {tier}"),

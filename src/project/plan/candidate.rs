@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::age::{RejectedVersion, SkipReason};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy};
+use crate::diagnostic::{
+    Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy,
+};
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, DemandedAge, Source, SourceError};
 use crate::project::similar_names::provider_meant;
@@ -46,9 +48,11 @@ impl Candidate<'_> {
         let available = source.versions(self.address);
         available.map_err(|error| {
             let SourceError::ProviderNotFound { in_registry, .. } = error else {
-                return Diagnostics::from(error).map(|error| self.requirement.at_declarations(error));
+                return Diagnostics::from(error)
+                    .map(|error| self.requirement.at_declarations(error));
             };
-            let meant = || provider_meant(self.address, self.lock_file, self.required, self.dialect);
+            let meant =
+                || provider_meant(self.address, self.lock_file, self.required, self.dialect);
             let meant = if in_registry { meant() } else { None };
             Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
         })
@@ -57,7 +61,8 @@ impl Candidate<'_> {
     /// The error for a provider that does not exist, with `meant`, the probable one.
     fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         let declarations = self.requirement.declarations.iter();
-        let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
+        let places = declarations
+            .map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
         let error = error.at_each(places, "required here");
         let is_implied = is_implied(self.requirement);
         let error = if is_implied { explained(error) } else { error };
@@ -77,19 +82,34 @@ impl Candidate<'_> {
         self.locked.is_some_and(|locked| locked.version == *version)
     }
 
-    /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
+    /// Fails for a version that the policy does not allow or whose plugin protocols are not
+    /// supported.
     pub(super) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
-        if let Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) = available.versions.get(version) {
+        if let Some(AvailableVersion {
+            unsupported_protocols: Some(protocols),
+            ..
+        }) = available.versions.get(version)
+        {
             return Err(self.unsupported(version, protocols, available));
         }
-        let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
-        against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
+        let against = self
+            .policy
+            .against_version(self.address, self.dialect, version)
+            .into_iter();
+        against
+            .map(|error| self.against_policy(error, version))
+            .collect::<Diagnostics>()
+            .into_result(())
     }
 
-    /// The error for a version that the policy does not allow, with where it is locked, or else required.
+    /// The error for a version that the policy does not allow, with where it is locked, or else
+    /// required.
     fn against_policy(&self, error: Diagnostic, version: &Version) -> Diagnostic {
         if self.wanted == Wanted::Keep && self.has_locked(version) {
-            let error = Diagnostic { help: None, ..self.at_locked_version(error) };
+            let error = Diagnostic {
+                help: None,
+                ..self.at_locked_version(error)
+            };
             return error.help(Remedy::upgrade(self.name()));
         }
         self.requirement.at_declarations(error)
@@ -97,8 +117,16 @@ impl Candidate<'_> {
 
     /// Returns the reason of the policy against a version.
     pub(super) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
-        let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
-        Some(RejectedVersion { reason: SkipReason::NotAllowed, version: version.to_string(), why: error.message })
+        let error = self
+            .policy
+            .against_version(self.address, self.dialect, version)
+            .into_iter()
+            .next()?;
+        Some(RejectedVersion {
+            reason: SkipReason::NotAllowed,
+            version: version.to_string(),
+            why: error.message,
+        })
     }
 
     /// The version that is sure to be selected if it is still offered.
@@ -108,7 +136,9 @@ impl Candidate<'_> {
             Wanted::Keep => self.locked.map(|locked| &locked.version),
             Wanted::Newest => None,
         };
-        version.filter(|version| self.requirement.constraints.allows(version) && self.not_allowed(version).is_none())
+        version.filter(|version| {
+            self.requirement.constraints.allows(version) && self.not_allowed(version).is_none()
+        })
     }
 
     /// Fails for a version that was chosen and does not exist.
@@ -117,7 +147,10 @@ impl Candidate<'_> {
             return Ok(());
         }
         let (message, known) = if available.is_partial {
-            (format!("version {chosen} of {} is not known offline", self.name()), "known ")
+            (
+                format!("version {chosen} of {} is not known offline", self.name()),
+                "known ",
+            )
         } else {
             (format!("{} has no version {chosen}", self.name()), "")
         };
@@ -125,30 +158,59 @@ impl Candidate<'_> {
         if let Some(newest) = available.versions.keys().next_back() {
             error = error.note(format!("the newest {known}version is {newest}"));
         }
-        Err(if available.is_partial { error.help(Help::run_online()) } else { error }.into())
+        Err(if available.is_partial {
+            error.help(Help::run_online())
+        } else {
+            error
+        }
+        .into())
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
     pub(super) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
         let name = self.name();
-        let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
-        let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
+        let message = format!(
+            "{name} cannot be {chosen}, because {}",
+            self.requirement_text()
+        );
+        let error = self.at_constraints(
+            Diagnostic::error(Code::VersionOutsideConstraints, message),
+            chosen,
+        );
         let providers = vec![format!("{name}@{chosen}")];
-        let upgrade = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
+        let upgrade = UpgradeRemedy {
+            providers,
+            constraints: true,
+            ..UpgradeRemedy::default()
+        };
         error.help(Help::text("change the constraints: ").and(upgrade))
     }
 
     /// Fails if the locked version must change.
     pub(super) fn keep(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         if !self.requirement.constraints.allows(version) {
-            let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
-            let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-            return Err(self.at_constraints(error, version).help(Remedy::upgrade(self.name())).into());
+            let message = format!(
+                "{} is locked at {version}, but {}",
+                self.name(),
+                self.requirement_text()
+            );
+            let error =
+                self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+            return Err(self
+                .at_constraints(error, version)
+                .help(Remedy::upgrade(self.name()))
+                .into());
         }
         if !available.versions.contains_key(version) {
-            let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
+            let message = format!(
+                "{} {version} is locked, but no longer listed by its source",
+                self.name()
+            );
             let error = Diagnostic::error(Code::VersionWithdrawn, message);
-            return Err(self.at_locked_version(error).help(Remedy::upgrade(self.name())).into());
+            return Err(self
+                .at_locked_version(error)
+                .help(Remedy::upgrade(self.name()))
+                .into());
         }
         Ok(())
     }
@@ -167,15 +229,26 @@ impl Candidate<'_> {
     fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
         let (name, constraints) = (self.name(), &self.requirement.constraints);
         let known = few(available.versions.keys().rev());
-        let are = if available.versions.len() == 1 { "is" } else { "are" };
-        let message =
-            format!("offline only {known} of {name} {are} known, and the configuration requires {constraints}");
-        let places = self.requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref());
-        let error = Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
+        let are = if available.versions.len() == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        let message = format!(
+            "offline only {known} of {name} {are} known, and the configuration requires {constraints}"
+        );
+        let places = self
+            .requirement
+            .declarations
+            .iter()
+            .filter_map(|declaration| declaration.version.as_ref());
+        let error =
+            Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
         error.help(Help::run_online())
     }
 
-    /// Shows every constraint that takes part, each with the newest version that it allows on its own.
+    /// Shows every constraint that takes part, each with the newest version that it allows on its
+    /// own.
     pub(super) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
         if available.is_partial && !self.requirement.constraints.is_empty() {
             return self.no_known_match(available);
@@ -190,10 +263,17 @@ impl Candidate<'_> {
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
         for declaration in &self.requirement.declarations {
             if let Some(location) = &declaration.version {
-                let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
+                let alone = available
+                    .versions
+                    .keys()
+                    .rev()
+                    .find(|version| declaration.constraints.allows(version));
                 let text = match alone {
                     None if available.versions.is_empty() => "required here".to_owned(),
-                    Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
+                    Some(version) => format!(
+                        "the newest version that {} allows is {version}",
+                        declaration.constraints
+                    ),
                     None => format!("no version meets {}", declaration.constraints),
                 };
                 error = error.at(location.clone(), text);
@@ -214,13 +294,25 @@ impl Candidate<'_> {
         })
     }
 
-    fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
+    fn unsupported(
+        &self,
+        version: &Version,
+        protocols: &str,
+        available: &AvailableVersions,
+    ) -> Diagnostics {
         let error = SourceError::unsupported_protocol(self.address, version, protocols);
-        let supported = |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
-        let older = available.versions.range(..version.clone()).rev().find(supported);
+        let supported =
+            |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
+        let older = available
+            .versions
+            .range(..version.clone())
+            .rev()
+            .find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         let help = match nearest {
-            Some((nearest, _)) => format!("the nearest version that supports protocol 5 or 6 is {nearest}"),
+            Some((nearest, _)) => {
+                format!("the nearest version that supports protocol 5 or 6 is {nearest}")
+            }
             None => "no version supports protocol 5 or 6".to_owned(),
         };
         Diagnostics::from(error).map(|error| error.help(help.clone()))
@@ -229,7 +321,9 @@ impl Candidate<'_> {
     /// Location of the first recorded hash for which `is_meant` returns `true`.
     pub(super) fn recorded_hash(&self, is_meant: impl Fn(&Hash) -> bool) -> Option<&Location> {
         let mut hashes = self.lock_file.entry(self.address)?.hashes.iter();
-        hashes.find(|(hash, _)| is_meant(hash)).map(|(_, location)| location)
+        hashes
+            .find(|(hash, _)| is_meant(hash))
+            .map(|(_, location)| location)
     }
 
     /// Adds a label at the entry, or a note if there is no entry.
@@ -241,12 +335,22 @@ impl Candidate<'_> {
     }
 
     pub(super) fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
-        error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
+        error.at_each(
+            self.lock_file.entry(self.address).map(Entry::version),
+            "locked here",
+        )
     }
 
     fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
-        let against = self.requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
-        error.at_each(against.filter_map(|declaration| declaration.version.as_ref()), "asked for here")
+        let against = self
+            .requirement
+            .declarations
+            .iter()
+            .filter(|one| !one.constraints.allows(version));
+        error.at_each(
+            against.filter_map(|declaration| declaration.version.as_ref()),
+            "asked for here",
+        )
     }
 
     pub(super) fn name(&self) -> String {
@@ -256,8 +360,16 @@ impl Candidate<'_> {
 
 /// Whether no `required_providers` block names the provider.
 pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
-    let is_explicit = |kind| matches!(kind, DeclarationKind::RequiredProviders | DeclarationKind::State);
-    !requirement.declarations.iter().any(|declaration| is_explicit(declaration.kind))
+    let is_explicit = |kind| {
+        matches!(
+            kind,
+            DeclarationKind::RequiredProviders | DeclarationKind::State
+        )
+    };
+    !requirement
+        .declarations
+        .iter()
+        .any(|declaration| is_explicit(declaration.kind))
 }
 
 /// The only entry that such a provider can mean.
@@ -266,7 +378,9 @@ pub(in crate::project) fn namesake<'a>(
     requirement: &Requirement,
     lock_file: &'a LockFile,
 ) -> Option<&'a Entry> {
-    let is_other = |entry: &&Entry| entry.address.name == address.name && entry.address.namespace != address.namespace;
+    let is_other = |entry: &&Entry| {
+        entry.address.name == address.name && entry.address.namespace != address.namespace
+    };
     let others: Vec<_> = lock_file.entries().iter().filter(is_other).collect();
     match others[..] {
         [entry] if is_implied(requirement) => Some(entry),
@@ -276,12 +390,23 @@ pub(in crate::project) fn namesake<'a>(
 
 /// Adds why the provider is assumed to be one of hashicorp.
 pub(in crate::project) fn explained(error: Diagnostic) -> Diagnostic {
-    error.note("required_providers has no source for it, so it is assumed to be a hashicorp provider")
+    error.note(
+        "required_providers has no source for it, so it is assumed to be a hashicorp provider",
+    )
 }
 
 /// Adds the missing source, taken from the entry that is probably intended.
-pub(in crate::project) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
+pub(in crate::project) fn with_source(
+    error: Diagnostic,
+    entry: &Entry,
+    dialect: Dialect,
+) -> Diagnostic {
     let name = &entry.address.name;
-    let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));
-    error.at(entry.block.clone(), "this one is locked").help(help)
+    let help = format!(
+        "add {name} = {{ source = \"{}\" }} to required_providers",
+        entry.address.short(dialect)
+    );
+    error
+        .at(entry.block.clone(), "this one is locked")
+        .help(help)
 }

@@ -1,6 +1,6 @@
-//! The platforms that a lock file covers. If the user names no platforms, new entries cover the same ones, or the
-//! current platform if there are none: locking on one machine must neither lock the other ones out
-//! nor make one entry differ from the rest.
+//! The platforms that a lock file covers. If the user names no platforms, new entries cover the
+//! same ones, or the current platform if there are none: locking on one machine must neither lock
+//! the other ones out nor make one entry differ from the rest.
 
 use std::collections::BTreeSet;
 
@@ -27,36 +27,57 @@ pub(super) struct KeptPlatforms {
 }
 
 /// The platforms that entries of a lock file cover; empty if they are unknown.
-pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>) -> BTreeSet<Platform> {
+pub(in crate::project) fn of_file(
+    locks: &Locks,
+    source: &Source,
+    cache: Option<&HashCache>,
+) -> BTreeSet<Platform> {
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
     for (address, locked) in locks {
-        let release = ReleaseLookup { address, version: &locked.version, source, cache, progress: &|_, _| {} };
+        let release = ReleaseLookup {
+            address,
+            version: &locked.version,
+            source,
+            cache,
+            progress: &|_, _| {},
+        };
         let entry = EntryPlatforms::of_published(&locked.hashes, release.cached());
         covered.extend(entry.covered());
         if entry.unexplained() > 0 {
             unknown.push((locked, release));
         }
     }
-    // One entry with the most hashes is enough, because usually all entries cover the same platforms.
-    let most = unknown.into_iter().max_by_key(|(locked, _)| locked.platform_hashes().count());
-    if let Some((locked, release)) = most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len()) {
+    // One entry with the most hashes is enough, because usually all entries cover the same
+    // platforms.
+    let most = unknown
+        .into_iter()
+        .max_by_key(|(locked, _)| locked.platform_hashes().count());
+    if let Some((locked, release)) =
+        most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len())
+    {
         let mut known = HashesByPlatform::new();
-        ask(&locked.platform_hashes().cloned().collect(), &release, &mut known);
+        ask(
+            &locked.platform_hashes().cloned().collect(),
+            &release,
+            &mut known,
+        );
         covered.extend(EntryPlatforms::of_published(&locked.hashes, known).covered());
     }
     covered
 }
 
-/// The platforms that an entry covers, according to the cache and these packages. `None` if they do not explain each of
-/// its `h1:`.
+/// The platforms that an entry covers, according to the cache and these packages. `None` if they do
+/// not explain each of its `h1:`.
 pub(super) fn of_entry(
     locked: &LockedProvider,
     release: &ReleaseLookup<'_>,
     packages: &Packages,
 ) -> Option<BTreeSet<Platform>> {
-    let mut known: HashesByPlatform =
-        packages.iter().map(|(platform, one)| (platform.clone(), [one.h1.clone()].into())).collect();
+    let mut known: HashesByPlatform = packages
+        .iter()
+        .map(|(platform, one)| (platform.clone(), [one.h1.clone()].into()))
+        .collect();
     if EntryPlatforms::of_published(&locked.hashes, known.clone()).unexplained() > 0 {
         known.extend(release.cached());
     }
@@ -65,22 +86,39 @@ pub(super) fn of_entry(
 }
 
 impl KeptPlatforms {
-    /// The platforms of an entry that the release `new` replaces. Unknown platforms are looked up: first in the
-    /// source's report, then in the packages of the locked version. `asked_for` are locked in any case.
-    pub(super) fn find(locked: &LockedProvider, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> Self {
+    /// The platforms of an entry that the release `new` replaces. Unknown platforms are looked up:
+    /// first in the source's report, then in the packages of the locked version. `asked_for` are
+    /// locked in any case.
+    pub(super) fn find(
+        locked: &LockedProvider,
+        new: &ReleaseLookup<'_>,
+        asked_for: &[Platform],
+    ) -> Self {
         let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
-        let old = ReleaseLookup { version: &locked.version, ..*new };
+        let old = ReleaseLookup {
+            version: &locked.version,
+            ..*new
+        };
         let mut known = old.cached();
-        // A single hash is replaced by a single one. The old packages of a version that was published again no longer
-        // exist.
+        // A single hash is replaced by a single one. The old packages of a version that was
+        // published again no longer exist.
         let is_enough = recorded.len() < 2
             || old.version == new.version
             || unexplained(&recorded, &known).is_empty()
             || gets_as_many(&recorded, new, asked_for);
-        let failure = if is_enough { None } else { ask(&recorded, &old, &mut known) };
+        let failure = if is_enough {
+            None
+        } else {
+            ask(&recorded, &old, &mut known)
+        };
         let entry = EntryPlatforms::of_published(&locked.hashes, known);
         let old = Some((locked.version.clone(), entry.recorded()));
-        Self { platforms: entry.covered(), unexplained: entry.unexplained(), failure, old }
+        Self {
+            platforms: entry.covered(),
+            unexplained: entry.unexplained(),
+            failure,
+            old,
+        }
     }
 
     /// Platforms of two entries that the new entry replaces.
@@ -90,12 +128,20 @@ impl KeptPlatforms {
             self.old = other.old;
         }
         self.platforms.extend(other.platforms);
-        let (unexplained, failure) = (self.unexplained.max(other.unexplained), self.failure.or(other.failure));
-        Self { unexplained, failure, ..self }
+        let (unexplained, failure) = (
+            self.unexplained.max(other.unexplained),
+            self.failure.or(other.failure),
+        );
+        Self {
+            unexplained,
+            failure,
+            ..self
+        }
     }
 
-    /// Refuses a new entry that covers fewer platforms than the old one, although the user did not ask for fewer.
-    /// `platforms` are those whose packages it has; `accepts_changed_hashes` is set if the user accepts changed hashes.
+    /// Refuses a new entry that covers fewer platforms than the old one, although the user did not
+    /// ask for fewer. `platforms` are those whose packages it has; `accepts_changed_hashes` is set
+    /// if the user accepts changed hashes.
     pub(super) fn refusal(
         &self,
         candidate: &Candidate<'_>,
@@ -105,7 +151,11 @@ impl KeptPlatforms {
     ) -> Option<Diagnostic> {
         let (version, before) = self.old.as_ref()?;
         let (before, after) = (*before, new.platform_hashes().count());
-        let gone: Vec<_> = self.platforms.iter().filter(|platform| !platforms.contains(platform)).collect();
+        let gone: Vec<_> = self
+            .platforms
+            .iter()
+            .filter(|platform| !platforms.contains(platform))
+            .collect();
         if after >= before || (self.unexplained == 0 && gone.is_empty()) {
             return None;
         }
@@ -114,53 +164,103 @@ impl KeptPlatforms {
             "{name} {version} has {before} h1 hashes, one for each platform, and {} would have {after}",
             new.version
         );
-        let entry = candidate.lock_file.entry(candidate.address).map(|entry| &entry.block);
+        let entry = candidate
+            .lock_file
+            .entry(candidate.address)
+            .map(|entry| &entry.block);
         let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each(entry, "");
         let unknown = match self.unexplained {
             0 => None,
             1 => Some("1 hash is for an unknown platform".to_owned()),
             number => Some(format!("{number} hashes are for unknown platforms")),
         };
-        error.notes.extend(unknown.map(|unknown| format!("no platforms were requested, and {unknown}")));
+        error
+            .notes
+            .extend(unknown.map(|unknown| format!("no platforms were requested, and {unknown}")));
         if !gone.is_empty() {
             let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();
-            error.notes.push(format!("{} is not published for {}", new.version, gone.join(", ")));
+            error.notes.push(format!(
+                "{} is not published for {}",
+                new.version,
+                gone.join(", ")
+            ));
         }
         error.notes.extend(self.failure.clone());
-        let example = || ["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()).collect();
-        let platforms = Some(if platforms.len() > 1 { platforms.to_vec() } else { example() });
-        let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
-            Remedy::Lock(LockRemedy { platforms, ..accept(name) })
-        } else if candidate.wanted == Wanted::Keep {
-            Remedy::Lock(LockRemedy { platforms, ..LockRemedy::default() })
+        let example = || {
+            ["linux_amd64", "darwin_arm64"]
+                .iter()
+                .flat_map(|name| name.parse())
+                .collect()
+        };
+        let platforms = Some(if platforms.len() > 1 {
+            platforms.to_vec()
         } else {
-            Remedy::Upgrade(UpgradeRemedy { platforms, ..UpgradeRemedy::default() })
+            example()
+        });
+        let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
+            Remedy::Lock(LockRemedy {
+                platforms,
+                ..accept(name)
+            })
+        } else if candidate.wanted == Wanted::Keep {
+            Remedy::Lock(LockRemedy {
+                platforms,
+                ..LockRemedy::default()
+            })
+        } else {
+            Remedy::Upgrade(UpgradeRemedy {
+                platforms,
+                ..UpgradeRemedy::default()
+            })
         };
         let help = Help::text("name all platforms that your team uses, as in: ");
         Some(error.help(help.and(remedy).and_text("; or in provlock.toml")))
     }
 }
 
-/// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages that are not
-/// fetched. If the first needed package is unavailable, nothing else matters.
-fn gets_as_many(recorded: &BTreeSet<Hash>, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
-    let Some(platform) = asked_for.first() else { return false };
-    new.source.package(&new.package(platform), new.progress).map_or(true, |package| {
-        let HashesByScheme { h1, zh: _, unknown: _ } = package.hashes.recordable().collect();
-        h1.len() >= recorded.len()
-    })
+/// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages
+/// that are not fetched. If the first needed package is unavailable, nothing else matters.
+fn gets_as_many(
+    recorded: &BTreeSet<Hash>,
+    new: &ReleaseLookup<'_>,
+    asked_for: &[Platform],
+) -> bool {
+    let Some(platform) = asked_for.first() else {
+        return false;
+    };
+    new.source
+        .package(&new.package(platform), new.progress)
+        .map_or(true, |package| {
+            let HashesByScheme {
+                h1,
+                zh: _,
+                unknown: _,
+            } = package.hashes.recordable().collect();
+            h1.len() >= recorded.len()
+        })
 }
 
-/// Requests the packages of the recorded hashes. Returns why a package could not be checked, if that matters.
-fn ask(recorded: &BTreeSet<Hash>, old: &ReleaseLookup<'_>, known: &mut HashesByPlatform) -> Option<String> {
+/// Requests the packages of the recorded hashes. Returns why a package could not be checked, if
+/// that matters.
+fn ask(
+    recorded: &BTreeSet<Hash>,
+    old: &ReleaseLookup<'_>,
+    known: &mut HashesByPlatform,
+) -> Option<String> {
     let platforms = match old.source.platforms(old.address, old.version) {
         Ok(platforms) => platforms,
         Err(error) => return Some(error.to_string()),
     };
-    let published = platforms.first().and_then(|platform| old.published(platform));
+    let published = platforms
+        .first()
+        .and_then(|platform| old.published(platform));
     for (platform, hashes) in published.into_iter().flat_map(|published| published.h1) {
         known.entry(platform).or_default().extend(hashes);
     }
     let errors = old.explain(recorded, &platforms, known);
-    if unexplained(recorded, known).is_empty() { None } else { errors.first().map(ToString::to_string) }
+    if unexplained(recorded, known).is_empty() {
+        None
+    } else {
+        errors.first().map(ToString::to_string)
+    }
 }

@@ -35,21 +35,27 @@ pub struct ProviderReport {
     pub difference: ProviderDiff,
     /// Whether the configuration requires it, or may do so.
     pub required: bool,
-    /// Whether its entry was checked or made. Otherwise it is as before: nothing requires it, or others were named.
+    /// Whether its entry was checked or made. Otherwise it is as before: nothing requires it, or
+    /// others were named.
     pub is_checked: bool,
     /// The entry of the registry of the other dialect that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were checked.
     pub packages: Arc<Packages>,
-    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known. Determined only for an
-    /// entry that keeps its version, if no platforms are specified.
+    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
+    /// Determined only for an entry that keeps its version, if no platforms are specified.
     pub covered: Option<BTreeSet<Platform>>,
 }
 
-/// Records an entry for each plan, from its packages, and joins them with the old entries. All errors are collected.
+/// Records an entry for each plan, from its packages, and joins them with the old entries. All
+/// errors are collected.
 pub(crate) fn record_entries(
     request: &LockRequest<'_>,
-    SelectedVersions { old, warnings: selection_warnings, .. }: &SelectedVersions,
+    SelectedVersions {
+        old,
+        warnings: selection_warnings,
+        ..
+    }: &SelectedVersions,
     plans: &[ProviderPlan<'_>],
     packages: Vec<Arc<Packages>>,
 ) -> Result<LockOutcome> {
@@ -58,13 +64,22 @@ pub(crate) fn record_entries(
     let (mut errors, mut entries) = (Diagnostics::default(), Vec::with_capacity(plans.len()));
     for (plan, packages) in plans.iter().zip(packages) {
         warnings.extend(plan.warnings.iter().cloned());
-        warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
+        warnings.extend(
+            packages
+                .values()
+                .flat_map(|package| package.warnings.iter().cloned()),
+        );
         errors.extend(against_signatures(plan, &packages, request));
         match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
                 let accepts = request.options.accept_changed_hashes;
-                errors.extend(plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider, accepts));
+                errors.extend(plan.kept.refusal(
+                    &plan.candidate,
+                    &plan.platforms,
+                    &entry.provider,
+                    accepts,
+                ));
                 entries.push((plan.candidate.address, entry));
             }
             Err(more) => errors.extend(more),
@@ -79,33 +94,68 @@ pub(crate) fn record_entries(
     Ok(outcome)
 }
 
-/// Records the entry of a plan, if it is not known. An entry without a warning is kept for other root modules.
-fn recorded(plan: &ProviderPlan<'_>, packages: Arc<Packages>, request: &LockRequest<'_>) -> Result<Arc<RecordedEntry>> {
+/// Records the entry of a plan, if it is not known. An entry without a warning is kept for other
+/// root modules.
+fn recorded(
+    plan: &ProviderPlan<'_>,
+    packages: Arc<Packages>,
+    request: &LockRequest<'_>,
+) -> Result<Arc<RecordedEntry>> {
     if let Some(entry) = &plan.recorded {
         return Ok(Arc::clone(entry));
     }
-    let Candidate { address, locked, .. } = plan.candidate;
-    let previous = locked.or_else(|| request.prepared.side_with(address, plan.version)).map(Arc::as_ref);
+    let Candidate {
+        address, locked, ..
+    } = plan.candidate;
+    let previous = locked
+        .or_else(|| request.prepared.side_with(address, plan.version))
+        .map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
     let is_shared = entry.warning.is_none() && entry.counts.unpublished == 0;
-    Ok(if is_shared { request.recorded.keep(address, entry, |other| plan.is_for(other)) } else { entry })
+    Ok(if is_shared {
+        request
+            .recorded
+            .keep(address, entry, |other| plan.is_for(other))
+    } else {
+        entry
+    })
 }
 
-/// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
-fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, request: &LockRequest<'_>) -> Diagnostics {
+/// Returns an error for each rule of the policy that a package violates, at the declarations of the
+/// provider.
+fn against_signatures(
+    plan: &ProviderPlan<'_>,
+    packages: &Packages,
+    request: &LockRequest<'_>,
+) -> Diagnostics {
     let policy = &request.prepared.root.settings.policy;
     if policy.rules.is_empty() {
         return Diagnostics::default();
     }
-    let Candidate { address, dialect, requirement, .. } = plan.candidate;
+    let Candidate {
+        address,
+        dialect,
+        requirement,
+        ..
+    } = plan.candidate;
     let release = format!("{} {}", address.short(dialect), plan.version);
     let authentications = packages.values().map(|package| &package.authentication);
-    let errors = authentications.flat_map(|found| policy.against_signature(address, dialect, &release, found));
+    let errors = authentications
+        .flat_map(|found| policy.against_signature(address, dialect, &release, found));
     let unknown_offline = |error| {
-        let message = format!("the key that signed {release} is unknown offline, and the policy requires a signature");
-        Diagnostic { message, ..error }.help(Help::text("run the command without ").and(RunOption::Offline))
+        let message = format!(
+            "the key that signed {release} is unknown offline, and the policy requires a signature"
+        );
+        Diagnostic { message, ..error }
+            .help(Help::text("run the command without ").and(RunOption::Offline))
     };
-    let errors = errors.map(|error| if request.is_offline { unknown_offline(error) } else { error });
+    let errors = errors.map(|error| {
+        if request.is_offline {
+            unknown_offline(error)
+        } else {
+            error
+        }
+    });
     Collector::default().merged(errors.map(|error| requirement.at_declarations(error)))
 }
 
@@ -121,7 +171,10 @@ fn unchecked_rules(request: &LockRequest<'_>) -> Option<Diagnostic> {
         (false, _) => (Code::TierNotAllowed, "tiers"),
     };
     let message = format!("{rules} of the policy cannot be checked offline");
-    Some(Diagnostic::warning(code, message).help(Help::text("run the command without ").and(RunOption::Offline)))
+    Some(
+        Diagnostic::warning(code, message)
+            .help(Help::text("run the command without ").and(RunOption::Offline)),
+    )
 }
 
 /// The old entries with the recorded ones, which replace them.
@@ -133,22 +186,30 @@ fn joined(
 ) -> LockOutcome {
     let requirements = &request.prepared.requirements;
     let mut locks = old.locks.clone();
-    let recorded =
-        |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| ((*address).clone(), Arc::clone(&entry.provider));
+    let recorded = |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| {
+        ((*address).clone(), Arc::clone(&entry.provider))
+    };
     locks.extend(entries.iter().map(recorded));
     if request.options.prune {
-        warnings.extend(prune(&mut locks, requirements, request.prepared.root.dialect));
+        warnings.extend(prune(
+            &mut locks,
+            requirements,
+            request.prepared.root.dialect,
+        ));
     }
     warnings.dedup();
     let mut counts = UnconfirmedHashes::default();
     for (_, entry) in &entries {
         counts += entry.counts;
     }
-    counts.uncompared += request.hashes_of_others(&locks, entries.iter().map(|(address, _)| *address));
+    counts.uncompared +=
+        request.hashes_of_others(&locks, entries.iter().map(|(address, _)| *address));
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
     let report = |difference: ProviderDiff| {
-        let entry = entries.next_if(|(address, _)| **address == difference.address).map(|(_, entry)| entry);
+        let entry = entries
+            .next_if(|(address, _)| **address == difference.address)
+            .map(|(_, entry)| entry);
         ProviderReport {
             is_checked: entry.is_some(),
             required: entry.is_some()
@@ -156,19 +217,34 @@ fn joined(
                 || requirements.providers.contains_key(&difference.address),
             carried_over_from: old.carried_over.get(&difference.address).cloned(),
             covered: entry.as_ref().and_then(|entry| entry.covered.clone()),
-            packages: entry.map(|entry| Arc::clone(&entry.packages)).unwrap_or_default(),
+            packages: entry
+                .map(|entry| Arc::clone(&entry.packages))
+                .unwrap_or_default(),
             difference,
         }
     };
-    let providers =
-        lockfile::diff(request.prepared.lock_file.locks(), &locks).entries.into_iter().map(report).collect();
-    LockOutcome { locks, providers, warnings, counts }
+    let providers = lockfile::diff(request.prepared.lock_file.locks(), &locks)
+        .entries
+        .into_iter()
+        .map(report)
+        .collect();
+    LockOutcome {
+        locks,
+        providers,
+        warnings,
+        counts,
+    }
 }
 
-/// Removes the entries that are not required, if it is known which are. Warns if the state may need one of them.
+/// Removes the entries that are not required, if it is known which are. Warns if the state may need
+/// one of them.
 fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Option<Diagnostic> {
     let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
-    let not_required: Vec<_> = locks.keys().filter(|address| !is_required(address)).cloned().collect();
+    let not_required: Vec<_> = locks
+        .keys()
+        .filter(|address| !is_required(address))
+        .cloned()
+        .collect();
     if not_required.is_empty() {
         return None;
     }
@@ -177,9 +253,13 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
     }
     locks.retain(|address, _| is_required(address));
-    let StateKnowledge::Unknown(reason) = &requirements.state else { return None };
+    let StateKnowledge::Unknown(reason) = &requirements.state else {
+        return None;
+    };
     let names = few(not_required.iter().map(|address| address.short(dialect)));
     let message = format!("pruning removes {names}, which the state may still need: {reason}");
-    let help = format!("{dialect} init adds the entry again, with the newest version, if the state needs it");
+    let help = format!(
+        "{dialect} init adds the entry again, with the newest version, if the state needs it"
+    );
     Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
 }

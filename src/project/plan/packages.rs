@@ -38,59 +38,98 @@ pub(crate) struct ProviderPlan<'a> {
 impl ProviderPlan<'_> {
     /// Its packages, in the order of the platforms.
     fn packages(&self) -> impl Iterator<Item = PackageId> {
-        let Self { candidate, version, platforms, .. } = self;
-        platforms.iter().map(|platform| PackageId::new(candidate.address, version, platform))
+        let Self {
+            candidate,
+            version,
+            platforms,
+            ..
+        } = self;
+        platforms
+            .iter()
+            .map(|platform| PackageId::new(candidate.address, version, platform))
     }
 
     /// Whether an entry was made from the same plan and the same entry before.
     pub(super) fn is_for(&self, entry: &RecordedEntry) -> bool {
-        let RecordedEntry { provider, packages, rules, old, .. } = entry;
+        let RecordedEntry {
+            provider,
+            packages,
+            rules,
+            old,
+            ..
+        } = entry;
         *rules == self.rules
             && provider.version == *self.version
             && provider.constraints == self.candidate.requirement.constraints
             && packages.len() == self.platforms.len()
-            && self.platforms.iter().all(|platform| packages.contains_key(platform))
+            && self
+                .platforms
+                .iter()
+                .all(|platform| packages.contains_key(platform))
             && old.as_ref() == self.candidate.locked
     }
 }
 
-/// Plans the packages of each selected version, several providers at a time. All errors are collected.
+/// Plans the packages of each selected version, several providers at a time. All errors are
+/// collected.
 pub(crate) fn plan_packages<'a>(
     request: &LockRequest<'a>,
     selection: &'a SelectedVersions,
     threads: usize,
 ) -> Result<Vec<ProviderPlan<'a>>> {
     let plan = |provider: &'a SelectedProvider| {
-        let Some(requirement) = provider.requirement(request.prepared) else { return Ok(None) };
+        let Some(requirement) = provider.requirement(request.prepared) else {
+            return Ok(None);
+        };
         let candidate = request.candidate(&provider.address, requirement, &selection.old);
         plan(candidate, provider, request).map(Some)
     };
-    let plans: Vec<_> = collected(parallel::map(selection.providers.iter().collect(), threads, plan))?;
+    let plans: Vec<_> = collected(parallel::map(
+        selection.providers.iter().collect(),
+        threads,
+        plan,
+    ))?;
     Ok(plans.into_iter().flatten().collect())
 }
 
-/// Fetches the packages of the plans for which no entry is known. The first platform of each provider comes before the
-/// second of any, so that large packages are known early.
+/// Fetches the packages of the plans for which no entry is known. The first platform of each
+/// provider comes before the second of any, so that large packages are known early.
 ///
 /// # Errors
-/// Packages that cannot be fetched. After the first failure no others are fetched, unless a different root module needs
-/// them.
-pub(crate) fn fetch_packages(request: &LockRequest<'_>, plans: &[ProviderPlan<'_>]) -> Result<Vec<Arc<Packages>>> {
-    let LockRequest { source, progress, .. } = request;
+/// Packages that cannot be fetched. After the first failure no others are fetched, unless a
+/// different root module needs them.
+pub(crate) fn fetch_packages(
+    request: &LockRequest<'_>,
+    plans: &[ProviderPlan<'_>],
+) -> Result<Vec<Arc<Packages>>> {
+    let LockRequest {
+        source, progress, ..
+    } = request;
     let mut missing = Vec::new();
     for plan in plans.iter().filter(|plan| plan.recorded.is_none()) {
-        missing.extend(plan.packages().enumerate().filter(|(_, package)| !source.knows_package(package)));
+        missing.extend(
+            plan.packages()
+                .enumerate()
+                .filter(|(_, package)| !source.knows_package(package)),
+        );
     }
     missing.sort_by_key(|(place, _)| *place);
-    let question =
-        |(_, package): (usize, PackageId)| (package.address.hostname.clone(), RequestedData::Package(package));
+    let question = |(_, package): (usize, PackageId)| {
+        (
+            package.address.hostname.clone(),
+            RequestedData::Package(package),
+        )
+    };
     let is_complete = request.ask(missing.into_iter().map(question));
     let packages_of = |plan: &ProviderPlan<'_>| {
         if let Some(entry) = &plan.recorded {
             return Ok(Arc::clone(&entry.packages));
         }
-        // Packages that were not fetched are omitted after a failure, which is an error of one of the others.
-        let packages = plan.packages().filter(|package| is_complete || source.knows_package(package));
+        // Packages that were not fetched are omitted after a failure, which is an error of one of
+        // the others.
+        let packages = plan
+            .packages()
+            .filter(|package| is_complete || source.knows_package(package));
         let fetch = |package: PackageId| {
             let fetched = source.package(&package, progress)?;
             Ok((package.platform, fetched))
@@ -102,7 +141,11 @@ pub(crate) fn fetch_packages(request: &LockRequest<'_>, plans: &[ProviderPlan<'_
 
 fn plan<'a>(
     candidate: Candidate<'a>,
-    SelectedProvider { version, warnings: of_selection, .. }: &'a SelectedProvider,
+    SelectedProvider {
+        version,
+        warnings: of_selection,
+        ..
+    }: &'a SelectedProvider,
     request: &LockRequest<'a>,
 ) -> Result<ProviderPlan<'a>> {
     let (prepared, source) = (request.prepared, request.source);
@@ -112,14 +155,23 @@ fn plan<'a>(
     let kept = kept_platforms(&candidate, version, request);
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
-            let find = || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
+            let find =
+                || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
             let of_file = follows_file.then(|| prepared.covered.get_or_init(find));
-            let covered: BTreeSet<_> = of_file.into_iter().flatten().chain(&kept.platforms).collect();
-            let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
+            let covered: BTreeSet<_> = of_file
+                .into_iter()
+                .flatten()
+                .chain(&kept.platforms)
+                .collect();
+            let is_listed =
+                |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
             let covered = covered.into_iter().filter(is_listed).cloned().collect();
             or_covered(platforms, covered, kept.unexplained > 0)
         }
-        PlatformSelection::All => source.platforms(candidate.address, version)?.into_iter().collect(),
+        PlatformSelection::All => source
+            .platforms(candidate.address, version)?
+            .into_iter()
+            .collect(),
     };
     let rules = EntryRules {
         source: Arc::as_ptr(source).addr(),
@@ -128,40 +180,80 @@ fn plan<'a>(
         platforms_are_named: prepared.platforms_are_named,
     };
     let mirror = source.mirror_of(candidate.address);
-    let warnings = available.warnings.iter().map(|text| registry_warning(candidate.address, text)).collect();
-    let mut plan = ProviderPlan { candidate, version, platforms, rules, mirror, kept, warnings, recorded: None };
+    let warnings = available
+        .warnings
+        .iter()
+        .map(|text| registry_warning(candidate.address, text))
+        .collect();
+    let mut plan = ProviderPlan {
+        candidate,
+        version,
+        platforms,
+        rules,
+        mirror,
+        kept,
+        warnings,
+        recorded: None,
+    };
     check_platforms(&plan, &available, prepared)?;
-    let RootModule { settings, dialect, .. } = &prepared.root;
+    let RootModule {
+        settings, dialect, ..
+    } = &prepared.root;
     let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
-    let is_looked_up = settings.policy.judges_listings() || (request.upgrade.is_none() && is_age_known);
+    let is_looked_up =
+        settings.policy.judges_listings() || (request.upgrade.is_none() && is_age_known);
     if is_looked_up && let Some(listings) = request.listings {
-        let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
+        let errors = listings
+            .against(candidate.address, &settings.policy, *dialect, source)
+            .into_iter();
         let errors = errors.map(|error| candidate.requirement.at_declarations(error));
         errors.collect::<Diagnostics>().into_result(())?;
         plan.warnings.extend(listings.warnings(candidate.address));
     }
     plan.warnings.extend(of_selection.iter().cloned());
-    plan.recorded = request.recorded.find(candidate.address, |entry| plan.is_for(entry));
+    plan.recorded = request
+        .recorded
+        .find(candidate.address, |entry| plan.is_for(entry));
     Ok(plan)
 }
 
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
-fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> KeptPlatforms {
-    let LockRequest { prepared, options, .. } = *request;
+fn kept_platforms(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    request: &LockRequest<'_>,
+) -> KeptPlatforms {
+    let LockRequest {
+        prepared, options, ..
+    } = *request;
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
-    let is_replaced = |locked: &&Arc<LockedProvider>| locked.version != *version || options.accept_changed_hashes;
-    let sides = prepared.replaced.get(candidate.address).into_iter().flatten();
+    let is_replaced =
+        |locked: &&Arc<LockedProvider>| locked.version != *version || options.accept_changed_hashes;
+    let sides = prepared
+        .replaced
+        .get(candidate.address)
+        .into_iter()
+        .flatten();
     let new = request.release(candidate.address, version);
-    let old = candidate.locked.filter(is_replaced).into_iter().chain(sides);
+    let old = candidate
+        .locked
+        .filter(is_replaced)
+        .into_iter()
+        .chain(sides);
     let found = old.map(|old| KeptPlatforms::find(old, &new, prepared.platforms.named()));
     found.reduce(KeptPlatforms::and).unwrap_or_default()
 }
 
 /// Fails for a platform without a package. A plan must have a platform.
 fn check_platforms(
-    ProviderPlan { candidate, version, platforms, .. }: &ProviderPlan<'_>,
+    ProviderPlan {
+        candidate,
+        version,
+        platforms,
+        ..
+    }: &ProviderPlan<'_>,
     available: &AvailableVersions,
     prepared: &Prepared,
 ) -> Result<()> {
@@ -169,56 +261,105 @@ fn check_platforms(
     if platforms.is_empty() {
         // Without packages there would be no hashes, and `init` would accept any package.
         let message = format!("no platform to lock {address} {version} for");
-        let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
-        return Err(error.help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms)).into());
+        let error = candidate
+            .requirement
+            .at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
+        return Err(error
+            .help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms))
+            .into());
     }
-    let Some(listed) = listed(version, available) else { return Ok(()) };
-    let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else { return Ok(()) };
+    let Some(listed) = listed(version, available) else {
+        return Ok(());
+    };
+    let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else {
+        return Ok(());
+    };
     let package = PackageId::new(address, version, missing);
-    let error = Diagnostics::from(SourceError::platform_not_available(&package, listed.iter(), None));
+    let error = Diagnostics::from(SourceError::platform_not_available(
+        &package,
+        listed.iter(),
+        None,
+    ));
     let has_package = |(version, release): &(&Version, &AvailableVersion)| {
-        !version.is_prerelease() && release.platforms.contains(missing) && release.unsupported_protocols.is_none()
+        !version.is_prerelease()
+            && release.platforms.contains(missing)
+            && release.unsupported_protocols.is_none()
     };
     // Not all versions are known offline.
-    let newest = if available.is_partial { None } else { available.versions.iter().rev().find(has_package) };
-    let Some((newest, _)) = newest else { return Err(error) };
+    let newest = if available.is_partial {
+        None
+    } else {
+        available.versions.iter().rev().find(has_package)
+    };
+    let Some((newest, _)) = newest else {
+        return Err(error);
+    };
     let is_set = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
     let remedy = UpgradeRemedy {
         platforms: (!is_set).then(|| prepared.platforms.named().to_vec()),
         providers: vec![format!("{}@{newest}", candidate.name())],
         constraints: !candidate.requirement.constraints.allows(newest),
-        allow_downgrade: candidate.lock_file.entry(address).is_some_and(|old| old.locked.version > *newest),
+        allow_downgrade: candidate
+            .lock_file
+            .entry(address)
+            .is_some_and(|old| old.locked.version > *newest),
     };
     let help = Help::text("remove the platform, or lock that version: ").and(remedy);
     Err(error.map(|error| {
-        let message = format!("{}; the newest version with {missing} is {newest}", error.message);
+        let message = format!(
+            "{}; the newest version with {missing} is {newest}",
+            error.message
+        );
         Diagnostic { message, ..error }.help(help.clone())
     }))
 }
 
 /// The platforms for which a version has packages, if they are known.
 fn listed<'a>(version: &Version, available: &'a AvailableVersions) -> Option<&'a Platforms> {
-    available.versions.get(version).map(|release| &release.platforms).filter(|listed| !listed.is_empty())
+    available
+        .versions
+        .get(version)
+        .map(|release| &release.platforms)
+        .filter(|listed| !listed.is_empty())
 }
 
 /// The covered platforms, in place of the default; together with it if more may be covered.
-fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool) -> Cow<'_, [Platform]> {
+fn or_covered(
+    platforms: &[Platform],
+    covered: Vec<Platform>,
+    may_be_more: bool,
+) -> Cow<'_, [Platform]> {
     if covered.is_empty() {
         return Cow::Borrowed(platforms);
     }
     let these = if may_be_more { platforms } else { &[] };
-    let more = covered.into_iter().filter(|platform| !these.contains(platform));
+    let more = covered
+        .into_iter()
+        .filter(|platform| !these.contains(platform));
     these.iter().cloned().chain(more).collect()
 }
 
-/// Whether a provider is locked for the platforms that the lock file covers, if none are specified: it has fewer
-/// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
-fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
+/// Whether a provider is locked for the platforms that the lock file covers, if none are specified:
+/// it has fewer `h1:` than other entries, unless these are as many as its release has packages, or
+/// no package for this machine.
+fn follows_file(
+    candidate: &Candidate<'_>,
+    prepared: &Prepared,
+    listed: Option<&Platforms>,
+) -> bool {
     let number = |locked: &Arc<LockedProvider>| locked.platform_hashes().count();
     let own = candidate.locked.map_or(0, number);
     let mut platforms = prepared.platforms.named().iter();
-    let is_elsewhere = listed.is_some_and(|listed| !platforms.all(|platform| listed.contains(platform)));
+    let is_elsewhere =
+        listed.is_some_and(|listed| !platforms.all(|platform| listed.contains(platform)));
     let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());
-    let covers_less = || !is_complete && prepared.lock_file.locks().values().any(|locked| number(locked) > own);
+    let covers_less = || {
+        !is_complete
+            && prepared
+                .lock_file
+                .locks()
+                .values()
+                .any(|locked| number(locked) > own)
+    };
     !prepared.platforms_are_named && (is_elsewhere || covers_less())
 }

@@ -1,5 +1,5 @@
-//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry is computed once for
-//! all that plan the same and have the same entry before.
+//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry is
+//! computed once for all that plan the same and have the same entry before.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,8 @@ use crate::packages::Packages;
 use crate::provider::{Platform, ProviderAddress};
 use crate::system::lock;
 
-/// Maximum number of entries of a provider that are kept. Most root modules get one of the same few.
+/// Maximum number of entries of a provider that are kept. Most root modules get one of the same
+/// few.
 const KEPT: usize = 8;
 
 /// Numbers of recorded hashes that differ from the published release, or may do so.
@@ -59,10 +60,15 @@ impl RecordedEntries {
         address: &ProviderAddress,
         fits: impl Fn(&RecordedEntry) -> bool,
     ) -> Option<Arc<RecordedEntry>> {
-        lock(&self.0).get(address)?.iter().find(|entry| fits(entry)).cloned()
+        lock(&self.0)
+            .get(address)?
+            .iter()
+            .find(|entry| fits(entry))
+            .cloned()
     }
 
-    /// Keeps an entry and returns it. Returns the entry of a different thread if that has kept a fitting one meanwhile.
+    /// Keeps an entry and returns it. Returns the entry of a different thread if that has kept a
+    /// fitting one meanwhile.
     pub(super) fn keep(
         &self,
         address: &ProviderAddress,

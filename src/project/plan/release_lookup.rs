@@ -1,5 +1,5 @@
-//! Comparison of an entry with the packages of its release: packages that this run and earlier ones have seen, and
-//! others if they are needed.
+//! Comparison of an entry with the packages of its release: packages that this run and earlier ones
+//! have seen, and others if they are needed.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,19 @@ use super::recorded_entries::UnconfirmedHashes;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::{Fetched, Packages, ProgressSink, Published, Source, SourceError};
-use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Platform, ProviderAddress, Version};
+use crate::provider::{
+    Authentication, Hash, HashScheme, HashesByScheme, Platform, ProviderAddress, Version,
+};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Packages that are usually locked, which are checked first.
-const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "windows_amd64", "linux_arm64"];
+const COMMON: [&str; 5] = [
+    "linux_amd64",
+    "darwin_arm64",
+    "darwin_amd64",
+    "windows_amd64",
+    "linux_arm64",
+];
 
 /// A release whose packages are checked.
 #[derive(Clone, Copy)]
@@ -24,22 +32,25 @@ pub(in crate::project) struct ReleaseLookup<'a> {
     pub(in crate::project) progress: ProgressSink<'a>,
 }
 
-/// Whether an entry is for the published release. An entry without `zh:` hashes does not show which archives
-/// were locked, so only a package with a recorded hash proves that the same release was locked.
+/// Whether an entry is for the published release. An entry without `zh:` hashes does not show which
+/// archives were locked, so only a package with a recorded hash proves that the same release was
+/// locked.
 pub(super) enum Confirmation {
     /// A package has a recorded hash.
     Confirmed,
-    /// No package has a recorded hash. If the entry has `h1:` hashes only, these are all packages of the release.
+    /// No package has a recorded hash. If the entry has `h1:` hashes only, these are all packages
+    /// of the release.
     Contradicted,
-    /// No checked package has a recorded hash. Contains the reasons why other packages could not be checked.
+    /// No checked package has a recorded hash. Contains the reasons why other packages could not be
+    /// checked.
     Incomplete(Vec<String>),
 }
 
 /// Result of comparing the recorded hashes of a release.
 #[derive(Default)]
 pub(super) struct Compared {
-    /// Hashes that are known to belong to no published package: a `zh:` that SHA256SUMS does not have, and an `h1:` if
-    /// the `h1:` of all packages are known.
+    /// Hashes that are known to belong to no published package: a `zh:` that SHA256SUMS does not
+    /// have, and an `h1:` if the `h1:` of all packages are known.
     pub(super) unpublished: BTreeSet<Hash>,
     /// Number of hashes that could not be compared.
     pub(super) unknown: usize,
@@ -50,8 +61,8 @@ impl ReleaseLookup<'_> {
         PackageId::new(self.address, self.version, platform)
     }
 
-    /// Checks packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
-    /// hashes to explain. Returns why packages could not be checked.
+    /// Checks packages until every recorded `h1:` is explained or there are no more; as many at a
+    /// time as there are hashes to explain. Returns why packages could not be checked.
     pub(in crate::project) fn explain(
         &self,
         recorded: &BTreeSet<Hash>,
@@ -59,7 +70,11 @@ impl ReleaseLookup<'_> {
         known: &mut HashesByPlatform,
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
-        let mut rest = likely_first(platforms.iter().filter(|platform| !known.contains_key(platform)));
+        let mut rest = likely_first(
+            platforms
+                .iter()
+                .filter(|platform| !known.contains_key(platform)),
+        );
         while !rest.is_empty() {
             let unexplained = unexplained(recorded, known).len();
             if unexplained == 0 {
@@ -72,7 +87,11 @@ impl ReleaseLookup<'_> {
     }
 
     /// Fetches packages and notes their hashes. Returns why some that exist could not be fetched.
-    pub(in crate::project) fn fetch(&self, platforms: Vec<Platform>, known: &mut HashesByPlatform) -> Vec<SourceError> {
+    pub(in crate::project) fn fetch(
+        &self,
+        platforms: Vec<Platform>,
+        known: &mut HashesByPlatform,
+    ) -> Vec<SourceError> {
         let fetch = |platform: Platform| {
             let fetched = self.source.package(&self.package(&platform), self.progress);
             (platform, fetched)
@@ -80,7 +99,12 @@ impl ReleaseLookup<'_> {
         let mut errors = Vec::new();
         for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
             match fetched {
-                Ok(fetched) => _ = known.entry(platform).or_default().insert(fetched.h1.clone()),
+                Ok(fetched) => {
+                    _ = known
+                        .entry(platform)
+                        .or_default()
+                        .insert(fetched.h1.clone())
+                }
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => errors.push(error),
             }
@@ -90,12 +114,17 @@ impl ReleaseLookup<'_> {
 
     /// Hashes of the packages that are in the cache. A package there may have been replaced since.
     pub(super) fn cached(&self) -> HashesByPlatform {
-        let hashes = |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
-        self.cached_packages().map(|(package, digest)| (package.platform, hashes(digest))).collect()
+        let hashes =
+            |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
+        self.cached_packages()
+            .map(|(package, digest)| (package.platform, hashes(digest)))
+            .collect()
     }
 
     fn cached_packages(&self) -> impl Iterator<Item = (PackageId, PackageDigest)> {
-        self.cache.into_iter().flat_map(|cache| cache.packages_of(self.address, self.version))
+        self.cache
+            .into_iter()
+            .flat_map(|cache| cache.packages_of(self.address, self.version))
     }
 
     /// Returns the published facts about the release for one platform.
@@ -103,29 +132,43 @@ impl ReleaseLookup<'_> {
         self.source.published(&self.package(platform)).ok()?
     }
 
-    /// Compares recorded hashes with the fetched packages. If none has a recorded hash and the entry has `h1:` hashes
-    /// only, looks at the other packages of the release until one has: first in the report of the registry, then at
-    /// packages that the cache knows, then at downloads.
+    /// Compares recorded hashes with the fetched packages. If none has a recorded hash and the
+    /// entry has `h1:` hashes only, looks at the other packages of the release until one has: first
+    /// in the report of the registry, then at packages that the cache knows, then at downloads.
     pub(super) fn confirm(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
         let HashesByScheme { h1, zh, unknown: _ } = recorded.iter().collect();
-        if packages.values().any(|package| recorded.iter().any(|hash| package.hashes.confirms(hash))) {
+        if packages
+            .values()
+            .any(|package| recorded.iter().any(|hash| package.hashes.confirms(hash)))
+        {
             return Confirmation::Confirmed;
         }
         if h1.is_empty() || !zh.is_empty() {
             return Confirmation::Contradicted;
         }
-        if packages.values().any(|package| has_recorded(package, recorded)) {
+        if packages
+            .values()
+            .any(|package| has_recorded(package, recorded))
+        {
             return Confirmation::Confirmed;
         }
         self.confirm_by_others(recorded, packages)
     }
 
     fn confirm_by_others(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
-        let published = packages.keys().next().and_then(|platform| self.published(platform));
+        let published = packages
+            .keys()
+            .next()
+            .and_then(|platform| self.published(platform));
         let is_published = |published: &Published| {
-            let is_reported = published.h1.values().flatten().any(|hash| recorded.contains(hash));
-            let is_cached =
-                |digest: &PackageDigest| digest.is_recorded_in(recorded) && published.packages.contains_key(&digest.zh);
+            let is_reported = published
+                .h1
+                .values()
+                .flatten()
+                .any(|hash| recorded.contains(hash));
+            let is_cached = |digest: &PackageDigest| {
+                digest.is_recorded_in(recorded) && published.packages.contains_key(&digest.zh)
+            };
             is_reported || self.cached_packages().any(|(_, digest)| is_cached(&digest))
         };
         if published.as_ref().is_some_and(is_published) {
@@ -136,40 +179,64 @@ impl ReleaseLookup<'_> {
             Err(error) => return Confirmation::Incomplete(vec![error.to_string()]),
         };
         let (mut seen, mut not_seen) = (packages.len(), Vec::new());
-        for platform in likely_first(platforms.iter().filter(|platform| !packages.contains_key(platform))) {
+        for platform in likely_first(
+            platforms
+                .iter()
+                .filter(|platform| !packages.contains_key(platform)),
+        ) {
             match self.source.package(&self.package(platform), self.progress) {
                 Ok(package) if has_recorded(&package, recorded) => return Confirmation::Confirmed,
                 Ok(_) => seen += 1,
-                Err(error) => not_seen.push(format!("cannot look at the package for {platform}: {error}")),
+                Err(error) => not_seen.push(format!(
+                    "cannot look at the package for {platform}: {error}"
+                )),
             }
         }
         let listed = published.map_or(0, |published| published.packages.len());
         if listed > seen && not_seen.is_empty() {
-            not_seen.push(format!("SHA256SUMS lists {listed} packages, and the registry lists {seen} of them"));
+            not_seen.push(format!(
+                "SHA256SUMS lists {listed} packages, and the registry lists {seen} of them"
+            ));
         }
-        if not_seen.is_empty() { Confirmation::Contradicted } else { Confirmation::Incomplete(not_seen) }
+        if not_seen.is_empty() {
+            Confirmation::Contradicted
+        } else {
+            Confirmation::Incomplete(not_seen)
+        }
     }
 
-    /// Compares recorded hashes with the packages of this run, with the facts that the registry publishes, and with
-    /// those published packages that are in the cache. Fetches no package.
+    /// Compares recorded hashes with the packages of this run, with the facts that the registry
+    /// publishes, and with those published packages that are in the cache. Fetches no package.
     pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Compared {
-        let is_seen = |hash: &Hash| packages.values().any(|package| package.hashes.contains(hash));
+        let is_seen = |hash: &Hash| {
+            packages
+                .values()
+                .any(|package| package.hashes.contains(hash))
+        };
         let unseen: Vec<_> = recorded.iter().filter(|hash| !is_seen(hash)).collect();
         if unseen.is_empty() {
             return Compared::default();
         }
         let published = self.published_in_full(packages);
         let has_sums = published.is_some() || packages.values().any(|package| has_sums(package));
-        let mut of_packages = published.as_ref().map(|published| published.packages.clone()).unwrap_or_default();
-        let fetched = packages.values().filter_map(|package| package.digest.clone());
+        let mut of_packages = published
+            .as_ref()
+            .map(|published| published.packages.clone())
+            .unwrap_or_default();
+        let fetched = packages
+            .values()
+            .filter_map(|package| package.digest.clone());
         for digest in fetched.chain(self.cached_packages().map(|(_, digest)| digest)) {
             if let Some(hashes) = of_packages.get_mut(&digest.zh) {
                 hashes.extend([digest.h1, digest.h1_with_directories]);
             }
         }
-        let has_all_h1 = !of_packages.is_empty() && of_packages.values().all(|hashes| !hashes.is_empty());
+        let has_all_h1 =
+            !of_packages.is_empty() && of_packages.values().all(|hashes| !hashes.is_empty());
         let is_published = |hash: &Hash| {
-            let is_listed = published.as_ref().is_some_and(|published| published.zh.contains(hash));
+            let is_listed = published
+                .as_ref()
+                .is_some_and(|published| published.zh.contains(hash));
             is_listed || of_packages.values().any(|hashes| hashes.contains(hash))
         };
         let mut compared = Compared::default();
@@ -188,10 +255,15 @@ impl ReleaseLookup<'_> {
         compared
     }
 
-    /// Published facts, if they are about all packages of the release: a registry may have a SHA256SUMS for each.
+    /// Published facts, if they are about all packages of the release: a registry may have a
+    /// SHA256SUMS for each.
     fn published_in_full(&self, packages: &Packages) -> Option<Published> {
         let platforms = || self.source.platforms(self.address, self.version).ok();
-        let seen_from = packages.keys().next().cloned().or_else(|| platforms()?.pop_first())?;
+        let seen_from = packages
+            .keys()
+            .next()
+            .cloned()
+            .or_else(|| platforms()?.pop_first())?;
         let published = self.published(&seen_from)?;
         (published.packages.len() >= platforms()?.len()).then_some(published)
     }
@@ -199,23 +271,40 @@ impl ReleaseLookup<'_> {
 
 impl Compared {
     pub(super) fn counts(&self) -> UnconfirmedHashes {
-        UnconfirmedHashes { unpublished: self.unpublished.len(), uncompared: self.unknown }
+        UnconfirmedHashes {
+            unpublished: self.unpublished.len(),
+            uncompared: self.unknown,
+        }
     }
 
     /// The warning about hashes that belong to no published package.
-    pub(super) fn warning(&self, candidate: &Candidate<'_>, version: &Version) -> Option<Diagnostic> {
+    pub(super) fn warning(
+        &self,
+        candidate: &Candidate<'_>,
+        version: &Version,
+    ) -> Option<Diagnostic> {
         let first = self.unpublished.first()?;
         let name = candidate.name();
-        let (hash, compared) = match self.unpublished.iter().collect::<HashesByScheme<'_>>().only() {
+        let (hash, compared) = match self
+            .unpublished
+            .iter()
+            .collect::<HashesByScheme<'_>>()
+            .only()
+        {
             Some(HashScheme::Zh) => ("zh: hash", "SHA256SUMS"),
             Some(HashScheme::H1) => ("h1: hash", "the packages of all its platforms"),
-            Some(HashScheme::Unknown) | None => ("hash", "SHA256SUMS and the packages of all its platforms"),
+            Some(HashScheme::Unknown) | None => {
+                ("hash", "SHA256SUMS and the packages of all its platforms")
+            }
         };
         let message = match self.unpublished.len() {
             1 => format!("a recorded {hash} belongs to no published package of {name} {version}"),
-            count => format!("{count} recorded {hash}es belong to no published package of {name} {version}"),
+            count => format!(
+                "{count} recorded {hash}es belong to no published package of {name} {version}"
+            ),
         };
-        let warning = Diagnostic::warning(Code::HashNotPublished, message).note(format!("compared with {compared}"));
+        let warning = Diagnostic::warning(Code::HashNotPublished, message)
+            .note(format!("compared with {compared}"));
         let warning = warning.at_each(candidate.recorded_hash(|hash| hash == first), "");
         Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
     }
@@ -223,26 +312,47 @@ impl Compared {
 
 /// Command that locks a provider again with the published hashes.
 pub(super) fn accept(name: String) -> LockRemedy {
-    LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() }
+    LockRemedy {
+        providers: vec![name],
+        accept_changed_hashes: true,
+        ..LockRemedy::default()
+    }
 }
 
 /// Recorded `h1:` hashes that no known package has.
-pub(in crate::project) fn unexplained(recorded: &BTreeSet<Hash>, known: &HashesByPlatform) -> BTreeSet<Hash> {
-    recorded.iter().filter(|hash| !known.values().any(|hashes| hashes.contains(hash))).cloned().collect()
+pub(in crate::project) fn unexplained(
+    recorded: &BTreeSet<Hash>,
+    known: &HashesByPlatform,
+) -> BTreeSet<Hash> {
+    recorded
+        .iter()
+        .filter(|hash| !known.values().any(|hashes| hashes.contains(hash)))
+        .cloned()
+        .collect()
 }
 
 fn has_sums(package: &Fetched) -> bool {
-    matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
+    matches!(
+        package.authentication,
+        Authentication::Signed { .. } | Authentication::SigningSkipped
+    )
 }
 
 fn has_recorded(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
-    let is_recorded = package.digest.as_ref().is_some_and(|digest| digest.is_recorded_in(recorded));
+    let is_recorded = package
+        .digest
+        .as_ref()
+        .is_some_and(|digest| digest.is_recorded_in(recorded));
     is_recorded || recorded.iter().any(|hash| package.hashes.confirms(hash))
 }
 
 /// Platforms in the order in which their packages are checked.
 fn likely_first<'a>(platforms: impl Iterator<Item = &'a Platform>) -> Vec<&'a Platform> {
-    let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
+    let rank = |platform: &Platform| {
+        COMMON
+            .iter()
+            .position(|common| *common == platform.to_string())
+    };
     let mut platforms: Vec<_> = platforms.collect();
     platforms.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
     platforms

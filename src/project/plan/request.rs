@@ -1,5 +1,5 @@
-//! Input of the planner: the providers of a root module, with the rules by which they are locked; and requests to a
-//! source. A request that several root modules need is sent once.
+//! Input of the planner: the providers of a root module, with the rules by which they are locked;
+//! and requests to a source. A request that several root modules need is sent once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -50,77 +50,150 @@ pub(crate) struct OldEntries {
 }
 
 impl<'a> LockRequest<'a> {
-    /// Providers whose version is selected by age: all that move, or all that get their first version.
+    /// Providers whose version is selected by age: all that move, or all that get their first
+    /// version.
     pub(crate) fn selected_by_age(&self) -> Vec<&'a ProviderAddress> {
         let old = OldEntries::of(self.prepared);
-        let is_selected = |address: &&ProviderAddress| self.upgrade.is_some() || !old.locks.contains_key(*address);
+        let is_selected = |address: &&ProviderAddress| {
+            self.upgrade.is_some() || !old.locks.contains_key(*address)
+        };
         self.prepared.providers().filter(is_selected).collect()
     }
 
-    /// Whether selecting versions and platforms may take more requests than those for lists of versions: for dates, or
-    /// for the platforms of entries that are replaced.
+    /// Whether selecting versions and platforms may take more requests than those for lists of
+    /// versions: for dates, or for the platforms of entries that are replaced.
     pub(crate) fn asks_while_planning(&self) -> bool {
-        let Prepared { platforms, platforms_are_named, replaced, minimum_age, .. } = self.prepared;
-        let replaces = self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
-        minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
+        let Prepared {
+            platforms,
+            platforms_are_named,
+            replaced,
+            minimum_age,
+            ..
+        } = self.prepared;
+        let replaces =
+            self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
+        minimum_age.is_some()
+            || *platforms == PlatformSelection::All
+            || (!platforms_are_named && replaces)
     }
 
-    /// Waits until the source has answered questions, each with its host. Returns `false` if a package is not
-    /// available.
-    pub(super) fn ask(&self, subjects: impl IntoIterator<Item = (Hostname, RequestedData)>) -> bool {
-        let question = |subject| Question { source: Arc::clone(self.source), subject };
-        self.questions.wait_for(subjects.into_iter().map(|(host, subject)| (host, question(subject))))
+    /// Waits until the source has answered questions, each with its host. Returns `false` if a
+    /// package is not available.
+    pub(super) fn ask(
+        &self,
+        subjects: impl IntoIterator<Item = (Hostname, RequestedData)>,
+    ) -> bool {
+        let question = |subject| Question {
+            source: Arc::clone(self.source),
+            subject,
+        };
+        self.questions.wait_for(
+            subjects
+                .into_iter()
+                .map(|(host, subject)| (host, question(subject))),
+        )
     }
 
     /// A release of a provider, whose packages are checked.
-    pub(super) fn release<'r>(&'r self, address: &'r ProviderAddress, version: &'r Version) -> ReleaseLookup<'r> {
-        let LockRequest { source, cache, progress, .. } = *self;
-        ReleaseLookup { address, version, source, cache, progress }
+    pub(super) fn release<'r>(
+        &'r self,
+        address: &'r ProviderAddress,
+        version: &'r Version,
+    ) -> ReleaseLookup<'r> {
+        let LockRequest {
+            source,
+            cache,
+            progress,
+            ..
+        } = *self;
+        ReleaseLookup {
+            address,
+            version,
+            source,
+            cache,
+            progress,
+        }
     }
 
     /// Entries to remove because the configuration does not require them.
     pub(super) fn pruned(&self) -> Vec<ProviderAddress> {
-        let Prepared { lock_file, requirements, .. } = self.prepared;
-        let is_pruned =
-            |address: &&ProviderAddress| self.options.prune && !requirements.providers.contains_key(address);
-        lock_file.locks().keys().filter(is_pruned).cloned().collect()
+        let Prepared {
+            lock_file,
+            requirements,
+            ..
+        } = self.prepared;
+        let is_pruned = |address: &&ProviderAddress| {
+            self.options.prune && !requirements.providers.contains_key(address)
+        };
+        lock_file
+            .locks()
+            .keys()
+            .filter(is_pruned)
+            .cloned()
+            .collect()
     }
 
-    /// Number of hashes in entries that are not compared although no provider is named, because nothing requires them.
+    /// Number of hashes in entries that are not compared although no provider is named, because
+    /// nothing requires them.
     pub(super) fn hashes_of_others<'e>(
         &self,
         locks: &Locks,
         compared: impl Iterator<Item = &'e ProviderAddress>,
     ) -> usize {
         let compared: BTreeSet<_> = compared.collect();
-        let is_other = |address: &ProviderAddress| self.prepared.only.is_empty() && !compared.contains(address);
-        locks.iter().filter(|(address, _)| is_other(address)).map(|(_, locked)| locked.hashes.len()).sum()
+        let is_other = |address: &ProviderAddress| {
+            self.prepared.only.is_empty() && !compared.contains(address)
+        };
+        locks
+            .iter()
+            .filter(|(address, _)| is_other(address))
+            .map(|(_, locked)| locked.hashes.len())
+            .sum()
     }
 
     /// Returns the providers to lock, and warnings about providers under development.
     ///
     /// # Errors
     /// A named provider is not required, or the policy does not allow a provider.
-    pub(super) fn candidates(&self, old: &'a OldEntries) -> Result<(Vec<Candidate<'a>>, Vec<Diagnostic>)> {
-        let Prepared { root, only, requirements, .. } = self.prepared;
+    pub(super) fn candidates(
+        &self,
+        old: &'a OldEntries,
+    ) -> Result<(Vec<Candidate<'a>>, Vec<Diagnostic>)> {
+        let Prepared {
+            root,
+            only,
+            requirements,
+            ..
+        } = self.prepared;
         let (required, dialect) = (&requirements.providers, root.dialect);
-        let not_required = only.iter().filter(|address| !required.contains_key(address));
+        let not_required = only
+            .iter()
+            .filter(|address| !required.contains_key(address));
         let errors = not_required.map(|address| {
             if address.is_never_locked() {
                 let message = AddressError::NeverLocked(address.clone()).to_string();
                 let help = "omit it; only providers from registries and mirrors are locked";
                 return Diagnostic::error(Code::InvalidArgument, message).help(help);
             }
-            let message = format!("the configuration does not require {}", address.short(dialect));
+            let message = format!(
+                "the configuration does not require {}",
+                address.short(dialect)
+            );
             let help = similar_names::required_or_path(address, required, dialect);
             Diagnostic::error(Code::InvalidArgument, message).help(help)
         });
         errors.collect::<Diagnostics>().into_result(())?;
-        let selected = required.iter().filter(|(address, _)| only.is_empty() || only.contains(address));
-        let mut candidates: Vec<_> =
-            selected.map(|(address, requirement)| self.candidate(address, requirement, old)).collect();
+        let selected = required
+            .iter()
+            .filter(|(address, _)| only.is_empty() || only.contains(address));
+        let mut candidates: Vec<_> = selected
+            .map(|(address, requirement)| self.candidate(address, requirement, old))
+            .collect();
         let not_allowed = candidates.iter().flat_map(|candidate| {
-            let errors = candidate.policy.against_address(candidate.address, dialect).into_iter();
+            let errors = candidate
+                .policy
+                .against_address(candidate.address, dialect)
+                .into_iter();
             errors.map(|error| candidate.requirement.at_declarations(error))
         });
         not_allowed.collect::<Diagnostics>().into_result(())?;
@@ -135,7 +208,14 @@ impl<'a> LockRequest<'a> {
         requirement: &'a Requirement,
         old: &'a OldEntries,
     ) -> Candidate<'a> {
-        let Prepared { root, lock_file, requirements, versions, minimum_age, .. } = self.prepared;
+        let Prepared {
+            root,
+            lock_file,
+            requirements,
+            versions,
+            minimum_age,
+            ..
+        } = self.prepared;
         let policy = &root.settings.policy;
         let wanted = match versions.get(address) {
             Some(version) => Wanted::Exactly(version),
@@ -149,30 +229,41 @@ impl<'a> LockRequest<'a> {
             wanted,
             lock_file,
             required: &requirements.providers,
-            minimum_age: if policy.is_exempt_from_min_age(address, root.dialect) { None } else { *minimum_age },
+            minimum_age: if policy.is_exempt_from_min_age(address, root.dialect) {
+                None
+            } else {
+                *minimum_age
+            },
             policy,
             dialect: root.dialect,
         }
     }
 }
 
-/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect they are not locked,
-/// as in newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and
-/// their entries are for other users. `tofu init` locks them like any other.
+/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect
+/// they are not locked, as in newer versions of `terraform init`
+/// (`internal/command/meta_providers.go`): no registry need have them, and their entries are for
+/// other users. `tofu init` locks them like any other.
 fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
-        let Some(directory) = source.dev_override(candidate.address) else { return true };
+        let Some(directory) = source.dev_override(candidate.address) else {
+            return true;
+        };
         let (name, directory) = (candidate.name(), directory.display());
         let is_locked = candidate.dialect == Dialect::Tofu;
         let warning = |message| Diagnostic::warning(Code::DevOverride, message);
         warnings.push(if is_locked {
-            warning(format!("{name} is locked, although dev_overrides takes it from {directory}"))
-                .note("tofu init does the same; the directory is not checked")
+            warning(format!(
+                "{name} is locked, although dev_overrides takes it from {directory}"
+            ))
+            .note("tofu init does the same; the directory is not checked")
         } else {
-            warning(format!("{name} is not locked: dev_overrides takes it from {directory}"))
-                .note("its entry in the lock file, if any, is unchanged")
-                .help(Help::text("to lock it, run without ").and(RunOption::UseCliConfiguration))
+            warning(format!(
+                "{name} is not locked: dev_overrides takes it from {directory}"
+            ))
+            .note("its entry in the lock file, if any, is unchanged")
+            .help(Help::text("to lock it, run without ").and(RunOption::UseCliConfiguration))
         });
         is_locked
     });
@@ -180,23 +271,45 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
 }
 
 impl OldEntries {
-    /// The entries of the lock file, and entries for OpenTofu's registry made from Terraform's entries for its own
-    /// registry: the version and the constraints, but not the hashes, because the packages of the two registries differ
-    /// (OpenTofu's `internal/depsfile/locks.go`). The old entries stay.
+    /// The entries of the lock file, and entries for OpenTofu's registry made from Terraform's
+    /// entries for its own registry: the version and the constraints, but not the hashes, because
+    /// the packages of the two registries differ (OpenTofu's `internal/depsfile/locks.go`). The old
+    /// entries stay.
     ///
-    /// Like OpenTofu, carries over entries that are not required, too, but with `only` no other entry.
-    pub(crate) fn of(Prepared { root, lock_file, only, .. }: &Prepared) -> Self {
-        let mut old = Self { locks: lock_file.locks().clone(), carried_over: BTreeMap::new() };
+    /// Like OpenTofu, carries over entries that are not required, too, but with `only` no other
+    /// entry.
+    pub(crate) fn of(
+        Prepared {
+            root,
+            lock_file,
+            only,
+            ..
+        }: &Prepared,
+    ) -> Self {
+        let mut old = Self {
+            locks: lock_file.locks().clone(),
+            carried_over: BTreeMap::new(),
+        };
         let is_predecessor = |address: &ProviderAddress| {
-            address.hostname.as_ascii() == Dialect::Terraform.default_host_name() && address.namespace == "hashicorp"
+            address.hostname.as_ascii() == Dialect::Terraform.default_host_name()
+                && address.namespace == "hashicorp"
         };
         if root.dialect != Dialect::Tofu {
             return old;
         }
-        for (address, provider) in lock_file.locks().iter().filter(|(address, _)| is_predecessor(address)) {
+        for (address, provider) in lock_file
+            .locks()
+            .iter()
+            .filter(|(address, _)| is_predecessor(address))
+        {
             let successor = address.at_host(Hostname::default_of(root.dialect));
-            if !lock_file.locks().contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
-                let provider = LockedProvider { hashes: BTreeSet::new(), ..LockedProvider::clone(provider) };
+            if !lock_file.locks().contains_key(&successor)
+                && (only.is_empty() || only.contains(&successor))
+            {
+                let provider = LockedProvider {
+                    hashes: BTreeSet::new(),
+                    ..LockedProvider::clone(provider)
+                };
                 old.locks.insert(successor.clone(), provider.into());
                 old.carried_over.insert(successor, address.clone());
             }
@@ -228,8 +341,8 @@ pub(super) enum RequestedData {
 pub(crate) type Questions<'a> = SharedJobs<'a, Hostname, Question>;
 
 impl Question {
-    /// Asks the source. Returns `false` if a package is not available; errors are returned again when the answer is
-    /// used.
+    /// Asks the source. Returns `false` if a package is not available; errors are returned again
+    /// when the answer is used.
     pub(crate) fn ask(&self, progress: ProgressSink<'_>) -> bool {
         let source = &self.source;
         match &self.subject {

@@ -1,4 +1,5 @@
-//! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
+//! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go`
+//! selects them.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -10,7 +11,9 @@ use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all};
+use crate::diagnostic::{
+    Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all,
+};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
@@ -49,8 +52,9 @@ pub(crate) struct SelectedProvider {
     lacks_hashes: bool,
 }
 
-/// Selects a version for each provider that is locked, several at a time. All errors are collected. `prepare` gets the
-/// providers first, and returns the number of threads, with a guard that is held meanwhile.
+/// Selects a version for each provider that is locked, several at a time. All errors are collected.
+/// `prepare` gets the providers first, and returns the number of threads, with a guard that is held
+/// meanwhile.
 pub(crate) fn select_versions<G>(
     request: &LockRequest<'_>,
     prepare: impl FnOnce(&[Candidate<'_>]) -> (G, usize),
@@ -60,7 +64,11 @@ pub(crate) fn select_versions<G>(
     let (_guard, threads) = prepare(&candidates);
     let select = |candidate: Candidate<'_>| {
         let available = candidate.available(request.source)?;
-        let search = Search { candidate, available: &available, request };
+        let search = Search {
+            candidate,
+            available: &available,
+            request,
+        };
         let mut selected = search.select()?;
         if let Some(options) = request.upgrade {
             search.plan(&mut selected, options);
@@ -68,20 +76,33 @@ pub(crate) fn select_versions<G>(
         Ok(selected)
     };
     let providers = collected(parallel::map(candidates, threads, select))?;
-    Ok(SelectedVersions { old, providers, warnings })
+    Ok(SelectedVersions {
+        old,
+        providers,
+        warnings,
+    })
 }
 
-/// Asks everything that is certain to be needed before a version is selected: the versions of each provider, and what
-/// is signed about the packages of a version that is kept. Returns whether anything had to be asked.
+/// Asks everything that is certain to be needed before a version is selected: the versions of each
+/// provider, and what is signed about the packages of a version that is kept. Returns whether
+/// anything had to be asked.
 pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
     let mut subjects = Vec::new();
-    for candidate in candidates.iter().filter(|candidate| !request.source.knows_versions(candidate.address)) {
+    for candidate in candidates
+        .iter()
+        .filter(|candidate| !request.source.knows_versions(candidate.address))
+    {
         let address = candidate.address;
-        subjects.push((address.hostname.clone(), RequestedData::Versions(address.clone())));
+        subjects.push((
+            address.hostname.clone(),
+            RequestedData::Versions(address.clone()),
+        ));
         if let Some(version) = candidate.kept_version() {
-            let package = |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
+            let package =
+                |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
             let release = RequestedData::Release(address.clone(), version.clone());
-            let of_version = iter::once(release).chain(request.prepared.platforms.named().iter().map(package));
+            let of_version =
+                iter::once(release).chain(request.prepared.platforms.named().iter().map(package));
             subjects.extend(of_version.map(|subject| (address.hostname.clone(), subject)));
         }
     }
@@ -91,30 +112,60 @@ pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate
 }
 
 /// All values, or else all errors, each once.
-pub(super) fn collected<T, C: FromIterator<T>>(results: impl IntoIterator<Item = Result<T>>) -> Result<C> {
+pub(super) fn collected<T, C: FromIterator<T>>(
+    results: impl IntoIterator<Item = Result<T>>,
+) -> Result<C> {
     collect_all(results).map_err(|errors| Collector::default().merged(errors))
 }
 
 impl SelectedVersions {
     /// The requirements of the providers, after any edits.
-    pub(crate) fn requirements<'a>(&'a self, prepared: &'a Prepared) -> impl Iterator<Item = &'a Requirement> {
-        self.providers.iter().filter_map(|provider| provider.requirement(prepared))
+    pub(crate) fn requirements<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+    ) -> impl Iterator<Item = &'a Requirement> {
+        self.providers
+            .iter()
+            .filter_map(|provider| provider.requirement(prepared))
     }
 
-    /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has warnings.
-    pub(crate) fn upgrade_plan(&mut self, request: &LockRequest<'_>, is_plan_only: bool) -> UpgradePlan {
+    /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has
+    /// warnings.
+    pub(crate) fn upgrade_plan(
+        &mut self,
+        request: &LockRequest<'_>,
+        is_plan_only: bool,
+    ) -> UpgradePlan {
         let UpgradePlan { moves, edits, .. } = request.prepared.module_plan.clone();
-        let mut plan = UpgradePlan { pruned: request.pruned(), ..UpgradePlan::default() };
+        let mut plan = UpgradePlan {
+            pruned: request.pruned(),
+            ..UpgradePlan::default()
+        };
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
             let selected = self.providers.iter().map(|provider| &provider.address);
-            plan.counts.uncompared += request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
+            plan.counts.uncompared +=
+                request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
         }
-        for SelectedProvider { address, rewrite, warnings, planned, counts, lacks_hashes, .. } in &mut self.providers {
-            plan.edits.extend(rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
+        for SelectedProvider {
+            address,
+            rewrite,
+            warnings,
+            planned,
+            counts,
+            lacks_hashes,
+            ..
+        } in &mut self.providers
+        {
+            plan.edits.extend(
+                rewrite
+                    .iter()
+                    .flat_map(|rewrite| rewrite.edits.iter().cloned()),
+            );
             plan.moves.extend(planned.take());
             plan.counts += *counts;
-            plan.without_hashes.extend(lacks_hashes.then(|| address.clone()));
+            plan.without_hashes
+                .extend(lacks_hashes.then(|| address.clone()));
             if is_plan_only {
                 plan.warnings.append(warnings);
             }
@@ -129,7 +180,16 @@ impl SelectedProvider {
     fn new(address: &ProviderAddress, version: &Version) -> Self {
         let (address, version) = (address.clone(), version.clone());
         let (warnings, counts) = (Vec::new(), UnconfirmedHashes::default());
-        Self { address, version, rewrite: None, skipped: None, warnings, planned: None, counts, lacks_hashes: false }
+        Self {
+            address,
+            version,
+            rewrite: None,
+            skipped: None,
+            warnings,
+            planned: None,
+            counts,
+            lacks_hashes: false,
+        }
     }
 
     /// The requirement of the provider, after any edits.
@@ -149,9 +209,15 @@ struct Search<'a> {
 impl Search<'_> {
     /// Selects a version that meets the constraints and the rules.
     fn select(&self) -> Result<SelectedProvider> {
-        let Self { candidate, available, .. } = self;
+        let Self {
+            candidate,
+            available,
+            ..
+        } = self;
         let keep = |LockedProvider { version, .. }: &LockedProvider| {
-            candidate.keep(version, available).map(|()| SelectedProvider::new(candidate.address, version))
+            candidate
+                .keep(version, available)
+                .map(|()| SelectedProvider::new(candidate.address, version))
         };
         let selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.exactly(version)?,
@@ -169,13 +235,18 @@ impl Search<'_> {
 
     /// Whether the user chose a move, if the user chose among moves.
     fn is_chosen(&self, version: &Version) -> bool {
-        let moves = self.request.upgrade.and_then(|options| options.moves.as_ref());
+        let moves = self
+            .request
+            .upgrade
+            .and_then(|options| options.moves.as_ref());
         moves.is_none_or(|moves| moves.contains(&(self.candidate.address.clone(), version.clone())))
     }
 
     /// Whether constraints may be rewritten.
     fn rewrites_constraints(&self) -> bool {
-        self.request.upgrade.is_some_and(|options| options.rewrite_constraints)
+        self.request
+            .upgrade
+            .is_some_and(|options| options.rewrite_constraints)
     }
 
     fn exactly(&self, version: &Version) -> Result<SelectedProvider> {
@@ -186,7 +257,11 @@ impl Search<'_> {
         } else if self.rewrites_constraints() {
             let refused = |warning: Box<Diagnostic>| {
                 let error = candidate.chosen_against_constraints(version);
-                Diagnostic { help: None, ..error }.note(warning.message)
+                Diagnostic {
+                    help: None,
+                    ..error
+                }
+                .note(warning.message)
             };
             Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
         } else {
@@ -195,12 +270,19 @@ impl Search<'_> {
         let rejected = self.request.upgrade.and_then(|_| self.rejects(version));
         match SkippedVersions(Vec::from_iter(rejected)).error(&candidate.name()) {
             Some(error) => Err(error.into()),
-            None => Ok(SelectedProvider { rewrite, ..SelectedProvider::new(candidate.address, version) }),
+            None => Ok(SelectedProvider {
+                rewrite,
+                ..SelectedProvider::new(candidate.address, version)
+            }),
         }
     }
 
     fn newest(&self) -> Result<SelectedProvider> {
-        let Candidate { requirement, address, .. } = self.candidate;
+        let Candidate {
+            requirement,
+            address,
+            ..
+        } = self.candidate;
         let (mut skipped, mut not_rewritten) = (SkippedVersions::default(), None);
         for version in self.available.versions.keys().rev() {
             let rewrite = if requirement.constraints.allows(version) {
@@ -220,9 +302,17 @@ impl Search<'_> {
                 continue;
             }
             let Some(rejected) = self.rejects(version) else {
-                let warnings = not_rewritten.into_iter().chain(skipped.warning(&self.candidate.name())).collect();
+                let warnings = not_rewritten
+                    .into_iter()
+                    .chain(skipped.warning(&self.candidate.name()))
+                    .collect();
                 let selected = SelectedProvider::new(address, version);
-                return Ok(SelectedProvider { rewrite, skipped: skipped.reason(), warnings, ..selected });
+                return Ok(SelectedProvider {
+                    rewrite,
+                    skipped: skipped.reason(),
+                    warnings,
+                    ..selected
+                });
             };
             skipped.push(rejected);
         }
@@ -230,59 +320,108 @@ impl Search<'_> {
             return Err(error.into());
         }
         let notes = not_rewritten.into_iter().map(|warning| warning.message);
-        Err(notes.fold(self.candidate.no_match(self.available), Diagnostic::note).into())
+        Err(notes
+            .fold(self.candidate.no_match(self.available), Diagnostic::note)
+            .into())
     }
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
     fn outgrows(&self, version: &Version) -> bool {
-        let prereleases = self.request.upgrade.is_some_and(|options| options.prereleases);
+        let prereleases = self
+            .request
+            .upgrade
+            .is_some_and(|options| options.prereleases);
         let is_candidate = self.rewrites_constraints() && (prereleases || !version.is_prerelease());
-        is_candidate && self.candidate.requirement.constraints.is_outgrown_by(version)
+        is_candidate
+            && self
+                .candidate
+                .requirement
+                .constraints
+                .is_outgrown_by(version)
     }
 
-    /// Returns the reason why a version cannot be selected. The locked version may be selected again, however young it
-    /// is, if the policy allows it.
+    /// Returns the reason why a version cannot be selected. The locked version may be selected
+    /// again, however young it is, if the policy allows it.
     fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
-        let Self { candidate, request, .. } = self;
+        let Self {
+            candidate, request, ..
+        } = self;
         let not_allowed = candidate.not_allowed(version);
         if not_allowed.is_some() || candidate.has_locked(version) {
             return not_allowed;
         }
         let is_partial = request.is_offline && request.upgrade.is_some();
-        let incomplete = if is_partial { self.incomplete(version, &request.prepared.platforms) } else { None };
+        let incomplete = if is_partial {
+            self.incomplete(version, &request.prepared.platforms)
+        } else {
+            None
+        };
         if let Some(why) = incomplete {
-            return Some(RejectedVersion { reason: SkipReason::Incomplete, version: version.to_string(), why });
+            return Some(RejectedVersion {
+                reason: SkipReason::Incomplete,
+                version: version.to_string(),
+                why,
+            });
         }
         let Listings { dates, .. } = request.listings?;
         let published = || dates.published(candidate.address, version, request.source);
         RejectedVersion::by_age(version, candidate.minimum_age?, published)
     }
 
-    /// Returns the packages of a version that the source lacks, if any. "All platforms" means all platforms for which
-    /// it has packages of any version.
+    /// Returns the packages of a version that the source lacks, if any. "All platforms" means all
+    /// platforms for which it has packages of any version.
     fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
-        let platforms_of = |version| self.request.source.platforms(self.candidate.address, version).unwrap_or_default();
+        let platforms_of = |version| {
+            self.request
+                .source
+                .platforms(self.candidate.address, version)
+                .unwrap_or_default()
+        };
         let present = platforms_of(version);
         let required: BTreeSet<Platform> = match platforms {
             PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
-            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
-            PlatformSelection::All => self.available.versions.keys().flat_map(platforms_of).collect(),
+            PlatformSelection::All if present.is_empty() => {
+                return Some("none of its packages is in the cache".into());
+            }
+            PlatformSelection::All => self
+                .available
+                .versions
+                .keys()
+                .flat_map(platforms_of)
+                .collect(),
         };
-        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
+        let missing: Vec<_> = required
+            .difference(&present)
+            .map(ToString::to_string)
+            .collect();
         match &missing[..] {
             [] => None,
             [platform] => Some(format!("its package for {platform} is not in the cache")),
-            _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
+            _ => Some(format!(
+                "its packages for {} are not in the cache",
+                enumerate(missing)
+            )),
         }
     }
 
-    /// Refuses a version below the locked one, unless the constraints or the policy require it: then `init -upgrade`
-    /// goes down as well.
+    /// Refuses a version below the locked one, unless the constraints or the policy require it:
+    /// then `init -upgrade` goes down as well.
     fn refuse_downgrade(&self, version: &Version) -> Result<()> {
-        let Self { candidate, available, request } = self;
-        let locked = candidate.lock_file.locks().get(candidate.address).map(|locked| &locked.version);
-        let (Some(locked), Some(options)) = (locked, request.upgrade) else { return Ok(()) };
-        let is_required = !candidate.requirement.constraints.allows(locked) || candidate.not_allowed(locked).is_some();
+        let Self {
+            candidate,
+            available,
+            request,
+        } = self;
+        let locked = candidate
+            .lock_file
+            .locks()
+            .get(candidate.address)
+            .map(|locked| &locked.version);
+        let (Some(locked), Some(options)) = (locked, request.upgrade) else {
+            return Ok(());
+        };
+        let is_required = !candidate.requirement.constraints.allows(locked)
+            || candidate.not_allowed(locked).is_some();
         if options.allow_downgrade || version >= locked || is_required {
             return Ok(());
         }
@@ -298,19 +437,44 @@ impl Search<'_> {
             Wanted::Exactly(version) => format!("{name}@{version}"),
             Wanted::Keep | Wanted::Newest => name,
         };
-        let remedy = UpgradeRemedy { providers: vec![provider], allow_downgrade: true, ..UpgradeRemedy::default() };
-        Err(error.help(Help::text("if an older version is intended: ").and(remedy)).into())
+        let remedy = UpgradeRemedy {
+            providers: vec![provider],
+            allow_downgrade: true,
+            ..UpgradeRemedy::default()
+        };
+        Err(error
+            .help(Help::text("if an older version is intended: ").and(remedy))
+            .into())
     }
 
     /// Adds the move to the selected version. Warns about recorded hashes that are not published.
     fn plan(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
-        let Self { candidate: Candidate { address, lock_file, requirement, wanted, .. }, available, request } = *self;
+        let Self {
+            candidate:
+                Candidate {
+                    address,
+                    lock_file,
+                    requirement,
+                    wanted,
+                    ..
+                },
+            available,
+            request,
+        } = *self;
         let is_release = |version: &&Version| options.prereleases || !version.is_prerelease();
-        let newest = available.versions.keys().rev().find(is_release).or_else(|| available.versions.keys().next_back());
+        let newest = available
+            .versions
+            .keys()
+            .rev()
+            .find(is_release)
+            .or_else(|| available.versions.keys().next_back());
         let newest = newest.unwrap_or(&selected.version);
         let mut versions = Move {
             subject: Subject::Provider(address.clone()),
-            locked: lock_file.locks().get(address).map(|locked| VersionLabel::from(&locked.version)),
+            locked: lock_file
+                .locks()
+                .get(address)
+                .map(|locked| VersionLabel::from(&locked.version)),
             selected: VersionLabel::from(&selected.version),
             newest: VersionLabel::from(newest),
             is_named: matches!(wanted, Wanted::Exactly(_)),
@@ -319,28 +483,41 @@ impl Search<'_> {
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() {
-            let requirement = selected.rewrite.as_ref().map_or(requirement, |rewrite| &rewrite.requirement);
+            let requirement = selected
+                .rewrite
+                .as_ref()
+                .map_or(requirement, |rewrite| &rewrite.requirement);
             versions.held_back_by = holding_constraints(requirement, newest);
         }
         // A mirror is used so that no registry need be asked.
-        let is_shown = options.release_info && versions.moves() && request.source.mirror_of(address).is_none();
+        let is_shown =
+            options.release_info && versions.moves() && request.source.mirror_of(address).is_none();
         if is_shown && let Some(Listings { dates, .. }) = request.listings {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
         selected.planned = Some(versions);
-        let is_compared = options.compare_hashes && options.plan_only && self.candidate.has_locked(&selected.version);
+        let is_compared = options.compare_hashes
+            && options.plan_only
+            && self.candidate.has_locked(&selected.version);
         if is_compared && let Some(old) = self.candidate.locked {
-            let compared = request.release(address, &selected.version).compare(&old.hashes, &Packages::new());
-            selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
+            let compared = request
+                .release(address, &selected.version)
+                .compare(&old.hashes, &Packages::new());
+            selected
+                .warnings
+                .extend(compared.warning(&self.candidate, &selected.version));
             selected.counts = compared.counts();
             let is_recorded = self.candidate.lock_file.entry(address).is_some();
             selected.lacks_hashes = is_recorded && !old.hashes.iter().any(Hash::is_known);
         }
         if selected.lacks_hashes {
             let (name, version) = (self.candidate.name(), &selected.version);
-            let message =
-                format!("no hash that is compared is recorded for {name} {version}, so any package would be accepted");
-            let warning = self.candidate.at_locked_version(Diagnostic::warning(Code::NoHashes, message));
+            let message = format!(
+                "no hash that is compared is recorded for {name} {version}, so any package would be accepted"
+            );
+            let warning = self
+                .candidate
+                .at_locked_version(Diagnostic::warning(Code::NoHashes, message));
             selected.warnings.push(warning.help(Remedy::lock()));
         }
     }
@@ -352,7 +529,10 @@ fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<Hold
     if requirement.constraints.allows(version) {
         return Vec::new();
     }
-    let declarations = requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
+    let declarations = requirement
+        .declarations
+        .iter()
+        .filter(|one| !one.constraints.allows(version));
     let constraint = |declaration: &Declaration| {
         Some(HoldingConstraint {
             text: declaration.constraints.to_string(),

@@ -1,5 +1,5 @@
-//! A root module with everything that its lock files are compared with, the context of all audits; the options of
-//! `verify`, and its report about a root module.
+//! A root module with everything that its lock files are compared with, the context of all audits;
+//! the options of `verify`, and its report about a root module.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -87,20 +87,34 @@ pub(super) struct Named<'a> {
 
 impl<'a> Named<'a> {
     pub(super) fn entry(entry: &'a Entry) -> Self {
-        Self { address: &entry.address, entry: Some(entry), requirement: None }
+        Self {
+            address: &entry.address,
+            entry: Some(entry),
+            requirement: None,
+        }
     }
 
-    /// Adds the entry, or the requirements, as the first locations of a finding. A finding about the address points at
-    /// `source`, any other at the requirement.
+    /// Adds the entry, or the requirements, as the first locations of a finding. A finding about
+    /// the address points at `source`, any other at the requirement.
     pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
         let is_about_address = is_about_address(finding.code);
-        let required = self.requirement.iter().flat_map(|requirement| &requirement.declarations);
+        let required = self
+            .requirement
+            .iter()
+            .flat_map(|requirement| &requirement.declarations);
         let required = required.map(|declaration| match &declaration.source {
             Some(source) if is_about_address => (source, "required here"),
             _ => (&declaration.location, "required here"),
         });
-        let locations = self.entry.map(|entry| (&entry.block, "")).into_iter().chain(required);
-        let labels = locations.map(|(location, text)| Label { location: location.clone(), text: text.to_owned() });
+        let locations = self
+            .entry
+            .map(|entry| (&entry.block, ""))
+            .into_iter()
+            .chain(required);
+        let labels = locations.map(|(location, text)| Label {
+            location: location.clone(),
+            text: text.to_owned(),
+        });
         finding.labels.splice(0..0, labels);
         finding.about(self.address)
     }
@@ -112,15 +126,23 @@ impl AuditedRoot<'_> {
         self.to_meet.as_ref().unwrap_or(&self.declared)
     }
 
-    /// Every locked provider, and every provider that is certainly required and not locked; none if the lock file
-    /// cannot be read.
+    /// Every locked provider, and every provider that is certainly required and not locked; none if
+    /// the lock file cannot be read.
     pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
         let is_readable = self.state != FileState::Unreadable;
         let locked = self.lock_file.locks();
-        let not_locked = self.declared.providers.iter().filter_map(move |(address, one)| {
-            let is_missing = is_readable && one.is_certain && !locked.contains_key(address);
-            is_missing.then_some(Named { address, entry: None, requirement: Some(one) })
-        });
+        let not_locked = self
+            .declared
+            .providers
+            .iter()
+            .filter_map(move |(address, one)| {
+                let is_missing = is_readable && one.is_certain && !locked.contains_key(address);
+                is_missing.then_some(Named {
+                    address,
+                    entry: None,
+                    requirement: Some(one),
+                })
+            });
         self.entries().iter().map(Named::entry).chain(not_locked)
     }
 
@@ -140,8 +162,9 @@ impl AuditedRoot<'_> {
         self.platforms.map_or(&[], PlatformSelection::named)
     }
 
-    /// Whether the directory is not a root module, but contains a lock file or a configuration that the change touches.
-    /// Only the policy applies to it: its lock file need not fit a configuration or cover platforms.
+    /// Whether the directory is not a root module, but contains a lock file or a configuration that
+    /// the change touches. Only the policy applies to it: its lock file need not fit a
+    /// configuration or cover platforms.
     pub(super) fn is_policy_only(&self) -> bool {
         self.module.found.is_policy_only()
     }
@@ -151,8 +174,8 @@ impl AuditedRoot<'_> {
         self.base.as_ref()?.providers.parsed().lock_file.as_ref()
     }
 
-    /// Whether this run looks for findings of a code: everything that they depend on is requested and known.
-    /// `is_complete` is `true` if nothing failed.
+    /// Whether this run looks for findings of a code: everything that they depend on is requested
+    /// and known. `is_complete` is `true` if nothing failed.
     pub(super) fn looks_for(&self, code: Code, is_complete: bool) -> bool {
         let is_online = self.online.is_some() && is_complete;
         code.rule().is_some_and(|rule| match rule.needs {
@@ -170,13 +193,22 @@ impl AuditedRoot<'_> {
 
     /// Whether the configuration requires, or may require, a provider that must be locked.
     pub(super) fn needs_lock_file(&self) -> bool {
-        let Requirements { providers, is_incomplete, .. } = self.requirements();
-        self.expected != LockFileNeed::Never && !self.is_policy_only() && (!providers.is_empty() || *is_incomplete)
+        let Requirements {
+            providers,
+            is_incomplete,
+            ..
+        } = self.requirements();
+        self.expected != LockFileNeed::Never
+            && !self.is_policy_only()
+            && (!providers.is_empty() || *is_incomplete)
     }
 
     /// The command that records hashes for the requested platforms, or for all.
     pub(super) fn lock_remedy(&self) -> LockRemedy {
-        LockRemedy { platforms: Some(self.named_platforms().to_vec()), ..LockRemedy::default() }
+        LockRemedy {
+            platforms: Some(self.named_platforms().to_vec()),
+            ..LockRemedy::default()
+        }
     }
 }
 
@@ -231,20 +263,22 @@ pub struct VerifiedRoot {
     pub installed: usize,
     /// Number of providers without an installed package to compare, with `--installed`.
     pub not_installed: usize,
-    /// The required providers that need no entry, because `dev_overrides` takes them from a directory.
+    /// The required providers that need no entry, because `dev_overrides` takes them from a
+    /// directory.
     pub dev_overrides: Vec<ProviderAddress>,
     /// Whether an entry is not known to have a hash for one of these platforms.
     pub has_unknown_platforms: bool,
-    /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about. A
-    /// mirror does not know what was published.
+    /// The mirrors that were asked in place of registries, each with the number of entries that it
+    /// was asked about. A mirror does not know what was published.
     pub mirrors: BTreeMap<String, usize>,
-    /// Number of entries whose hashes were not all found among the published ones, with `--online`. Entries that a
-    /// mirror was asked about are not included.
+    /// Number of entries whose hashes were not all found among the published ones, with `--online`.
+    /// Entries that a mirror was asked about are not included.
     pub unconfirmed: usize,
-    /// Number of entries of modules that were not compared with the published package, or that differ, with `--online`.
+    /// Number of entries of modules that were not compared with the published package, or that
+    /// differ, with `--online`.
     pub unconfirmed_modules: usize,
-    /// Whether the requirements of a root module are not all known, so that its lock file was compared with the others
-    /// only.
+    /// Whether the requirements of a root module are not all known, so that its lock file was
+    /// compared with the others only.
     pub is_incomplete: bool,
     /// Number of lock files with errors for which nothing in them was checked.
     pub unread: usize,
@@ -256,26 +290,37 @@ pub struct VerifiedRoot {
     pub modules: usize,
     /// The dialect whose registry the lock file contains, if it contains that of no other dialect.
     pub registry: Option<Dialect>,
-    /// Problems found: without a location first, then in the order of the lock file, then in other files.
+    /// Problems found: without a location first, then in the order of the lock file, then in other
+    /// files.
     pub findings: Vec<Diagnostic>,
-    /// Findings unless git ignores the lock file: that it is missing or ignored. One line of an ignore file may be the
-    /// cause in many root modules, so these become findings after all root modules were checked. Empty in a result.
+    /// Findings unless git ignores the lock file: that it is missing or ignored. One line of an
+    /// ignore file may be the cause in many root modules, so these become findings after all root
+    /// modules were checked. Empty in a result.
     pub not_shared: Vec<Diagnostic>,
     /// Reasons why something could not be checked.
     pub errors: Vec<Diagnostic>,
     /// Numbers of findings that are not reported.
     pub suppressed: Suppressed,
     /// Severity overrides of the settings.
-    #[expect(private_interfaces, reason = "tests of the program build this struct from its default")]
+    #[expect(
+        private_interfaces,
+        reason = "tests of the program build this struct from its default"
+    )]
     pub overrides: RootLevels,
 }
 
 impl VerifiedRoot {
     /// The report of a root module before it is checked.
     pub(super) fn new(module: &RootModule, options: &VerifyOptions<'_>) -> Self {
-        let RootModule { found, settings, .. } = module;
+        let RootModule {
+            found, settings, ..
+        } = module;
         let is_exempt = found.is_policy_only() || module.refused.is_some();
-        let platforms = if is_exempt { None } else { options.platforms.as_ref().or(settings.platforms.as_ref()) };
+        let platforms = if is_exempt {
+            None
+        } else {
+            options.platforms.as_ref().or(settings.platforms.as_ref())
+        };
         Self {
             path: module.path().to_owned(),
             lock_path: module.lock_path.clone(),
@@ -319,17 +364,19 @@ pub struct Suppressed {
     pub allowed: usize,
     /// Findings that a comment in a lock file ignores.
     pub ignored: usize,
-    /// Findings that the base revision has, too ([`Report::leave_out`](crate::project::Report::leave_out)).
+    /// Findings that the base revision has, too
+    /// ([`Report::leave_out`](crate::project::Report::leave_out)).
     pub base: usize,
 }
 
 /// Version control, such as git.
 pub trait VersionControl: Sync {
-    /// Returns what it knows about the files of a root module, which may have a lock file of modules. The directory is
-    /// absolute and without symlinks.
+    /// Returns what it knows about the files of a root module, which may have a lock file of
+    /// modules. The directory is absolute and without symlinks.
     fn tracked(&self, root: &Path, has_modules: bool) -> Tracked;
 
-    /// The line of an ignore file by which it ignores the lock file of each root module, if it does.
+    /// The line of an ignore file by which it ignores the lock file of each root module, if it
+    /// does.
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>>;
 }
 
@@ -340,8 +387,8 @@ pub struct Tracked {
     pub lock_file: Tracking,
     /// Whether the lock file of modules is tracked.
     pub module_lock_file: Tracking,
-    /// The tracked files below `.terraform` and in the directory of `TF_DATA_DIR`; relative to the root module, or
-    /// absolute if they are outside of it.
+    /// The tracked files below `.terraform` and in the directory of `TF_DATA_DIR`; relative to the
+    /// root module, or absolute if they are outside of it.
     pub data_files: Vec<PathBuf>,
 }
 
@@ -364,13 +411,20 @@ pub(super) fn finding(code: Code, message: String, location: &Location, label: &
     Diagnostic::finding(code, message).at(location.clone(), label)
 }
 
-/// Whether findings with this code are about a provider's address, rather than its version or packages.
+/// Whether findings with this code are about a provider's address, rather than its version or
+/// packages.
 pub(super) fn is_about_address(code: Code) -> bool {
-    let is_not_allowed = matches!(code, Code::HostNotAllowed | Code::NamespaceNotAllowed | Code::ProviderNotAllowed);
+    let is_not_allowed = matches!(
+        code,
+        Code::HostNotAllowed | Code::NamespaceNotAllowed | Code::ProviderNotAllowed
+    );
     is_not_allowed || code == Code::Lookalike || is_new(code)
 }
 
 /// Whether findings with this code are about a provider, namespace or host that the change adds.
 pub(super) fn is_new(code: Code) -> bool {
-    matches!(code, Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded)
+    matches!(
+        code,
+        Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded
+    )
 }

@@ -1,5 +1,5 @@
-//! Comments in a lock file that suppress findings about an entry: `# provlock: ignore[CODE, …] REASON` directly above
-//! it.
+//! Comments in a lock file that suppress findings about an entry: `# provlock: ignore[CODE, …]
+//! REASON` directly above it.
 
 use memchr::memmem;
 
@@ -20,9 +20,9 @@ struct Ignore<T: EntryKind> {
     location: Location,
 }
 
-/// Removes the findings that comments in a lock file suppress; `about` returns the entry of a finding. In a change
-/// under review, a comment applies only if it was there before, about the same entry. Returns the findings about
-/// comments, with their entries.
+/// Removes the findings that comments in a lock file suppress; `about` returns the entry of a
+/// finding. In a change under review, a comment applies only if it was there before, about the same
+/// entry. Returns the findings about comments, with their entries.
 pub(super) fn apply<T: EntryKind>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,
@@ -33,28 +33,45 @@ pub(super) fn apply<T: EntryKind>(
 ) -> Vec<(Option<T::Address>, Diagnostic)> {
     let (ignores, wrong) = read(lock_file);
     let before = base.map(|base| match memmem::find(base.bytes, MARK.as_bytes()) {
-        Some(_) => base.parsed().lock_file.as_ref().map(|before| read(before).0).unwrap_or_default(),
+        Some(_) => base
+            .parsed()
+            .lock_file
+            .as_ref()
+            .map(|before| read(before).0)
+            .unwrap_or_default(),
         None => Vec::new(),
     });
     let was_there = |ignore: &Ignore<T>| {
-        let is_same = |before: &Ignore<T>| before.code == ignore.code && before.address == ignore.address;
-        before.as_ref().is_none_or(|before| before.iter().any(is_same))
+        let is_same =
+            |before: &Ignore<T>| before.code == ignore.code && before.address == ignore.address;
+        before
+            .as_ref()
+            .is_none_or(|before| before.iter().any(is_same))
     };
     let (ignores, new): (Vec<_>, Vec<_>) = ignores.into_iter().partition(was_there);
     let mut is_used = vec![false; ignores.len()];
     let count = report.findings.len();
     report.findings.retain(|finding| {
-        let is_for =
-            |ignore: &Ignore<T>| ignore.code == finding.code && about(finding).as_ref() == Some(&ignore.address);
+        let is_for = |ignore: &Ignore<T>| {
+            ignore.code == finding.code && about(finding).as_ref() == Some(&ignore.address)
+        };
         let ignore = ignores.iter().position(is_for);
         ignore.inspect(|index| is_used[*index] = true).is_none()
     });
     report.suppressed.ignored += count - report.findings.len();
-    let is_unused = |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && looked_for.contains(&ignore.code);
+    let is_unused =
+        |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && looked_for.contains(&ignore.code);
     let unused = ignores.iter().zip(is_used).filter(is_unused);
     let unused = unused.map(|(ignore, _)| (Some(ignore.address.clone()), ignore.unused(dialect)));
-    let new = new.iter().map(|ignore| (Some(ignore.address.clone()), ignore.applies_later(dialect)));
-    wrong.into_iter().map(|finding| (None, finding)).chain(unused).chain(new).collect()
+    let new = new
+        .iter()
+        .map(|ignore| (Some(ignore.address.clone()), ignore.applies_later(dialect)));
+    wrong
+        .into_iter()
+        .map(|finding| (None, finding))
+        .chain(unused)
+        .chain(new)
+        .collect()
 }
 
 /// Reads the comments of a lock file. Returns also findings about comments that ignore nothing.
@@ -63,16 +80,32 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnos
     if memmem::find(lock_file.file().text.as_bytes(), MARK.as_bytes()).is_none() {
         return (ignores, wrong);
     }
-    for CommentLine { text, location, entry } in lock_file.comment_lines() {
-        let Some(text) = text.trim_start_matches(['#', '/']).trim_start().strip_prefix(MARK) else { continue };
+    for CommentLine {
+        text,
+        location,
+        entry,
+    } in lock_file.comment_lines()
+    {
+        let Some(text) = text
+            .trim_start_matches(['#', '/'])
+            .trim_start()
+            .strip_prefix(MARK)
+        else {
+            continue;
+        };
         let (code, message) = match (codes(text.trim()), entry) {
             (Ok(codes), Some(entry)) => {
-                let ignore = |code| Ignore { code, address: entry.address.clone(), location: location.clone() };
+                let ignore = |code| Ignore {
+                    code,
+                    address: entry.address.clone(),
+                    location: location.clone(),
+                };
                 ignores.extend(codes.into_iter().map(ignore));
                 continue;
             }
             (Ok(_), None) => {
-                let message = "this comment ignores nothing, because no entry begins in the next line";
+                let message =
+                    "this comment ignores nothing, because no entry begins in the next line";
                 (Code::UnusedIgnore, message.to_owned())
             }
             (Err(message), _) => (Code::InvalidIgnore, message),
@@ -91,7 +124,9 @@ impl<T: EntryKind> Ignore<T> {
 
     fn applies_later(&self, dialect: Dialect) -> Diagnostic {
         let (code, name) = (self.code, T::name(&self.address, dialect));
-        let message = format!("the comment that ignores {code} for {name} is new; this change is checked without it");
+        let message = format!(
+            "the comment that ignores {code} for {name} is new; this change is checked without it"
+        );
         let warning = finding(Code::PolicyChanged, message, &self.location, "");
         warning.help("review its reason: it applies from the next change on")
     }
@@ -99,13 +134,24 @@ impl<T: EntryKind> Ignore<T> {
 
 /// The codes of `ignore[CODE, …] REASON`.
 fn codes(text: &str) -> Result<Vec<Code>, String> {
-    let list = text.strip_prefix("ignore").and_then(|rest| rest.trim_start().strip_prefix('['));
-    let (list, reason) = list.and_then(|list| list.split_once(']')).ok_or("this comment is not valid")?;
+    let list = text
+        .strip_prefix("ignore")
+        .and_then(|rest| rest.trim_start().strip_prefix('['));
+    let (list, reason) = list
+        .and_then(|list| list.split_once(']'))
+        .ok_or("this comment is not valid")?;
     let code = |name: &str| match name.trim().parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(code),
         Ok(code) => Err(format!("{code} cannot be ignored")),
-        Err(_) => Err(format!("this comment ignores {:?}, which is not the code of a finding", name.trim())),
+        Err(_) => Err(format!(
+            "this comment ignores {:?}, which is not the code of a finding",
+            name.trim()
+        )),
     };
     let codes = list.split(',').map(code).collect::<Result<_, _>>()?;
-    if reason.trim().is_empty() { Err("this comment has no reason".to_owned()) } else { Ok(codes) }
+    if reason.trim().is_empty() {
+        Err("this comment has no reason".to_owned())
+    } else {
+        Ok(codes)
+    }
 }

@@ -10,7 +10,8 @@ use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::lockfile::{
-    Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS, module_name,
+    Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS,
+    module_name,
 };
 use crate::modules::{ModuleSource, locked};
 use crate::provider::Hash;
@@ -23,10 +24,19 @@ type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(modules) = &root.modules else { return };
     report.findings.extend(modules.diagnostics.iter().cloned());
-    let Some(lock_file) = &modules.lock_file else { return };
+    let Some(lock_file) = &modules.lock_file else {
+        return;
+    };
     report.modules = lock_file.entries().len();
-    report.findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
-    report.findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
+    report
+        .findings
+        .extend(file::hashes(lock_file.entries(), root.module.dialect));
+    report.findings.extend(
+        lock_file
+            .entries()
+            .iter()
+            .flat_map(|entry| faults(root, entry)),
+    );
     compare_calls(root, lock_file, report);
     let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
@@ -45,27 +55,45 @@ fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mu
         report.findings.extend(missing(root, &calls));
         return;
     }
-    report.findings.extend(calls.iter().filter_map(|call| compare(lock_file, call)));
+    report
+        .findings
+        .extend(calls.iter().filter_map(|call| compare(lock_file, call)));
     if !root.requirements().is_incomplete {
         let keys: BTreeSet<_> = calls.iter().map(|call| &call.key).collect();
-        let not_called = lock_file.entries().iter().filter(|entry| !keys.contains(&entry.address));
+        let not_called = lock_file
+            .entries()
+            .iter()
+            .filter(|entry| !keys.contains(&entry.address));
         report.findings.extend(not_called.map(|entry| {
             let message = format!(
                 "{} is locked, but the configuration does not call it",
                 LockedModule::label_name(&entry.address)
             );
-            let stale = finding(Code::ModuleLockStale, message, &entry.block, "").help(Remedy::LockModules);
-            Diagnostic { severity: Severity::Warning, ..stale }
+            let stale =
+                finding(Code::ModuleLockStale, message, &entry.block, "").help(Remedy::LockModules);
+            Diagnostic {
+                severity: Severity::Warning,
+                ..stale
+            }
         }));
     }
 }
 
 /// The calls that match their entries.
-fn locked_calls<'a>(root: &'a AuditedRoot<'_>, lock_file: &'a ModuleLockFile) -> Vec<LockedCall<'a>> {
+fn locked_calls<'a>(
+    root: &'a AuditedRoot<'_>,
+    lock_file: &'a ModuleLockFile,
+) -> Vec<LockedCall<'a>> {
     let calls = root.requirements().package_calls();
     let locked = calls.filter_map(|call| Some((call, lock_file.entry(&call.key)?)));
     let is_matched = |(call, entry): &LockedCall<'_>| {
-        locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints).is_none()
+        locked::refusal(
+            &call.key,
+            Some(&entry.locked),
+            &call.source,
+            &call.constraints,
+        )
+        .is_none()
             && locked::fault(&entry.locked, root.module.dialect).is_none()
     };
     locked.filter(is_matched).collect()
@@ -76,7 +104,12 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
     let name = LockedModule::label_name(&entry.address);
     let again = || Help::text("remove the entry, then run: ").and(Remedy::LockModules);
     let fault = locked::fault(&entry.locked, root.module.dialect).map(|why| {
-        let error = finding(Code::ModulePackageForeign, format!("{name} {why}"), entry.package(), "");
+        let error = finding(
+            Code::ModulePackageForeign,
+            format!("{name} {why}"),
+            entry.package(),
+            "",
+        );
         error.help(again())
     });
     let has_hash = entry.locked.hashes.iter().any(Hash::is_known);
@@ -89,7 +122,8 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
 
 /// The missing lock file of modules. The settings may require one without any call.
 fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
-    let shared = format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules");
+    let shared =
+        format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules");
     let Some(first) = calls.first() else {
         let is_required = root.module.settings.lock_modules == Some(true) && !root.is_policy_only();
         let error = Diagnostic::finding(Code::ModuleNotLocked, "")
@@ -102,7 +136,10 @@ fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> 
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
         .naming(&root.module.module_lock_path, |path| {
-            format!("{path} is missing, so {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
+            format!(
+                "{path} is missing, so {names} {} not locked",
+                if calls.len() == 1 { "is" } else { "are" }
+            )
         })
         .shared(shared);
     Some(first.located(error).help(Remedy::LockModules))
@@ -110,7 +147,12 @@ fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> 
 
 /// Compares a call with its entry.
 fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> {
-    let ModuleCall { key, source, constraints, .. } = call;
+    let ModuleCall {
+        key,
+        source,
+        constraints,
+        ..
+    } = call;
     let entry = lock_file.entry(key);
     let known = entry.map(|entry| &*entry.locked);
     if let Some((code, message)) = locked::refusal(key, known, source, constraints) {
@@ -126,18 +168,33 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
         return None;
     }
     let code = Code::ModuleLockStale;
-    let finding = constraints_differ(code, entry, &module_name(key), recorded, constraints, "its call");
-    let warning = Diagnostic { severity: Severity::Warning, ..finding };
+    let finding = constraints_differ(
+        code,
+        entry,
+        &module_name(key),
+        recorded,
+        constraints,
+        "its call",
+    );
+    let warning = Diagnostic {
+        severity: Severity::Warning,
+        ..finding
+    };
     Some(call.located(warning).help(Remedy::LockModules))
 }
 
-/// Compares locked modules with their published packages. Fetches every package once for all calls that use it, several
-/// at a time.
+/// Compares locked modules with their published packages. Fetches every package once for all calls
+/// that use it, several at a time.
 fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
     let mut groups: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
     for &(call, entry) in calls {
         let package = package_of(&call.source);
-        let asked_for = (package, &entry.locked.package, &entry.locked.version, &entry.locked.hashes);
+        let asked_for = (
+            package,
+            &entry.locked.package,
+            &entry.locked.version,
+            &entry.locked.hashes,
+        );
         groups.entry(asked_for).or_default().push((call, entry));
     }
     let groups: Vec<_> = groups.into_values().collect();

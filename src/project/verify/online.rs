@@ -1,6 +1,6 @@
-//! Comparing entries with registries: whether each recorded hash is one of a published package. A mirror contains
-//! copies and does not know which packages were published: its packages can confirm a recorded hash, and a missing
-//! package proves nothing.
+//! Comparing entries with registries: whether each recorded hash is one of a published package. A
+//! mirror contains copies and does not know which packages were published: its packages can confirm
+//! a recorded hash, and a missing package proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,12 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
     let check = |entry| {
-        let mut check = EntryCheck { root, online, entry, result: EntryResult::default() };
+        let mut check = EntryCheck {
+            root,
+            online,
+            entry,
+            result: EntryResult::default(),
+        };
         if let Err(error) = check.run() {
             check.failed(error);
         }
@@ -33,10 +38,18 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let results = parallel::map(root.entries().iter().collect(), WAITING_REQUESTS, check);
     for (entry, result) in root.entries().iter().zip(results) {
         report.findings.extend(result.findings);
-        report
-            .errors
-            .extend(result.errors.into_iter().filter(|error| !report.errors.contains(error)).collect::<Vec<_>>());
-        report.authentications.extend(result.authentication.map(|found| (entry.address.clone(), found)));
+        report.errors.extend(
+            result
+                .errors
+                .into_iter()
+                .filter(|error| !report.errors.contains(error))
+                .collect::<Vec<_>>(),
+        );
+        report.authentications.extend(
+            result
+                .authentication
+                .map(|found| (entry.address.clone(), found)),
+        );
         report.has_unknown_platforms |= result.has_unknown_platforms;
         report.unconfirmed += usize::from(!result.is_published && result.mirrored.is_none());
         if let Some((mirror, compared)) = result.mirrored {
@@ -86,9 +99,14 @@ struct ComparedHashes {
 }
 
 impl<'a> EntryCheck<'a> {
-    /// Compares the entry with its source. A withdrawn version is a finding unless only a mirror was asked.
+    /// Compares the entry with its source. A withdrawn version is a finding unless only a mirror
+    /// was asked.
     fn run(&mut self) -> packages::Result<()> {
-        let (address, version, source) = (&self.entry.address, &self.entry.locked.version, self.online.source);
+        let (address, version, source) = (
+            &self.entry.address,
+            &self.entry.locked.version,
+            self.online.source,
+        );
         let available = match source.versions(address) {
             Err(SourceError::ProviderNotFound { searched, .. }) if !searched.is_empty() => {
                 AvailableVersions::default().into()
@@ -100,9 +118,16 @@ impl<'a> EntryCheck<'a> {
         }
         if !available.versions.contains_key(version) {
             if let Some(mirror) = source.mirror_of(address) {
-                self.compared_with(mirror, Some(self.entry.version()), &ReleasePlatforms::default());
+                self.compared_with(
+                    mirror,
+                    Some(self.entry.version()),
+                    &ReleasePlatforms::default(),
+                );
             } else {
-                let message = format!("{} is locked, but its source does not list it", self.root.release(self.entry));
+                let message = format!(
+                    "{} is locked, but its source does not list it",
+                    self.root.release(self.entry)
+                );
                 let error = Diagnostic::finding(Code::VersionWithdrawn, message);
                 self.add(error.help(Remedy::upgrade(self.root.name(address))));
             }
@@ -128,37 +153,70 @@ impl<'a> EntryCheck<'a> {
         let mut failures = release.fetch(required, &mut known);
         failures.extend(release.explain(&h1, available, &mut known));
         let fetched = known.keys().filter_map(|platform| {
-            let package = release.source.package(&release.package(platform), release.progress).ok()?;
+            let package = release
+                .source
+                .package(&release.package(platform), release.progress)
+                .ok()?;
             Some((platform.clone(), package))
         });
         let fetched: Vec<_> = fetched.collect();
-        let copies = fetched.iter().map(|(platform, package)| (platform.clone(), package.all_h1())).collect();
-        let platforms = ReleasePlatforms { copies, ..ReleasePlatforms::default() };
-        let is_confirmed = |hash: &Hash| {
-            let mut archives = fetched.iter().filter_map(|(_, package)| package.digest.as_ref());
-            archives.any(|digest| digest.zh == *hash) || platforms.copies.values().any(|hashes| hashes.contains(hash))
+        let copies = fetched
+            .iter()
+            .map(|(platform, package)| (platform.clone(), package.all_h1()))
+            .collect();
+        let platforms = ReleasePlatforms {
+            copies,
+            ..ReleasePlatforms::default()
         };
-        let is_unconfirmed = |hash: &Hash| (h1.contains(hash) || zh.contains(hash)) && !is_confirmed(hash);
-        let first = entry.hashes.iter().find(|(hash, _)| is_unconfirmed(hash)).map(|(_, location)| location);
+        let is_confirmed = |hash: &Hash| {
+            let mut archives = fetched
+                .iter()
+                .filter_map(|(_, package)| package.digest.as_ref());
+            archives.any(|digest| digest.zh == *hash)
+                || platforms
+                    .copies
+                    .values()
+                    .any(|hashes| hashes.contains(hash))
+        };
+        let is_unconfirmed =
+            |hash: &Hash| (h1.contains(hash) || zh.contains(hash)) && !is_confirmed(hash);
+        let first = entry
+            .hashes
+            .iter()
+            .find(|(hash, _)| is_unconfirmed(hash))
+            .map(|(_, location)| location);
         self.compared_with(mirror, first, &platforms);
         self.all_succeeded(failures);
     }
 
-    /// Records which platforms a mirror confirms, and the first location that it does not confirm. The message of the
-    /// finding contains no provider, so that the findings of all entries are folded into one.
-    fn compared_with(&mut self, mirror: String, unconfirmed: Option<&Location>, platforms: &ReleasePlatforms) {
+    /// Records which platforms a mirror confirms, and the first location that it does not confirm.
+    /// The message of the finding contains no provider, so that the findings of all entries are
+    /// folded into one.
+    fn compared_with(
+        &mut self,
+        mirror: String,
+        unconfirmed: Option<&Location>,
+        platforms: &ReleasePlatforms,
+    ) {
         let entry = self.entry;
         self.result.findings.extend(unconfirmed.map(|location| {
             let message = format!("{mirror} does not confirm all recorded hashes");
             let warning = finding(Code::HashNotChecked, message, location, "");
             let note = "no package from it has them; only a registry knows the published hashes";
-            warning.note(note).help(Remedy::verify_online()).about(&entry.address)
+            warning
+                .note(note)
+                .help(Remedy::verify_online())
+                .about(&entry.address)
         }));
         self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
     }
 
     /// Compares the entry with what a registry publishes.
-    fn ask_registry(&mut self, platforms: &BTreeSet<Platform>, available: &AvailableVersions) -> packages::Result<()> {
+    fn ask_registry(
+        &mut self,
+        platforms: &BTreeSet<Platform>,
+        available: &AvailableVersions,
+    ) -> packages::Result<()> {
         let (root, entry, release) = (self.root, self.entry, self.release());
         let (required, absent) = self.required(platforms);
         self.result.has_unknown_platforms |= !absent.is_empty();
@@ -170,14 +228,19 @@ impl<'a> EntryCheck<'a> {
             self.add(error.help("lock a different version, or remove the platform"));
         }
         let asked = required.first().or_else(|| platforms.first());
-        let published = asked.map(|platform| self.online.source.published(&release.package(platform)));
+        let published =
+            asked.map(|platform| self.online.source.published(&release.package(platform)));
         let published = published.transpose()?.flatten();
         let (mut known, mut compared) = (HashesByPlatform::new(), Vec::new());
         if let Some(published) = &published {
             for warning in &published.warnings {
                 self.add(warning.clone());
             }
-            self.result.findings.extend(policy::check_signature(root, entry, &published.authentication));
+            self.result.findings.extend(policy::check_signature(
+                root,
+                entry,
+                &published.authentication,
+            ));
             match self.key_changed(&published.authentication, available) {
                 Ok(changed) => self.result.findings.extend(changed),
                 Err(error) => self.failed(error),
@@ -189,12 +252,22 @@ impl<'a> EntryCheck<'a> {
             }
             known.clone_from(&published.h1);
         }
-        let unknown = required.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        let unknown = required
+            .iter()
+            .filter(|platform| !known.contains_key(platform))
+            .cloned()
+            .collect();
         let mut is_complete = self.all_succeeded(release.fetch(unknown, &mut known));
-        let is_missing =
-            |platform: &&Platform| known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&entry.locked.hashes));
-        let missing: Vec<_> =
-            required.iter().filter(is_missing).map(|platform| missing(root, entry, platform)).collect();
+        let is_missing = |platform: &&Platform| {
+            known
+                .get(platform)
+                .is_some_and(|hashes| hashes.is_disjoint(&entry.locked.hashes))
+        };
+        let missing: Vec<_> = required
+            .iter()
+            .filter(is_missing)
+            .map(|platform| missing(root, entry, platform))
+            .collect();
         self.result.has_unknown_platforms |= !missing.is_empty() || !is_complete;
         if let Some(published) = &published {
             let recorded = self.recorded(HashScheme::H1);
@@ -203,21 +276,38 @@ impl<'a> EntryCheck<'a> {
             is_complete &= self.all_succeeded(release.explain(&recorded, &platforms, &mut known));
             if is_complete {
                 let unpublished = unexplained(&recorded, &known);
-                let are_all = platforms.iter().all(|platform| known.contains_key(platform));
-                let with =
-                    if are_all { "the packages of all its platforms" } else { "the packages that could be fetched" };
-                compared.push(ComparedHashes { recorded, unpublished, with });
+                let are_all = platforms
+                    .iter()
+                    .all(|platform| known.contains_key(platform));
+                let with = if are_all {
+                    "the packages of all its platforms"
+                } else {
+                    "the packages that could be fetched"
+                };
+                compared.push(ComparedHashes {
+                    recorded,
+                    unpublished,
+                    with,
+                });
             }
         }
-        let is_listed = |hash: &Hash| published.as_ref().is_some_and(|published| published.zh.contains(hash));
-        let is_published = |one: &ComparedHashes, hash| one.recorded.contains(hash) && !one.unpublished.contains(hash);
+        let is_listed = |hash: &Hash| {
+            published
+                .as_ref()
+                .is_some_and(|published| published.zh.contains(hash))
+        };
+        let is_published = |one: &ComparedHashes, hash| {
+            one.recorded.contains(hash) && !one.unpublished.contains(hash)
+        };
         let is_found = |hash| is_listed(hash) || compared.iter().any(|one| is_published(one, hash));
-        self.result.is_published = !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| is_found(hash));
+        self.result.is_published =
+            !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| is_found(hash));
         self.report(&compared, missing);
         Ok(())
     }
 
-    /// Reports unpublished hashes and platforms without a hash. If no hash is published, that is the only finding.
+    /// Reports unpublished hashes and platforms without a hash. If no hash is published, that is
+    /// the only finding.
     fn report(&mut self, compared: &[ComparedHashes], missing: Vec<Diagnostic>) {
         let is_published = |one: &ComparedHashes| one.recorded.len() > one.unpublished.len();
         let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
@@ -227,14 +317,20 @@ impl<'a> EntryCheck<'a> {
             return self.add(self.nothing_published(compared, checked));
         }
         let release = self.root.release(self.entry);
-        for ComparedHashes { unpublished, with, .. } in compared {
+        for ComparedHashes {
+            unpublished, with, ..
+        } in compared
+        {
             for hash in unpublished {
                 let (scheme, value) = (hash.scheme_name(), hash.value());
-                let message = format!("the {scheme} {value} belongs to no published package of {release}");
+                let message =
+                    format!("the {scheme} {value} belongs to no published package of {release}");
                 let location = first_hash(self.entry, |recorded| recorded == hash);
                 let error = finding(Code::HashNotPublished, message, location, "");
                 let error = error.note(format!("compared with {with}"));
-                self.result.findings.push(error.help("find out who added the hash, and remove it"));
+                self.result
+                    .findings
+                    .push(error.help("find out who added the hash, and remove it"));
             }
         }
     }
@@ -243,28 +339,45 @@ impl<'a> EntryCheck<'a> {
     fn required(&self, published: &BTreeSet<Platform>) -> (Vec<Platform>, Vec<Platform>) {
         match self.root.platforms {
             Some(PlatformSelection::All) => (published.iter().cloned().collect(), Vec::new()),
-            _ => self.root.named_platforms().iter().cloned().partition(|platform| published.contains(platform)),
+            _ => self
+                .root
+                .named_platforms()
+                .iter()
+                .cloned()
+                .partition(|platform| published.contains(platform)),
         }
     }
 
-    /// A new version that is not signed, or signed by a different key than the versions at the base.
-    fn key_changed(&self, now: &Authentication, available: &AvailableVersions) -> packages::Result<Option<Diagnostic>> {
+    /// A new version that is not signed, or signed by a different key than the versions at the
+    /// base.
+    fn key_changed(
+        &self,
+        now: &Authentication,
+        available: &AvailableVersions,
+    ) -> packages::Result<Option<Diagnostic>> {
         let (mut changed, mut unknown, name) = (None, None, self.root.name(&self.entry.address));
         for old in self.versions_before() {
             match self.old_key(old, available)? {
                 OldKey::Known(key) => {
                     let who = match now {
-                        Authentication::Signed { fingerprint, .. } if *fingerprint == key => return Ok(None),
-                        Authentication::Signed { fingerprint, .. } => format!("is signed by the key {fingerprint}"),
+                        Authentication::Signed { fingerprint, .. } if *fingerprint == key => {
+                            return Ok(None);
+                        }
+                        Authentication::Signed { fingerprint, .. } => {
+                            format!("is signed by the key {fingerprint}")
+                        }
                         other => format!("is not signed ({other})"),
                     };
                     let release = self.root.release(self.entry);
-                    changed.get_or_insert_with(|| format!("{release} {who}, and {old} by the key {key}"));
+                    changed.get_or_insert_with(|| {
+                        format!("{release} {who}, and {old} by the key {key}")
+                    });
                 }
                 OldKey::Unsigned => {}
                 OldKey::Unknown(why) => {
-                    unknown
-                        .get_or_insert_with(|| format!("the key that signed {name} {old} is unknown, because {why}"));
+                    unknown.get_or_insert_with(|| {
+                        format!("the key that signed {name} {old} is unknown, because {why}")
+                    });
                 }
             }
         }
@@ -275,26 +388,50 @@ impl<'a> EntryCheck<'a> {
         Ok(note)
     }
 
-    /// The different version in this lock file at the base. For a provider that is new here: the versions in all lock
-    /// files of the base, newest first, unless this version is one of them.
+    /// The different version in this lock file at the base. For a provider that is new here: the
+    /// versions in all lock files of the base, newest first, unless this version is one of them.
     fn versions_before(&self) -> Vec<&'a Version> {
-        let (root, Entry { address, locked, .. }) = (self.root, self.entry);
-        let own = root.lock_file_before().and_then(|before| before.locks().get(address));
+        let (
+            root,
+            Entry {
+                address, locked, ..
+            },
+        ) = (self.root, self.entry);
+        let own = root
+            .lock_file_before()
+            .and_then(|before| before.locks().get(address));
         let facts = root.base.as_ref().map(|base| base.facts);
         let versions: Vec<_> = match own {
             Some(own) => vec![&own.version],
-            None => facts.and_then(|facts| facts.versions().get(address)).into_iter().flatten().rev().collect(),
+            None => facts
+                .and_then(|facts| facts.versions().get(address))
+                .into_iter()
+                .flatten()
+                .rev()
+                .collect(),
         };
-        if versions.contains(&&locked.version) { Vec::new() } else { versions }
+        if versions.contains(&&locked.version) {
+            Vec::new()
+        } else {
+            versions
+        }
     }
 
     fn old_key(&self, old: &Version, available: &AvailableVersions) -> packages::Result<OldKey> {
         if !available.versions.contains_key(old) {
             return Ok(OldKey::Unknown("its source no longer lists it"));
         }
-        let (source, release) = (self.online.source, ReleaseLookup { version: old, ..self.release() });
+        let (source, release) = (
+            self.online.source,
+            ReleaseLookup {
+                version: old,
+                ..self.release()
+            },
+        );
         let platforms = source.platforms(release.address, old)?;
-        let Some(platform) = platforms.first() else { return Ok(OldKey::Unknown("its source lists no platform")) };
+        let Some(platform) = platforms.first() else {
+            return Ok(OldKey::Unknown("its source lists no platform"));
+        };
         Ok(match source.published(&release.package(platform)) {
             Ok(Some(published)) => match published.authentication {
                 Authentication::Signed { fingerprint, .. } => OldKey::Known(fingerprint),
@@ -306,51 +443,102 @@ impl<'a> EntryCheck<'a> {
         })
     }
 
-    /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each platform.
-    fn compare_zh(&self, published: &Published, platforms: &BTreeSet<Platform>) -> packages::Result<ComparedHashes> {
+    /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each
+    /// platform.
+    fn compare_zh(
+        &self,
+        published: &Published,
+        platforms: &BTreeSet<Platform>,
+    ) -> packages::Result<ComparedHashes> {
         let Published { zh, packages, .. } = published;
         let mut recorded = self.recorded(HashScheme::Zh);
         // SHA256SUMS also lists documents, and they may be the same in several versions.
-        recorded.retain(|hash| packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash));
+        recorded.retain(|hash| {
+            packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash)
+        });
         let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
-        let all = if unpublished.is_empty() { Vec::new() } else { platforms.iter().collect() };
-        let ask = |platform| self.online.source.published(&self.release().package(platform));
+        let all = if unpublished.is_empty() {
+            Vec::new()
+        } else {
+            platforms.iter().collect()
+        };
+        let ask = |platform| {
+            self.online
+                .source
+                .published(&self.release().package(platform))
+        };
         for answer in parallel::map(all, WAITING_REQUESTS, ask) {
             match answer {
-                Ok(published) => unpublished.retain(|hash| !published.iter().any(|one| one.zh.contains(hash))),
+                Ok(published) => {
+                    unpublished.retain(|hash| !published.iter().any(|one| one.zh.contains(hash)))
+                }
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(ComparedHashes { recorded, unpublished, with: "SHA256SUMS" })
+        Ok(ComparedHashes {
+            recorded,
+            unpublished,
+            with: "SHA256SUMS",
+        })
     }
 
     fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
-        self.entry.locked.hashes.iter().filter(|hash| hash.is_well_formed_as(scheme)).cloned().collect()
+        self.entry
+            .locked
+            .hashes
+            .iter()
+            .filter(|hash| hash.is_well_formed_as(scheme))
+            .cloned()
+            .collect()
     }
 
     /// The finding for an entry without any published hash, as after a change of only its version.
     fn nothing_published(&self, compared: &[ComparedHashes], checked: usize) -> Diagnostic {
-        let compared: Vec<_> = compared.iter().filter(|one| !one.recorded.is_empty()).collect();
-        let noun = match (&compared[..], compared.first().and_then(|one| one.recorded.first())) {
+        let compared: Vec<_> = compared
+            .iter()
+            .filter(|one| !one.recorded.is_empty())
+            .collect();
+        let noun = match (
+            &compared[..],
+            compared.first().and_then(|one| one.recorded.first()),
+        ) {
             ([_], Some(hash)) => hash.scheme_name(),
             _ => "hashes",
         };
         let release = self.root.release(self.entry);
-        let message = format!("none of the {checked} recorded {noun} belongs to a published package of {release}");
+        let message = format!(
+            "none of the {checked} recorded {noun} belongs to a published package of {release}"
+        );
         let error = Diagnostic::finding(Code::HashNotPublished, message);
-        let error = error.note(format!("compared with {}", enumerate(compared.iter().map(|one| one.with))));
+        let error = error.note(format!(
+            "compared with {}",
+            enumerate(compared.iter().map(|one| one.with))
+        ));
         error.help("find out who changed the version or the hashes, and restore the entry")
     }
 
     fn release(&self) -> ReleaseLookup<'a> {
-        let (entry, Online { source, progress, .. }) = (self.entry, self.online);
-        ReleaseLookup { address: &entry.address, version: &entry.locked.version, source, cache: None, progress }
+        let (
+            entry,
+            Online {
+                source, progress, ..
+            },
+        ) = (self.entry, self.online);
+        ReleaseLookup {
+            address: &entry.address,
+            version: &entry.locked.version,
+            source,
+            cache: None,
+            progress,
+        }
     }
 
     /// Adds a finding about the version of the entry.
     fn add(&mut self, finding: Diagnostic) {
-        self.result.findings.push(finding.at(self.entry.version().clone(), ""));
+        self.result
+            .findings
+            .push(finding.at(self.entry.version().clone(), ""));
     }
 
     /// Records why packages could not be fetched. Returns whether all could.
@@ -365,11 +553,17 @@ impl<'a> EntryCheck<'a> {
     /// Records a failure: a refused release is a finding, anything else an error.
     fn failed(&mut self, error: SourceError) {
         let is_finding = matches!(error, SourceError::ReleaseRefused(_));
-        let list = if is_finding { &mut self.result.findings } else { &mut self.result.errors };
+        let list = if is_finding {
+            &mut self.result.findings
+        } else {
+            &mut self.result.errors
+        };
         for error in Diagnostics::from(error) {
             let mut error = error.at(self.entry.version().clone(), "");
             if is_finding {
-                error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
+                error.help.get_or_insert_with(|| {
+                    "do not install this release; ask its publisher what happened".into()
+                });
             }
             if !list.contains(&error) {
                 list.push(error);

@@ -8,21 +8,27 @@ use crate::diagnostic::{Code, Collector, Diagnostic};
 use crate::settings::Levels;
 
 impl VerifiedRoot {
-    /// Adds a finding in front of the others, with the severity that applies, unless it is not reported.
+    /// Adds a finding in front of the others, with the severity that applies, unless it is not
+    /// reported.
     pub(super) fn add_first(&mut self, finding: Diagnostic, caller: &Levels) {
         let finding = self.reported(finding, caller);
         self.findings.splice(0..0, finding);
     }
 
-    /// Applies the overrides of the caller and of the settings to all findings of a root module, which is one of
-    /// `one_of`. Merges findings that differ only in their positions and providers, and removes findings that follow
-    /// from others.
+    /// Applies the overrides of the caller and of the settings to all findings of a root module,
+    /// which is one of `one_of`. Merges findings that differ only in their positions and providers,
+    /// and removes findings that follow from others.
     pub(super) fn apply_overrides(&mut self, caller: &Levels, one_of: usize) {
         let not_shared = take(&mut self.not_shared).into_iter();
-        self.not_shared = not_shared.filter_map(|finding| self.reported(finding, caller)).collect();
+        self.not_shared = not_shared
+            .filter_map(|finding| self.reported(finding, caller))
+            .collect();
         let findings = take(&mut self.findings).into_iter();
-        let findings = findings.filter_map(|finding| self.reported(finding, caller)).collect();
-        self.findings.extend(Collector::for_one_of(one_of).merged(without_consequences(findings)));
+        let findings = findings
+            .filter_map(|finding| self.reported(finding, caller))
+            .collect();
+        self.findings
+            .extend(Collector::for_one_of(one_of).merged(without_consequences(findings)));
     }
 
     fn reported(&mut self, finding: Diagnostic, caller: &Levels) -> Option<Diagnostic> {
@@ -32,8 +38,9 @@ impl VerifiedRoot {
     }
 }
 
-/// Removes findings that follow from another one about the same provider, such as a new namespace beside a denied one,
-/// unless they are more severe. Violations of the policy become notes of the cause. Idempotent.
+/// Removes findings that follow from another one about the same provider, such as a new namespace
+/// beside a denied one, unless they are more severe. Violations of the policy become notes of the
+/// cause. Idempotent.
 fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut by_provider: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
@@ -45,7 +52,11 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for indexes in by_provider.values() {
         for &index in indexes {
             let follows_from = |cause: &&usize| follows(&findings[index], &findings[**cause]);
-            if let Some(&cause) = indexes.iter().filter(follows_from).min_by_key(|cause| order(&findings[**cause])) {
+            if let Some(&cause) = indexes
+                .iter()
+                .filter(follows_from)
+                .min_by_key(|cause| order(&findings[**cause]))
+            {
                 removed.insert(index);
                 if !is_new(findings[index].code) {
                     let note = findings[index].message.clone();
@@ -66,7 +77,10 @@ fn order(finding: &Diagnostic) -> (bool, Code) {
 
 fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
     let follows = match cause.code {
-        Code::Lookalike => matches!(finding.code, Code::HostNotAllowed | Code::NamespaceNotAllowed),
+        Code::Lookalike => matches!(
+            finding.code,
+            Code::HostNotAllowed | Code::NamespaceNotAllowed
+        ),
         Code::HostNotAllowed => finding.code == Code::NamespaceNotAllowed,
         _ => false,
     };

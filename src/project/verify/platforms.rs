@@ -1,5 +1,5 @@
-//! Platforms that the recorded hashes cover, as far as packages with known hashes show; and a comparison of installed
-//! packages with locked ones.
+//! Platforms that the recorded hashes cover, as far as packages with known hashes show; and a
+//! comparison of installed packages with locked ones.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ pub(super) struct ComparedEntry<'a> {
     entry: &'a Entry,
     /// Platforms that surely have no hash.
     findings: Vec<Diagnostic>,
-    /// Required platforms whose hashes are unknown; `None` if all platforms of a release are required, and these are
-    /// unknown.
+    /// Required platforms whose hashes are unknown; `None` if all platforms of a release are
+    /// required, and these are unknown.
     unknown: Option<Vec<Platform>>,
 }
 
@@ -29,59 +29,106 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.online.is_some() || root.is_policy_only() {
         return;
     }
-    let (comparable, others): (Vec<_>, Vec<_>) =
-        root.entries().iter().partition(|entry| entry.locked.hashes.iter().any(Hash::is_known));
+    let (comparable, others): (Vec<_>, Vec<_>) = root
+        .entries()
+        .iter()
+        .partition(|entry| entry.locked.hashes.iter().any(Hash::is_known));
     if root.platforms.is_none() {
-        report.findings.extend(comparable.into_iter().filter_map(single));
+        report
+            .findings
+            .extend(comparable.into_iter().filter_map(single));
         return;
     }
-    let remembered = |entry: &Entry| Some(root.cache?.platforms_of(&entry.address, &entry.locked.version));
+    let remembered = |entry: &Entry| {
+        Some(
+            root.cache?
+                .platforms_of(&entry.address, &entry.locked.version),
+        )
+    };
     let compare = |entry| compare(root, entry, &remembered(entry).unwrap_or_default());
-    add_compared(root, comparable.into_iter().map(compare).collect(), None, report);
+    add_compared(
+        root,
+        comparable.into_iter().map(compare).collect(),
+        None,
+        report,
+    );
     // Without a hash any package is accepted, for any platform.
     report.has_unknown_platforms |= !others.is_empty();
 }
 
-/// Compares an entry with the required platforms. The message about too few hashes contains no provider, so that one
-/// finding covers all entries of a file, and all root modules.
-pub(super) fn compare<'a>(root: &AuditedRoot<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
+/// Compares an entry with the required platforms. The message about too few hashes contains no
+/// provider, so that one finding covers all entries of a file, and all root modules.
+pub(super) fn compare<'a>(
+    root: &AuditedRoot<'_>,
+    entry: &'a Entry,
+    known: &ReleasePlatforms,
+) -> ComparedEntry<'a> {
     let required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
         (Some(PlatformSelection::All), None) if entry.locked.platform_hashes().next().is_some() => {
-            return ComparedEntry { entry, findings: Vec::new(), unknown: None };
+            return ComparedEntry {
+                entry,
+                findings: Vec::new(),
+                unknown: None,
+            };
         }
         (Some(PlatformSelection::All), None) => {
             let message = "no h1 is recorded, but all platforms are required".to_owned();
-            let error = finding(Code::PlatformNotCovered, message, &entry.block, "").help(root.lock_remedy());
-            return ComparedEntry { entry, findings: vec![error.about(&entry.address)], unknown: Some(Vec::new()) };
+            let error = finding(Code::PlatformNotCovered, message, &entry.block, "")
+                .help(root.lock_remedy());
+            return ComparedEntry {
+                entry,
+                findings: vec![error.about(&entry.address)],
+                unknown: Some(Vec::new()),
+            };
         }
         (None, _) => Vec::new(),
     };
     let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());
     let that = |answer| -> Vec<Platform> {
-        required.iter().filter(|platform| platforms.covers(platform) == answer).map(|one| (*one).clone()).collect()
+        required
+            .iter()
+            .filter(|platform| platforms.covers(platform) == answer)
+            .map(|one| (*one).clone())
+            .collect()
     };
     let (absent, mut unknown) = (that(Covers::No), that(Covers::Unknown));
-    let mut findings: Vec<_> = absent.iter().map(|platform| missing(root, entry, platform)).collect();
+    let mut findings: Vec<_> = absent
+        .iter()
+        .map(|platform| missing(root, entry, platform))
+        .collect();
     let (recorded, unexplained) = (platforms.recorded(), platforms.unexplained());
-    if unexplained < unknown.len() || (!unknown.is_empty() && recorded < required.len() - absent.len()) {
+    if unexplained < unknown.len()
+        || (!unknown.is_empty() && recorded < required.len() - absent.len())
+    {
         let message = if recorded == 1 || recorded < required.len() {
             let verb = if recorded == 1 { "is" } else { "are" };
-            format!("only {recorded} h1 {verb} recorded, but {} platforms are required", required.len())
+            format!(
+                "only {recorded} h1 {verb} recorded, but {} platforms are required",
+                required.len()
+            )
         } else {
-            format!("only {unexplained} of {recorded} h1 can be for {} of the required platforms", unknown.len())
+            format!(
+                "only {unexplained} of {recorded} h1 can be for {} of the required platforms",
+                unknown.len()
+            )
         };
         let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
         let error = error.note(format!("required: {}", enumerate(&required)));
         findings.push(error.help(root.lock_remedy()).about(&entry.address));
         unknown.clear();
     }
-    ComparedEntry { entry, findings, unknown: Some(unknown) }
+    ComparedEntry {
+        entry,
+        findings,
+        unknown: Some(unknown),
+    }
 }
 
-/// Adds the findings about all entries. `mirror` is the source that was asked, if one was. Unknown platforms are a
-/// finding if the user requested platforms, or if there cannot be many; otherwise they are only part of the summary.
+/// Adds the findings about all entries. `mirror` is the source that was asked, if one was. Unknown
+/// platforms are a finding if the user requested platforms, or if there cannot be many; otherwise
+/// they are only part of the summary.
 pub(super) fn add_compared(
     root: &AuditedRoot<'_>,
     compared: Vec<ComparedEntry<'_>>,
@@ -89,7 +136,12 @@ pub(super) fn add_compared(
     report: &mut VerifiedRoot,
 ) {
     let (mut platforms, mut entries) = (BTreeSet::new(), Vec::new());
-    for ComparedEntry { entry, findings, unknown } in compared {
+    for ComparedEntry {
+        entry,
+        findings,
+        unknown,
+    } in compared
+    {
         let is_known = unknown.as_ref().is_some_and(Vec::is_empty);
         report.has_unknown_platforms |= !is_known || !findings.is_empty();
         report.findings.extend(findings);
@@ -100,49 +152,91 @@ pub(super) fn add_compared(
         }
     }
     let message = match mirror {
-        Some(mirror) => format!("the platforms of the recorded h1 are unknown, because {mirror} does not list them"),
+        Some(mirror) => format!(
+            "the platforms of the recorded h1 are unknown, because {mirror} does not list them"
+        ),
         None => "the platforms of the recorded h1 are unknown offline".to_owned(),
     };
-    let names = if platforms.is_empty() { "all platforms".to_owned() } else { enumerate(platforms) };
-    let online = Remedy::Verify { online: true, platforms: Some(root.named_platforms().to_vec()) };
+    let names = if platforms.is_empty() {
+        "all platforms".to_owned()
+    } else {
+        enumerate(platforms)
+    };
+    let online = Remedy::Verify {
+        online: true,
+        platforms: Some(root.named_platforms().to_vec()),
+    };
     report.findings.extend(entries.into_iter().map(|entry| {
         let warning = finding(Code::PlatformNotKnown, message.clone(), &entry.block, "");
-        warning.note(format!("not confirmed: {names}")).help(online.clone()).about(&entry.address)
+        warning
+            .note(format!("not confirmed: {names}"))
+            .help(online.clone())
+            .about(&entry.address)
     }));
 }
 
-/// The finding for an entry that can cover one platform only, if no platforms are specified. It names no provider,
-/// so that it is one finding for all entries of a file.
+/// The finding for an entry that can cover one platform only, if no platforms are specified. It
+/// names no provider, so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     let is_single = entry.locked.platform_hashes().count() == 1;
-    let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
+    let message =
+        "only one h1 is recorded, so on any other platform init changes the lock file, or fails"
+            .to_owned();
     let warning = finding(Code::SinglePlatform, message, &entry.block, "");
-    let help = Help::from(LockRemedy { platforms: Some(Vec::new()), ..LockRemedy::default() });
-    is_single.then(|| warning.help(help.and_text(", or set platforms in provlock.toml")).about(&entry.address))
+    let help = Help::from(LockRemedy {
+        platforms: Some(Vec::new()),
+        ..LockRemedy::default()
+    });
+    is_single.then(|| {
+        warning
+            .help(help.and_text(", or set platforms in provlock.toml"))
+            .about(&entry.address)
+    })
 }
 
 /// The finding for a platform without an `h1:`.
 pub(super) fn missing(root: &AuditedRoot<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
-    let message = format!("no h1 of {} for {platform} is recorded", root.release(entry));
+    let message = format!(
+        "no h1 of {} for {platform} is recorded",
+        root.release(entry)
+    );
     let error = finding(Code::PlatformMissing, message, &entry.block, "");
     error.help(root.lock_remedy())
 }
 
-/// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be read. An entry
-/// without an `h1:` cannot be compared with unpacked packages.
+/// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be
+/// read. An entry without an `h1:` cannot be compared with unpacked packages.
 pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;
     }
-    let RootModule { data_directory, dialect, .. } = root.module;
+    let RootModule {
+        data_directory,
+        dialect,
+        ..
+    } = root.module;
     let providers = root.module.path().join(data_directory).join("providers");
     report.not_installed = root.entries().len();
-    for entry in root.entries().iter().filter(|entry| entry.locked.platform_hashes().next().is_some()) {
-        let AddressParts { hostname, namespace, name } = &*entry.address;
+    for entry in root
+        .entries()
+        .iter()
+        .filter(|entry| entry.locked.platform_hashes().next().is_some())
+    {
+        let AddressParts {
+            hostname,
+            namespace,
+            name,
+        } = &*entry.address;
         let version = entry.locked.version.to_string();
-        let directory = providers.join(hostname.to_string()).join(namespace).join(name).join(version);
+        let directory = providers
+            .join(hostname.to_string())
+            .join(namespace)
+            .join(name)
+            .join(version);
         let mut packages = files::entries(&directory).unwrap_or_else(|error| {
-            report.errors.push(Diagnostic::io("read", &directory, &error));
+            report
+                .errors
+                .push(Diagnostic::io("read", &directory, &error));
             Vec::new()
         });
         packages.retain(|path| path.is_dir());
@@ -157,11 +251,16 @@ pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 Ok(hash) => format!("its hash is {hash}"),
                 Err(error) => error.to_string(),
             };
-            let message = format!("the installed package of {} matches no recorded hash", root.release(entry));
+            let message = format!(
+                "the installed package of {} matches no recorded hash",
+                root.release(entry)
+            );
             let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
             let directory = package.display();
             let init = format!("remove {directory}, then run: {} init", dialect.name());
-            report.findings.push(error.note(format!("{directory}: {why}")).help(init));
+            report
+                .findings
+                .push(error.note(format!("{directory}: {why}")).help(init));
         }
     }
 }

@@ -13,8 +13,14 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         return;
     }
     let requirements = root.requirements();
-    report.findings.extend(requirements.warnings.iter().cloned());
-    let before = if requirements.is_incomplete { root.lock_file_before() } else { None };
+    report
+        .findings
+        .extend(requirements.warnings.iter().cloned());
+    let before = if requirements.is_incomplete {
+        root.lock_file_before()
+    } else {
+        None
+    };
     for entry in root.entries() {
         let found = match requirements.providers.get(&entry.address) {
             Some(requirement) if root.base.is_some() && requirement.is_of_state() => {
@@ -24,7 +30,9 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             None if is_meant(root, entry) => None,
             None => not_required(root, entry, None),
         };
-        report.findings.extend(found.or_else(|| outside_recorded(root, before, entry)));
+        report
+            .findings
+            .extend(found.or_else(|| outside_recorded(root, before, entry)));
         report.findings.extend(no_hashes(root, entry));
     }
     let locked = root.lock_file.locks();
@@ -34,15 +42,24 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         requirement.is_certain && !is_overridden && !locked.contains_key(address)
     };
     let missing = missing.filter(|(address, requirement)| is_missing(address, requirement));
-    report.findings.extend(missing.map(|(address, requirement)| not_locked(root, address, requirement)));
+    report
+        .findings
+        .extend(missing.map(|(address, requirement)| not_locked(root, address, requirement)));
 }
 
 /// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's
 /// `internal/getproviders/hash.go`.
 fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     let hashes = &entry.locked.hashes;
-    let what = if hashes.is_empty() { "no hash is" } else { "only hashes of unknown schemes are" };
-    let message = format!("{what} recorded for {}, so any package would be accepted", root.release(entry));
+    let what = if hashes.is_empty() {
+        "no hash is"
+    } else {
+        "only hashes of unknown schemes are"
+    };
+    let message = format!(
+        "{what} recorded for {}, so any package would be accepted",
+        root.release(entry)
+    );
     let error = finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy());
     (!hashes.iter().any(Hash::is_known)).then_some(error)
 }
@@ -58,20 +75,43 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
             format!("the configuration requires {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
-        let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
-        let violated = |declaration: &&crate::configuration::Declaration| !declaration.constraints.allows(version);
-        let violated = requirement.declarations.iter().filter(violated).map(|declaration| &declaration.location);
-        return Some(error.at_each(violated, "asked for here").help(Remedy::upgrade(name)));
+        let error = finding(
+            Code::VersionOutsideConstraints,
+            message,
+            entry.version(),
+            "",
+        );
+        let violated = |declaration: &&crate::configuration::Declaration| {
+            !declaration.constraints.allows(version)
+        };
+        let violated = requirement
+            .declarations
+            .iter()
+            .filter(violated)
+            .map(|declaration| &declaration.location);
+        return Some(
+            error
+                .at_each(violated, "asked for here")
+                .help(Remedy::upgrade(name)),
+        );
     }
     // Modules that are not there may add terms.
     if recorded == required || root.requirements().is_incomplete {
         return None;
     }
-    let warning = constraints_differ(Code::ConstraintsDiffer, entry, &name, recorded, required, "the configuration");
+    let warning = constraints_differ(
+        Code::ConstraintsDiffer,
+        entry,
+        &name,
+        recorded,
+        required,
+        "the configuration",
+    );
     Some(warning.help(Remedy::lock()))
 }
 
-/// The finding about recorded constraints that differ from the constraints of `source`. The locked version meets both.
+/// The finding about recorded constraints that differ from the constraints of `source`. The locked
+/// version meets both.
 pub(super) fn constraints_differ<T: EntryKind>(
     code: Code,
     entry: &Entry<T>,
@@ -80,63 +120,115 @@ pub(super) fn constraints_differ<T: EntryKind>(
     required: &ConstraintList,
     source: &str,
 ) -> Diagnostic {
-    let shown =
-        |list: &ConstraintList| if list.is_empty() { "none".to_owned() } else { format!("{:?}", list.to_string()) };
+    let shown = |list: &ConstraintList| {
+        if list.is_empty() {
+            "none".to_owned()
+        } else {
+            format!("{:?}", list.to_string())
+        }
+    };
     let (recorded, required) = (shown(recorded), shown(required));
-    let message = format!("the lock file records the constraints {recorded} for {name}, but {source} has {required}");
-    let finding = finding(code, message, entry.constraints().unwrap_or(&entry.block), "");
-    finding.note(format!("the locked version {} meets the constraints of {source}", entry.locked.release()))
+    let message = format!(
+        "the lock file records the constraints {recorded} for {name}, but {source} has {required}"
+    );
+    let finding = finding(
+        code,
+        message,
+        entry.constraints().unwrap_or(&entry.block),
+        "",
+    );
+    finding.note(format!(
+        "the locked version {} meets the constraints of {source}",
+        entry.locked.release()
+    ))
 }
 
-/// The finding about a version that the entry's recorded constraints exclude, if the configuration is not completely
-/// known. If the change removes these constraints, the base's apply.
-fn outside_recorded(root: &AuditedRoot<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
+/// The finding about a version that the entry's recorded constraints exclude, if the configuration
+/// is not completely known. If the change removes these constraints, the base's apply.
+fn outside_recorded(
+    root: &AuditedRoot<'_>,
+    before: Option<&LockFile>,
+    entry: &Entry,
+) -> Option<Diagnostic> {
     if !root.requirements().is_incomplete {
         return None;
     }
     let version = &entry.locked.version;
     let own = Some(&entry.locked.constraints).filter(|recorded| !recorded.is_empty());
     let of_base = || Some(&before?.locks().get(&entry.address)?.constraints);
-    let recorded = own.or_else(of_base).filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
+    let recorded = own
+        .or_else(of_base)
+        .filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
     let name = root.name(&entry.address);
-    let records = if own.is_some() { "the lock file records" } else { "the base records" };
-    let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");
-    let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
+    let records = if own.is_some() {
+        "the lock file records"
+    } else {
+        "the base records"
+    };
+    let message =
+        format!("{name} is locked at {version}, but {records} the constraints {recorded}");
+    let error = finding(
+        Code::VersionOutsideConstraints,
+        message,
+        entry.version(),
+        "",
+    );
     let error = error.at_each(own.and(entry.constraints()), "recorded here");
     let note = "they are treated as required, because the configuration is not completely known";
     Some(error.note(note).help(Remedy::upgrade(name)))
 }
 
-/// An entry that the configuration does not require. A state file that needs it is shown, but does not excuse it in a
-/// change under review, because the change may have brought the file.
-fn not_required(root: &AuditedRoot<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
+/// An entry that the configuration does not require. A state file that needs it is shown, but does
+/// not excuse it in a change under review, because the change may have brought the file.
+fn not_required(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    by_state: Option<&Requirement>,
+) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
-    let fails = format!("{} init -lockfile=readonly fails because of the entry", root.module.dialect);
-    let prune = Help::from(LockRemedy { prune: true, ..LockRemedy::default() });
+    let fails = format!(
+        "{} init -lockfile=readonly fails because of the entry",
+        root.module.dialect
+    );
+    let prune = Help::from(LockRemedy {
+        prune: true,
+        ..LockRemedy::default()
+    });
     let warning = match (by_state, &root.requirements().state) {
         (Some(requirement), _) => {
-            let declarations = requirement.declarations.iter().map(|declaration| &declaration.location);
+            let declarations = requirement
+                .declarations
+                .iter()
+                .map(|declaration| &declaration.location);
             warning
                 .at_each(declarations, "this state needs it")
                 .note("a state file under review does not explain an entry, because the change may have added it")
                 .help("make sure that the entry is intended; init keeps it while the state needs it")
         }
-        (None, StateKnowledge::Read) => {
-            warning.note(format!("no state file beside it needs the provider: {fails}")).help(prune)
-        }
-        (None, StateKnowledge::Absent) => {
-            warning.note(fails).help(prune.and_text(", unless a state elsewhere still has resources of it"))
-        }
+        (None, StateKnowledge::Read) => warning
+            .note(format!(
+                "no state file beside it needs the provider: {fails}"
+            ))
+            .help(prune),
+        (None, StateKnowledge::Absent) => warning
+            .note(fails)
+            .help(prune.and_text(", unless a state elsewhere still has resources of it")),
         (None, StateKnowledge::Unknown(reason)) => warning
-            .note(format!("{fails}, unless the state needs it, which is unknown: {reason}"))
+            .note(format!(
+                "{fails}, unless the state needs it, which is unknown: {reason}"
+            ))
             .help(prune.and_text(", unless the state still has resources of it")),
     };
     (!root.requirements().is_incomplete).then_some(warning)
 }
 
-fn not_locked(root: &AuditedRoot<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
+fn not_locked(
+    root: &AuditedRoot<'_>,
+    address: &ProviderAddress,
+    requirement: &Requirement,
+) -> Diagnostic {
     let message = format!("{} is required, but not locked", root.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
@@ -148,9 +240,16 @@ fn not_locked(root: &AuditedRoot<'_>, address: &ProviderAddress, requirement: &R
     }
 }
 
-/// Whether an entry that nothing requires is probably meant by a required provider without a source.
+/// Whether an entry that nothing requires is probably meant by a required provider without a
+/// source.
 fn is_meant(root: &AuditedRoot<'_>, entry: &Entry) -> bool {
     let locked = root.lock_file.locks();
-    let mut missing = root.requirements().providers.iter().filter(|(address, _)| !locked.contains_key(address));
-    missing.any(|(address, requirement)| namesake(address, requirement, &root.lock_file) == Some(entry))
+    let mut missing = root
+        .requirements()
+        .providers
+        .iter()
+        .filter(|(address, _)| !locked.contains_key(address));
+    missing.any(|(address, requirement)| {
+        namesake(address, requirement, &root.lock_file) == Some(entry)
+    })
 }

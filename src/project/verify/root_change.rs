@@ -1,4 +1,5 @@
-//! Findings about changes of lock files under review, and about new providers, namespaces, hosts and publishers.
+//! Findings about changes of lock files under review, and about new providers, namespaces, hosts
+//! and publishers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use crate::configuration::{self, Backend, Module, ModuleCall, UnknownCall, Varia
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{
-    self, Entry, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule, ProviderDiff,
-    UNIT_ADDRESS, module_name,
+    self, Entry, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule,
+    ProviderDiff, UNIT_ADDRESS, module_name,
 };
 use crate::modules::{is_configuration, locked};
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
@@ -27,45 +28,74 @@ const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { providers, .. }) = &root.base else { return };
-    if root.state != FileState::Readable || root.module.lock_bytes.as_deref() == Some(providers.bytes) {
+    let Some(Base { providers, .. }) = &root.base else {
+        return;
+    };
+    if root.state != FileState::Readable
+        || root.module.lock_bytes.as_deref() == Some(providers.bytes)
+    {
         return;
     }
-    check_changes(providers, &root.lock_file, report, |entry, change| match entry {
-        Some(entry) => check_entry(root, entry, change),
-        None => entry_removed(root, change).into_iter().collect(),
-    });
+    check_changes(
+        providers,
+        &root.lock_file,
+        report,
+        |entry, change| match entry {
+            Some(entry) => check_entry(root, entry, change),
+            None => entry_removed(root, change).into_iter().collect(),
+        },
+    );
 }
 
-/// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot be read.
+/// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot
+/// be read.
 pub(super) fn check_changes<T: EntryKind>(
     base: &BaseLockFile<'_, T>,
     lock_file: &LockFileOf<T>,
     report: &mut VerifiedRoot,
     check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
 ) {
-    let Some(before) = &base.parsed().lock_file else { return report.findings.extend(unreadable(base)) };
+    let Some(before) = &base.parsed().lock_file else {
+        return report.findings.extend(unreadable(base));
+    };
     let differences = lockfile::diff(before.locks(), lock_file.locks());
-    report.findings.extend(differences.changes().flat_map(|change| check(lock_file.entry(&change.address), change)));
+    report.findings.extend(
+        differences
+            .changes()
+            .flat_map(|change| check(lock_file.entry(&change.address), change)),
+    );
 }
 
 /// The finding that a lock file cannot be compared, because that of the base cannot be read.
 fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
     let warning = Diagnostic::warning(Code::LockFileSyntax, "")
-        .naming(&base.path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
+        .naming(&base.path, |path| {
+            format!("the change of {path} was not checked: the old file cannot be read")
+        })
         .at(Location::of_file(&base.path), "");
     if base.bytes.starts_with(LFS_POINTER) {
-        let error = Diagnostic { severity: Severity::Error, ..warning }.note("git keeps only its hash, because of LFS");
-        let error = error.help("keep lock files in git itself: remove the filter from .gitattributes");
+        let error = Diagnostic {
+            severity: Severity::Error,
+            ..warning
+        }
+        .note("git keeps only its hash, because of LFS");
+        let error =
+            error.help("keep lock files in git itself: remove the filter from .gitattributes");
         return base.is_altered.then_some(error);
     }
-    let first = base.parsed().diagnostics.iter().find(|problem| problem.severity == Severity::Error);
-    let warning = first.into_iter().fold(warning, |warning, problem| warning.note(problem.message.clone()));
+    let first = base
+        .parsed()
+        .diagnostics
+        .iter()
+        .find(|problem| problem.severity == Severity::Error);
+    let warning = first.into_iter().fold(warning, |warning, problem| {
+        warning.note(problem.message.clone())
+    });
     Some(warning.help("review the change yourself"))
 }
 
-/// Hashes that the change replaces or adds although the release is the same. It points at the first new hash for which
-/// `is_meant` returns `true`.
+/// Hashes that the change replaces or adds although the release is the same. It points at the first
+/// new hash for which `is_meant` returns `true`.
 pub(super) fn hashes_replaced<T: EntryKind>(
     message: String,
     entry: &Entry<T>,
@@ -90,48 +120,98 @@ pub(super) fn downgrade<T: EntryKind>(
 }
 
 /// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
-pub(super) fn first_hash<T: EntryKind>(entry: &Entry<T>, is_meant: impl Fn(&Hash) -> bool) -> &Location {
-    entry.hashes.iter().find(|(hash, _)| is_meant(hash)).map_or(&entry.block, |(_, location)| location)
+pub(super) fn first_hash<T: EntryKind>(
+    entry: &Entry<T>,
+    is_meant: impl Fn(&Hash) -> bool,
+) -> &Location {
+    entry
+        .hashes
+        .iter()
+        .find(|(hash, _)| is_meant(hash))
+        .map_or(&entry.block, |(_, location)| location)
 }
 
-/// A lock file for the tool of the other dialect, which loads other files and takes packages from elsewhere, or a lock
-/// file that determines no dialect any more, so that later changes could choose it.
+/// A lock file for the tool of the other dialect, which loads other files and takes packages from
+/// elsewhere, or a lock file that determines no dialect any more, so that later changes could
+/// choose it.
 pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let RootModule { dialect, dialect_reason, lock_path, lock_bytes, .. } = root.module;
-    let is_chosen = matches!(dialect_reason, DialectReason::Named | DialectReason::Settings);
-    let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else { return };
+    let RootModule {
+        dialect,
+        dialect_reason,
+        lock_path,
+        lock_bytes,
+        ..
+    } = root.module;
+    let is_chosen = matches!(
+        dialect_reason,
+        DialectReason::Named | DialectReason::Settings
+    );
+    let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else {
+        return;
+    };
     let what = match lockfile::detect_dialect(now) {
         _ if is_chosen => return,
         Some(now) if now != *dialect => format!("is for {} now", now.name()),
-        None if root.state == FileState::Readable && lockfile::detect_dialect(base.providers.bytes).is_some() => {
+        None if root.state == FileState::Readable
+            && lockfile::detect_dialect(base.providers.bytes).is_some() =>
+        {
             format!("does not show any more that it is for {}", dialect.name())
         }
         _ => return,
     };
-    let rules = format!("this change is checked by the rules of {}, as the base is", dialect.name());
-    let finding = Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(lock_path), "");
+    let rules = format!(
+        "this change is checked by the rules of {}, as the base is",
+        dialect.name()
+    );
+    let finding =
+        Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(lock_path), "");
     let finding = finding.naming(lock_path, |path| format!("{path} {what}; {rules}"));
-    let help = Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
-    report.findings.push(finding.help(help.and(RunOption::Dialect(dialect.other()))));
+    let help =
+        Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
+    report
+        .findings
+        .push(finding.help(help.and(RunOption::Dialect(dialect.other()))));
 }
 
-/// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the lock.
+/// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the
+/// lock.
 pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let RootModule { canonical, lock_path, dialect, .. } = root.module;
-    let Some(Base { facts, providers, .. }) = &root.base else { return };
-    let is_before_locks = |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
+    let RootModule {
+        canonical,
+        lock_path,
+        dialect,
+        ..
+    } = root.module;
+    let Some(Base {
+        facts, providers, ..
+    }) = &root.base
+    else {
+        return;
+    };
+    let is_before_locks =
+        |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
     let before = facts.change.module_before(canonical, *dialect);
-    let was_locked = !providers.bytes.is_empty() && before.is_some_and(|before| !is_before_locks(&before));
+    let was_locked =
+        !providers.bytes.is_empty() && before.is_some_and(|before| !is_before_locks(&before));
     if was_locked && is_before_locks(&root.module.module(root.packages)) {
         let message = "this change requires a version of Terraform that reads no lock file";
-        let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(lock_path), "");
-        report.findings.push(finding.help("require at least version 0.14 in required_version"));
+        let finding =
+            Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(lock_path), "");
+        report
+            .findings
+            .push(finding.help("require at least version 0.14 in required_version"));
     }
 }
 
 /// Patterns that the change adds and by which remote runs of HCP Terraform get no lock file.
 pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts: BaseFacts { change, .. }, .. }) = root.base else { return };
+    let Some(Base {
+        facts: BaseFacts { change, .. },
+        ..
+    }) = root.base
+    else {
+        return;
+    };
     let runs_remotely = match &root.module.module(root.packages).backend {
         Some(Backend::Remote(name)) => name.starts_with("cloud") || name == "backend \"remote\"",
         _ => false,
@@ -140,7 +220,10 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
         return;
     }
     let lock_file = root.module.lock_directory.join(LOCK_FILE_NAME);
-    let directories = lock_file.ancestors().skip(1).take_while(|directory| directory.starts_with(&change.top));
+    let directories = lock_file
+        .ancestors()
+        .skip(1)
+        .take_while(|directory| directory.starts_with(&change.top));
     for directory in directories {
         let path = directory.join(UPLOAD_IGNORE_FILE);
         let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
@@ -148,29 +231,46 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
             continue;
         }
         let now = files::read(&path, lockfile::SIZE_LIMIT);
-        if now.map_or(true, |now| excludes(&now)) && !change.file_before(&path).is_some_and(excludes) {
+        if now.map_or(true, |now| excludes(&now))
+            && !change.file_before(&path).is_some_and(excludes)
+        {
             let shown = change.shown(&path);
-            let message = format!("{} excludes {} from remote runs", shown.display(), root.module.lock_path.display());
-            let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
-            report.findings.push(finding.help("remove the pattern, so that remote runs use the lock file"));
+            let message = format!(
+                "{} excludes {} from remote runs",
+                shown.display(),
+                root.module.lock_path.display()
+            );
+            let finding =
+                Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+            report
+                .findings
+                .push(finding.help("remove the pattern, so that remote runs use the lock file"));
         }
     }
 }
 
-/// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
+/// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the
+/// directory.
 pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directories = root.module.former_roots(root.packages);
-    let Some(directory) = directories.first().map(|directory| directory.display()) else { return };
-    let message =
-        format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it");
+    let Some(directory) = directories.first().map(|directory| directory.display()) else {
+        return;
+    };
+    let message = format!(
+        "the change lets Terragrunt run the root module in {directory}, which is checked with and without it"
+    );
     let finding = Diagnostic::finding(Code::UnitAdded, message);
-    report.findings.push(finding.help("make sure that Terragrunt should run it from now on"));
+    report
+        .findings
+        .push(finding.help("make sure that Terragrunt should run it from now on"));
 }
 
-/// Requirements that the change makes unknown. It is a warning where a unit of the base runs the same module, which
-/// could not be read there either.
+/// Requirements that the change makes unknown. It is a warning where a unit of the base runs the
+/// same module, which could not be read there either.
 pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = root.base else { return };
+    let Some(Base { facts, .. }) = root.base else {
+        return;
+    };
     let are_values_new = facts.may_alter_values(root.module);
     let is_altered = |unit: &TerragruntUnit| {
         let alters_source = unit.read.source.is_err() && alters_code(facts.change, &unit.read);
@@ -178,7 +278,10 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     };
     let are_units_altered = root.module.units.iter().any(is_altered);
     let is_of_unit = |location: &Location| {
-        location.path().file_name().is_some_and(|name| !is_configuration(&name.to_string_lossy()))
+        location
+            .path()
+            .file_name()
+            .is_some_and(|name| !is_configuration(&name.to_string_lossy()))
     };
     let is_new = |unknown: &&UnknownCall| {
         (are_units_altered && is_of_unit(&unknown.location))
@@ -186,36 +289,72 @@ pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             || facts.makes_unknown(root.module, unknown)
     };
     let new = root.declared.unknown.iter().filter(is_new);
-    let sources: Vec<_> = root.module.units.iter().filter_map(TerragruntUnit::literal_source).collect();
+    let sources: Vec<_> = root
+        .module
+        .units
+        .iter()
+        .filter_map(TerragruntUnit::literal_source)
+        .collect();
     let is_of_base = |location: &&Location| {
         let mut of_unit = sources.iter().filter(|(_, source)| source == location);
         of_unit.any(|(source, _)| facts.unit_sources().contains(*source))
     };
-    let (of_base, new): (Vec<_>, Vec<_>) = new.map(|unknown| &unknown.location).partition(is_of_base);
+    let (of_base, new): (Vec<_>, Vec<_>) =
+        new.map(|unknown| &unknown.location).partition(is_of_base);
     let note = "units of the base have the same source, so their requirements are unknown, too";
-    let of_base = unknown(&of_base).map(|finding| Diagnostic { severity: Severity::Warning, ..finding.note(note) });
-    report.findings.extend(unknown(&new).into_iter().chain(of_base));
+    let of_base = unknown(&of_base).map(|finding| Diagnostic {
+        severity: Severity::Warning,
+        ..finding.note(note)
+    });
+    report
+        .findings
+        .extend(unknown(&new).into_iter().chain(of_base));
     let directory = &root.module.canonical;
-    let below = facts.change.differing.range(directory.join("")..).take_while(|path| path.starts_with(directory));
+    let below = facts
+        .change
+        .differing
+        .range(directory.join("")..)
+        .take_while(|path| path.starts_with(directory));
     let altered = below.filter(|path| path.parent() == Some(directory));
-    let mut of_stack = altered.filter(|path| path.file_name().is_some_and(configuration::is_of_stack));
-    let of_stack = of_stack.next().map(|path| Location::of_file(facts.change.shown(path)));
-    report.findings.extend(of_stack.and_then(|location| unknown(&[&location])));
+    let mut of_stack =
+        altered.filter(|path| path.file_name().is_some_and(configuration::is_of_stack));
+    let of_stack = of_stack
+        .next()
+        .map(|path| Location::of_file(facts.change.shown(path)));
+    report
+        .findings
+        .extend(of_stack.and_then(|location| unknown(&[&location])));
     depending_on_input(root, facts, are_values_new, report);
 }
 
-/// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
-/// of this run was read, while other users may set a different value.
-fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, are_values_new: bool, report: &mut VerifiedRoot) {
+/// Calls that the change adds or alters, and whose module depends on an input of the run. Only the
+/// module for the value of this run was read, while other users may set a different value.
+fn depending_on_input(
+    root: &AuditedRoot<'_>,
+    facts: &BaseFacts<'_>,
+    are_values_new: bool,
+    report: &mut VerifiedRoot,
+) {
     let mut seen = Vec::new();
-    for VariableCall { key, locations, input, origin, .. } in &root.declared.variable {
-        let is_new = are_values_new || facts.alters(root.module, &locations.iter().collect::<Vec<_>>(), origin);
+    for VariableCall {
+        key,
+        locations,
+        input,
+        origin,
+        ..
+    } in &root.declared.variable
+    {
+        let is_new = are_values_new
+            || facts.alters(root.module, &locations.iter().collect::<Vec<_>>(), origin);
         if !is_new || seen.contains(&locations) {
             continue;
         }
         seen.push(locations);
         let name = module_name(key);
-        let message = format!("because of this change {} decides from where {name} comes", input.name);
+        let message = format!(
+            "because of this change {} decides from where {name} comes",
+            input.name
+        );
         let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(locations, "");
         let note = "a run with a different value uses a module that was not checked";
         let help = "write source and version as plain text, or compute them from locals";
@@ -227,10 +366,18 @@ fn depending_on_input(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, are_values_
 pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     let message = "this change makes the requirements of the configuration unknown";
     let mut finding = Diagnostic::finding(Code::MadeUnknown, message)
-        .at_each(locations.iter().take(UNKNOWN_SHOWN).copied(), "cannot be read")
+        .at_each(
+            locations.iter().take(UNKNOWN_SHOWN).copied(),
+            "cannot be read",
+        )
         .help("use a source that provlock can read, or give the job access to it");
-    let more = locations.len().checked_sub(UNKNOWN_SHOWN).filter(|more| *more > 0);
-    finding.notes.extend(more.map(|more| format!("and {more} more")));
+    let more = locations
+        .len()
+        .checked_sub(UNKNOWN_SHOWN)
+        .filter(|more| *more > 0);
+    finding
+        .notes
+        .extend(more.map(|more| format!("and {more} more")));
     (!locations.is_empty()).then_some(finding)
 }
 
@@ -238,50 +385,91 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     let (name, version) = (root.name(&change.address), &entry.locked.version);
     let mut findings = Vec::new();
     let all = change.hashes_replaced().then(|| "the hashes".to_owned());
-    if let Some(which) = all.or_else(|| change.zh_replaced().map(|number| count(number, "zh hash"))) {
+    if let Some(which) = all.or_else(|| change.zh_replaced().map(|number| count(number, "zh hash")))
+    {
         let message = format!("{which} of {name} {version} changed although the version did not");
         let is_meant = |hash: &Hash| change.hashes_replaced() || hash.scheme() == HashScheme::Zh;
         findings.push(hashes_replaced(message, entry, change, is_meant));
     }
     if let Some(number) = change.zh_added() {
-        let (hashes, verb) = (count(number, "zh hash"), if number == 1 { "was" } else { "were" });
-        let message = format!("{hashes} of {name} {version} {verb} added although the version did not change");
-        findings.push(hashes_replaced(message, entry, change, |hash| hash.scheme() == HashScheme::Zh));
+        let (hashes, verb) = (
+            count(number, "zh hash"),
+            if number == 1 { "was" } else { "were" },
+        );
+        let message = format!(
+            "{hashes} of {name} {version} {verb} added although the version did not change"
+        );
+        findings.push(hashes_replaced(message, entry, change, |hash| {
+            hash.scheme() == HashScheme::Zh
+        }));
     }
     if findings.is_empty() {
         findings.extend(not_checked(root, entry, change));
     }
-    findings.extend(downgrade(&name, entry, change, Remedy::upgrade(name.clone())));
+    findings.extend(downgrade(
+        &name,
+        entry,
+        change,
+        Remedy::upgrade(name.clone()),
+    ));
     if change.change == EntryChange::Added
         && let Some(before) = root.lock_file_before()
-        && let Some(previous) = before.locks().keys().find(|previous| moved(root, previous, &change.address))
+        && let Some(previous) = before
+            .locks()
+            .keys()
+            .find(|previous| moved(root, previous, &change.address))
     {
         let message = format!("{previous} was replaced by {}", change.address);
         let warning = finding(Code::HostChanged, message, &entry.block, "");
-        findings.push(warning.help("make sure that the new host is intended; it serves different packages"));
+        findings.push(
+            warning.help("make sure that the new host is intended; it serves different packages"),
+        );
     }
     findings
 }
 
-/// An entry that the change removes although the configuration may require its provider. If the configuration is known
-/// in full, or certainly requires the provider, other findings cover this.
+/// An entry that the change removes although the configuration may require its provider. If the
+/// configuration is known in full, or certainly requires the provider, other findings cover this.
 fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let requirements = root.requirements();
-    let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
+    let is_required = requirements
+        .providers
+        .get(&change.address)
+        .is_some_and(|requirement| requirement.is_certain);
     if !requirements.is_incomplete || root.is_policy_only() || is_required {
         return None;
     }
     let (name, old) = (root.name(&change.address), change.old.as_ref()?);
-    let message = format!("{name} {} is no longer locked, and the configuration may still require it", old.version);
-    let error = finding(Code::EntryRemoved, message, &Location::of_file(&root.module.lock_path), "");
-    Some(error.about(&change.address).help("restore the entry, or give the job access to the unknown modules"))
+    let message = format!(
+        "{name} {} is no longer locked, and the configuration may still require it",
+        old.version
+    );
+    let error = finding(
+        Code::EntryRemoved,
+        message,
+        &Location::of_file(&root.module.lock_path),
+        "",
+    );
+    Some(
+        error
+            .about(&change.address)
+            .help("restore the entry, or give the job access to the unknown modules"),
+    )
 }
 
-/// Added hashes that no cached package confirms. With `--online` all hashes are compared with the registry instead.
+/// Added hashes that no cached package confirms. With `--online` all hashes are compared with the
+/// registry instead.
 fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
     let (address, version) = (&entry.address, &entry.locked.version);
-    let cached = root.cache.map(|cache| cache.packages_of(address, version)).unwrap_or_default();
-    let is_confirmed = |hash: &Hash| cached.iter().any(|(_, digest)| digest.hashes().contains(&hash));
+    let cached = root
+        .cache
+        .map(|cache| cache.packages_of(address, version))
+        .unwrap_or_default();
+    let is_confirmed = |hash: &Hash| {
+        cached
+            .iter()
+            .any(|(_, digest)| digest.hashes().contains(&hash))
+    };
     let mut added = change.hashes_added();
     added.retain(|hash| hash.is_known() && !is_confirmed(hash));
     if added.is_empty() || root.online.is_some() {
@@ -290,7 +478,9 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     let release = root.release(entry);
     let message = match added.len() {
         1 => format!("a hash of {release} was added, and nothing on this machine confirms it"),
-        count => format!("{count} hashes of {release} were added, and nothing on this machine confirms them"),
+        count => format!(
+            "{count} hashes of {release} were added, and nothing on this machine confirms them"
+        ),
     };
     let location = first_hash(entry, |hash| added.contains(hash));
     let warning = finding(Code::HashNotChecked, message, location, "");
@@ -299,18 +489,31 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
 
 /// Whether `previous` is no longer locked and differs from `now` only in the host.
 fn moved(root: &AuditedRoot<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
-    previous.namespace == now.namespace && previous.name == now.name && !root.lock_file.locks().contains_key(previous)
+    previous.namespace == now.namespace
+        && previous.name == now.name
+        && !root.lock_file.locks().contains_key(previous)
 }
 
-/// Providers that are locked, or required by a line that the change adds, and that no lock file of the base contains.
+/// Providers that are locked, or required by a line that the change adds, and that no lock file of
+/// the base contains.
 pub(super) fn added_providers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = root.base else { return };
-    for named in root.named().filter(|named| !facts.providers.contains(named.address)) {
+    let Some(Base { facts, .. }) = root.base else {
+        return;
+    };
+    for named in root
+        .named()
+        .filter(|named| !facts.providers.contains(named.address))
+    {
         // A provider that is not locked may have been required before.
-        let declarations = named.requirement.into_iter().flat_map(|requirement| &requirement.declarations);
+        let declarations = named
+            .requirement
+            .into_iter()
+            .flat_map(|requirement| &requirement.declarations);
         let mut locations = declarations.flat_map(|one| one.source.iter().chain([&one.location]));
         if named.entry.is_some() || locations.any(|location| facts.change.is_new_line(location)) {
-            report.findings.extend(new_provider(root, facts, named.address).map(|finding| named.place(finding)));
+            report.findings.extend(
+                new_provider(root, facts, named.address).map(|finding| named.place(finding)),
+            );
         }
     }
 }
@@ -321,20 +524,35 @@ fn new_provider(
     facts: &BaseFacts<'_>,
     address: &ProviderAddress,
 ) -> impl Iterator<Item = Diagnostic> + use<> {
-    let AddressParts { hostname, namespace, .. } = &**address;
+    let AddressParts {
+        hostname,
+        namespace,
+        ..
+    } = &**address;
     // The first lock file of a repository uses the default registry of its tool.
     let is_default = facts.providers.is_empty() && hostname.is_default_of(root.module.dialect);
-    let is_known = |known: &ProviderAddress| known.hostname == *hostname && known.namespace == *namespace;
-    let host = (!facts.providers.iter().any(|known| known.hostname == *hostname) && !is_default).then(|| {
-        let message = format!("the host {hostname} is new: the base locks no provider from it");
-        Diagnostic::finding(Code::HostAdded, message)
-            .help("find out who runs the host, because it controls the packages")
-    });
+    let is_known =
+        |known: &ProviderAddress| known.hostname == *hostname && known.namespace == *namespace;
+    let host = (!facts
+        .providers
+        .iter()
+        .any(|known| known.hostname == *hostname)
+        && !is_default)
+        .then(|| {
+            let message = format!("the host {hostname} is new: the base locks no provider from it");
+            Diagnostic::finding(Code::HostAdded, message)
+                .help("find out who runs the host, because it controls the packages")
+        });
     let namespace = (!facts.providers.iter().any(is_known)).then(|| {
-        let message = format!("the namespace {hostname}/{namespace} is new: the base locks no provider from it");
+        let message = format!(
+            "the namespace {hostname}/{namespace} is new: the base locks no provider from it"
+        );
         Diagnostic::finding(Code::NamespaceAdded, message).help("find out whose namespace it is")
     });
-    let message = format!("{} is new: no lock file of the base contains it", root.name(address));
+    let message = format!(
+        "{} is new: no lock file of the base contains it",
+        root.name(address)
+    );
     let provider = Diagnostic::finding(Code::ProviderAdded, message);
     let provider = provider.help("make sure that this provider and its publisher are intended");
     [host, namespace, Some(provider)].into_iter().flatten()
@@ -342,10 +560,17 @@ fn new_provider(
 
 /// Compares the lock file of modules with that of the base.
 pub(super) fn check_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let lock_file = root.modules.as_ref().and_then(|modules| modules.lock_file.as_ref());
-    let Some((base, lock_file)) = root.base.as_ref().zip(lock_file) else { return };
+    let lock_file = root
+        .modules
+        .as_ref()
+        .and_then(|modules| modules.lock_file.as_ref());
+    let Some((base, lock_file)) = root.base.as_ref().zip(lock_file) else {
+        return;
+    };
     check_changes(&base.modules, lock_file, report, |entry, change| {
-        entry.map(|entry| check_module(root, entry, change)).unwrap_or_default()
+        entry
+            .map(|entry| check_module(root, entry, change))
+            .unwrap_or_default()
     });
 }
 
@@ -361,58 +586,101 @@ fn check_module(
     let replaced = |message: String, note: String| {
         let error = finding(Code::HashesReplaced, message, entry.package(), "").note(note);
         let error = error.help(Remedy::verify_online());
-        if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error }
+        if may_move {
+            Diagnostic {
+                severity: Severity::Warning,
+                ..error
+            }
+        } else {
+            error
+        }
     };
     if change.package_replaced()
         && let Some(old) = &change.old
     {
-        let what = if old.version.is_some() { "version" } else { "source" };
+        let what = if old.version.is_some() {
+            "version"
+        } else {
+            "source"
+        };
         let message = format!("the package of {name} changed although its {what} did not");
         findings.push(replaced(message, format!("before: {}", old.package)));
-    } else if let Some(scheme) = change.old.as_ref().and_then(|old| scheme_replaced(old, &entry.locked)) {
+    } else if let Some(scheme) = change
+        .old
+        .as_ref()
+        .and_then(|old| scheme_replaced(old, &entry.locked))
+    {
         let message = format!("the {scheme} hashes of {name} changed although its package did not");
         findings.push(hashes_replaced(message, entry, change, |_| true));
     } else if let Some(base) = &root.base
         && let Some(known) = different_package(base.facts, change.old.as_deref(), &entry.locked)
     {
-        let message = format!("the package of {name} differs from that of the same source in the base");
+        let message =
+            format!("the package of {name} differs from that of the same source in the base");
         findings.push(replaced(message, format!("in the base: {}", known.package)));
     }
-    findings.extend(downgrade(&name, entry, change, "make sure that the older version is intended"));
+    findings.extend(downgrade(
+        &name,
+        entry,
+        change,
+        "make sure that the older version is intended",
+    ));
     findings.extend(new_publisher(root, entry));
     findings
 }
 
-/// An entry of the base for the source and version of a new entry, if all such entries have a different package or
-/// different hashes.
+/// An entry of the base for the source and version of a new entry, if all such entries have a
+/// different package or different hashes.
 fn different_package<'a>(
     facts: &'a BaseFacts<'_>,
     old: Option<&LockedModule>,
     new: &LockedModule,
 ) -> Option<&'a LockedModule> {
-    let is_same_version = |known: &LockedModule| (&known.source, &known.version) == (&new.source, &new.version);
-    let is_equal = |known: &LockedModule| known.package == new.package && scheme_replaced(known, new).is_none();
-    let known = || facts.modules_before.iter().map(Arc::as_ref).filter(|known| is_same_version(known));
-    if old.is_some_and(is_same_version) || known().any(is_equal) { None } else { known().next() }
+    let is_same_version =
+        |known: &LockedModule| (&known.source, &known.version) == (&new.source, &new.version);
+    let is_equal = |known: &LockedModule| {
+        known.package == new.package && scheme_replaced(known, new).is_none()
+    };
+    let known = || {
+        facts
+            .modules_before
+            .iter()
+            .map(Arc::as_ref)
+            .filter(|known| is_same_version(known))
+    };
+    if old.is_some_and(is_same_version) || known().any(is_equal) {
+        None
+    } else {
+        known().next()
+    }
 }
 
-/// The scheme whose hashes changed while the package did not. A package has one hash of each scheme, so none may be
-/// added or replaced. An `h1:` may not be removed either, because it decides what is installed.
+/// The scheme whose hashes changed while the package did not. A package has one hash of each
+/// scheme, so none may be added or replaced. An `h1:` may not be removed either, because it decides
+/// what is installed.
 fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static str> {
     let of = |locked: &LockedModule, scheme| -> BTreeSet<Hash> {
-        locked.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        locked
+            .hashes
+            .iter()
+            .filter(|hash| hash.scheme() == scheme)
+            .cloned()
+            .collect()
     };
     let is_replaced = |scheme| {
         let (before, after) = (of(old, scheme), of(new, scheme));
         !before.is_empty() && before != after && (scheme == HashScheme::H1 || !after.is_empty())
     };
     let schemes = [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh")];
-    let replaced = schemes.into_iter().find(|(scheme, _)| old.is_same_release(new) && is_replaced(*scheme));
+    let replaced = schemes
+        .into_iter()
+        .find(|(scheme, _)| old.is_same_release(new) && is_replaced(*scheme));
     replaced.map(|(_, name)| name)
 }
 
-/// A module from a host or publisher from which the base neither locked nor called a module. Nothing is reported if no
-/// lock file of the base contains modules: [`added_modules`] checks the calls.
+/// A module from a host or publisher from which the base neither locked nor called a module.
+/// Nothing is reported if no lock file of the base contains modules: [`added_modules`] checks the
+/// calls.
 fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
     let facts = root.base.as_ref()?.facts;
     let mut new = locked::publishers(&entry.locked);
@@ -422,21 +690,31 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
     }
     new.retain(|publisher| !facts.called().publishers.contains(publisher));
     let name = LockedModule::label_name(&entry.address);
-    let message = format!("{name} comes from {}, which is new: the base locks no module from it", enumerate(&new));
+    let message = format!(
+        "{name} comes from {}, which is new: the base locks no module from it",
+        enumerate(&new)
+    );
     (!new.is_empty()).then(|| source_added(message, entry.source()))
 }
 
-/// Calls that the change adds or alters, from hosts or publishers from which the base called none. Nothing is reported
-/// if the base called none at all. Where the base locks modules, [`new_publisher`] checks the entries.
+/// Calls that the change adds or alters, from hosts or publishers from which the base called none.
+/// Nothing is reported if the base called none at all. Where the base locks modules,
+/// [`new_publisher`] checks the entries.
 pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = root.base else { return };
+    let Some(Base { facts, .. }) = root.base else {
+        return;
+    };
     if root.modules.is_some() && !facts.locked.is_empty() {
         return;
     }
     let calls = root.declared.own_package_calls().into_iter();
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let is_new = |call: &ModuleCall| match &*call.key {
-        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter(&unit.read)),
+        UNIT_ADDRESS => root
+            .module
+            .units
+            .iter()
+            .any(|unit| facts.may_alter(&unit.read)),
         _ => facts.alters(root.module, &[&call.location], &call.origin),
     };
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
@@ -444,10 +722,21 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         return;
     }
     let called = facts.called().publishers.iter().chain(facts.run());
-    let known: BTreeSet<_> = facts.locked.iter().chain(called).chain(kept.iter().map(|(_, name)| name)).collect();
+    let known: BTreeSet<_> = facts
+        .locked
+        .iter()
+        .chain(called)
+        .chain(kept.iter().map(|(_, name)| name))
+        .collect();
     let is_first = known.is_empty() && !facts.called().is_computed;
-    for (call, publisher) in new.iter().filter(|(_, publisher)| !is_first && !known.contains(publisher)) {
-        let message = format!("{} comes from {publisher}, which is new: the base calls no module from it", call.name());
+    for (call, publisher) in new
+        .iter()
+        .filter(|(_, publisher)| !is_first && !known.contains(publisher))
+    {
+        let message = format!(
+            "{} comes from {publisher}, which is new: the base calls no module from it",
+            call.name()
+        );
         report.findings.push(source_added(message, &call.location));
     }
 }

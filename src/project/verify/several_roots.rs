@@ -1,5 +1,5 @@
-//! Findings about several root modules: lock files for different tools in one repository, and lock files that git does
-//! not share, because they are missing or ignored.
+//! Findings about several root modules: lock files for different tools in one repository, and lock
+//! files that git does not share, because they are missing or ignored.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -14,29 +14,51 @@ use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::{canonicalize, glob};
 
-/// Findings about repositories whose lock files contain providers of both default registries, each with the index of a
-/// root module: the first of the minority. Root modules whose settings specify that dialect are not counted.
-pub(super) fn mixed(results: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
-    let has = |dialect| results.iter().flatten().any(|root| root.registry == Some(dialect));
+/// Findings about repositories whose lock files contain providers of both default registries, each
+/// with the index of a root module: the first of the minority. Root modules whose settings specify
+/// that dialect are not counted.
+pub(super) fn mixed(
+    results: &[Result<VerifiedRoot>],
+    session: &Session<'_>,
+) -> Vec<(usize, Diagnostic)> {
+    let has = |dialect| {
+        results
+            .iter()
+            .flatten()
+            .any(|root| root.registry == Some(dialect))
+    };
     if !has(Dialect::Tofu) || !has(Dialect::Terraform) {
         return Vec::new();
     }
     let mut repositories: BTreeMap<PathBuf, Vec<(usize, &VerifiedRoot)>> = BTreeMap::new();
     for (index, result) in results.iter().enumerate() {
         let Ok(root) = result else { continue };
-        let is_set = root.registry == Some(root.dialect) && root.dialect_reason == DialectReason::Settings;
+        let is_set =
+            root.registry == Some(root.dialect) && root.dialect_reason == DialectReason::Settings;
         if root.registry.is_none() || is_set {
             continue;
         }
-        let Ok(directory) = canonicalize(&root.path) else { continue };
-        let repository = session.repositories.around(&directory, &session.environment);
-        repositories.entry(repository.top().to_owned()).or_default().push((index, root));
+        let Ok(directory) = canonicalize(&root.path) else {
+            continue;
+        };
+        let repository = session
+            .repositories
+            .around(&directory, &session.environment);
+        repositories
+            .entry(repository.top().to_owned())
+            .or_default()
+            .push((index, root));
     }
-    repositories.values().filter_map(|roots| mixed_in(roots)).collect()
+    repositories
+        .values()
+        .filter_map(|roots| mixed_in(roots))
+        .collect()
 }
 
 fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
-    let (tofu, terraform): (Vec<_>, Vec<_>) = roots.iter().partition(|(_, root)| root.registry == Some(Dialect::Tofu));
+    let (tofu, terraform): (Vec<_>, Vec<_>) = roots
+        .iter()
+        .partition(|(_, root)| root.registry == Some(Dialect::Tofu));
     let (dialect, fewer, others) = if terraform.len() <= tofu.len() {
         (Dialect::Terraform, terraform, tofu)
     } else {
@@ -64,29 +86,43 @@ fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
     Some((index, warning.help(help)))
 }
 
-/// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping the texts of ten
-/// thousand root modules would take too much memory.
+/// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping
+/// the texts of ten thousand root modules would take too much memory.
 fn entry_of(root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
     let bytes = lockfile::read(&root.lock_path).ok()??;
     let lock_file = lockfile::parse(&root.lock_path, &bytes, root.dialect).lock_file?;
-    let entry = lock_file.entries().iter().find(|entry| entry.address.hostname.is_default_of(dialect))?;
+    let entry = lock_file
+        .entries()
+        .iter()
+        .find(|entry| entry.address.hostname.is_default_of(dialect))?;
     Some(entry.block.clone())
 }
 
-/// Moves findings about missing and ignored lock files to the others, unless git ignores the lock file. Returns one
-/// finding for each line of an ignore file that ignores lock files, with the index of the first root module concerned.
-/// Lines that the change under review adds are disregarded.
+/// Moves findings about missing and ignored lock files to the others, unless git ignores the lock
+/// file. Returns one finding for each line of an ignore file that ignores lock files, with the
+/// index of the first root module concerned. Lines that the change under review adds are
+/// disregarded.
 pub(super) fn ignored_by_git(
     results: &mut [Result<VerifiedRoot>],
     version_control: Option<&dyn VersionControl>,
     is_new: impl Fn(&Location) -> bool,
 ) -> Vec<(usize, Diagnostic)> {
-    let may_be_ignored =
-        |root: &VerifiedRoot| !root.not_shared.is_empty() || (!root.has_lock_file && root.needs_lock_file);
-    let concerned = results.iter_mut().enumerate().filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
+    let may_be_ignored = |root: &VerifiedRoot| {
+        !root.not_shared.is_empty() || (!root.has_lock_file && root.needs_lock_file)
+    };
+    let concerned = results
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
     let mut concerned: Vec<_> = concerned.filter(|(_, root)| may_be_ignored(root)).collect();
-    let paths: Vec<_> = concerned.iter().map(|(_, root)| root.path.as_path()).collect();
-    let mut rules = version_control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
+    let paths: Vec<_> = concerned
+        .iter()
+        .map(|(_, root)| root.path.as_path())
+        .collect();
+    let mut rules = version_control
+        .map(|control| control.ignore_rules(&paths))
+        .unwrap_or_default()
+        .into_iter();
     for (_, root) in &mut concerned {
         root.ignore_rule = rules.next().flatten().filter(|rule| !is_new(rule));
         let not_shared = take(&mut root.not_shared);
@@ -96,13 +132,18 @@ pub(super) fn ignored_by_git(
     }
     let mut groups: Vec<(&Location, Vec<(usize, &VerifiedRoot)>)> = Vec::new();
     for (index, root) in &concerned {
-        let Some(rule) = &root.ignore_rule else { continue };
+        let Some(rule) = &root.ignore_rule else {
+            continue;
+        };
         match groups.iter_mut().find(|(known, _)| *known == rule) {
             Some((_, roots)) => roots.push((*index, root)),
             None => groups.push((rule, vec![(*index, root)])),
         }
     }
-    groups.into_iter().map(|(rule, roots)| (roots[0].0, ignored(rule, &roots))).collect()
+    groups
+        .into_iter()
+        .map(|(rule, roots)| (roots[0].0, ignored(rule, &roots)))
+        .collect()
 }
 
 /// Whether a pattern of an ignore file matches lock files, not a directory above them.
@@ -113,7 +154,11 @@ fn matches_file_name(pattern: &str) -> bool {
 
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules.
 fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
-    let platforms = roots[0].1.platforms.as_ref().map_or(Vec::new(), |selection| selection.named().to_vec());
+    let platforms = roots[0]
+        .1
+        .platforms
+        .as_ref()
+        .map_or(Vec::new(), |selection| selection.named().to_vec());
     let undo = match rule.file.text.get(rule.span.clone()).unwrap_or_default() {
         pattern if pattern.contains(LOCK_FILE_NAME) => "remove this line".to_owned(),
         pattern if matches_file_name(pattern) => format!("add !{LOCK_FILE_NAME} below this line"),
@@ -121,19 +166,35 @@ fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
         _ => "remove this line, or let it not match the directory".to_owned(),
     };
     let (message, files) = match roots {
-        [(_, root)] => (format!("git ignores {}, so other users do not get it", root.lock_path.display()), "file"),
+        [(_, root)] => (
+            format!(
+                "git ignores {}, so other users do not get it",
+                root.lock_path.display()
+            ),
+            "file",
+        ),
         _ => (
-            format!("git ignores the lock files of {} root modules, so other users do not get them", roots.len()),
+            format!(
+                "git ignores the lock files of {} root modules, so other users do not get them",
+                roots.len()
+            ),
             "files",
         ),
     };
-    let lock = LockRemedy { platforms: Some(platforms), recursive: roots.len() != 1, ..LockRemedy::default() };
+    let lock = LockRemedy {
+        platforms: Some(platforms),
+        recursive: roots.len() != 1,
+        ..LockRemedy::default()
+    };
     let help = Help::text(format!("{undo}, run ")).and(lock);
     let finding = Diagnostic::finding(Code::UntrackedLockFile, message)
         .at(rule.clone(), "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
         [(_, root)] => finding.in_root(&root.path, false),
-        _ => finding.note(format!("root modules: {}", few(roots.iter().map(|(_, root)| root.path.display())))),
+        _ => finding.note(format!(
+            "root modules: {}",
+            few(roots.iter().map(|(_, root)| root.path.display()))
+        )),
     }
 }

@@ -1,10 +1,13 @@
-//! Verifying: compares the lock files of root modules with their configurations, their policies and the registries.
+//! Verifying: compares the lock files of root modules with their configurations, their policies and
+//! the registries.
 
 use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Online, Tracked, VerifiedRoot, VerifyOptions};
+use super::audited_root::{
+    AuditedRoot, FileState, LockFileNeed, Online, Tracked, VerifiedRoot, VerifyOptions,
+};
 use super::base::{Base, BaseFacts};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
@@ -28,13 +31,23 @@ impl Session<'_> {
     /// Verifies root modules, each with a result of its own. Nothing is written.
     ///
     /// # Errors
-    /// The settings cannot be read by which a change is declared. What is wrong with a single root module is its own
-    /// result.
-    pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
-        let threads = if options.online.is_some() { ROOTS_ONLINE } else { parallel::cores() };
+    /// The settings cannot be read by which a change is declared. What is wrong with a single root
+    /// module is its own result.
+    pub fn verify(
+        &self,
+        roots: &Roots,
+        options: &VerifyOptions<'_>,
+    ) -> Result<Report<VerifiedRoot>> {
+        let threads = if options.online.is_some() {
+            ROOTS_ONLINE
+        } else {
+            parallel::cores()
+        };
         let change = self.options.change.as_ref();
         let facts = change.map(|change| BaseFacts::of(change, &self.environment, &self.modules));
-        let removed = change.map(|change| self.removed(&roots.selection, change)).transpose()?;
+        let removed = change
+            .map(|change| self.removed(&roots.selection, change))
+            .transpose()?;
         let mut removed = removed.unwrap_or_default();
         let verify = |root: &FoundRoot| {
             let verified = self.verify_root(root, options, facts.as_ref(), &removed);
@@ -67,7 +80,11 @@ impl Session<'_> {
         self.finish();
         let coverage = coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
-        Ok(Report { roots: paths.zip(results).collect(), findings, coverage })
+        Ok(Report {
+            roots: paths.zip(results).collect(),
+            findings,
+            coverage,
+        })
     }
 
     /// Checks one root module.
@@ -90,10 +107,14 @@ impl Session<'_> {
             for list in [&mut report.findings, &mut report.not_shared] {
                 *list = take(list).into_iter().map(in_root).collect();
             }
-            report.errors = module.name(take(&mut report.errors).into_iter().collect()).into_iter().collect();
-            for (name, code) in
-                [(LOCK_FILE_NAME, Code::LockFileMissing), (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked)]
-            {
+            report.errors = module
+                .name(take(&mut report.errors).into_iter().collect())
+                .into_iter()
+                .collect();
+            for (name, code) in [
+                (LOCK_FILE_NAME, Code::LockFileMissing),
+                (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
+            ] {
                 let lock_file = module.lock_directory.join(name);
                 if removed.contains(&*lock_file)
                     && let Some(facts) = facts
@@ -116,29 +137,63 @@ impl Session<'_> {
         facts: Option<&BaseFacts<'_>>,
         report: &mut VerifiedRoot,
     ) -> Result<()> {
-        let RootModule { dialect, settings, lock_path, lock_directory, .. } = module;
-        let shared = options.online.filter(|online| online.trust_shared).and(settings.shared_cache());
-        let source = options.online.map(|_| self.source(*dialect, shared)).transpose()?;
-        let listings = options.online.map(|_| self.listings(*dialect)).transpose()?.flatten();
+        let RootModule {
+            dialect,
+            settings,
+            lock_path,
+            lock_directory,
+            ..
+        } = module;
+        let shared = options
+            .online
+            .filter(|online| online.trust_shared)
+            .and(settings.shared_cache());
+        let source = options
+            .online
+            .map(|_| self.source(*dialect, shared))
+            .transpose()?;
+        let listings = options
+            .online
+            .map(|_| self.listings(*dialect))
+            .transpose()?
+            .flatten();
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let has_modules = module.module_lock_bytes.is_some();
-        let tracked = options.version_control.map(|control| control.tracked(lock_directory, has_modules));
+        let tracked = options
+            .version_control
+            .map(|control| control.tracked(lock_directory, has_modules));
         let tracked = tracked.unwrap_or_default();
         let base = facts.map(|facts| Base::new(facts, module));
-        let had_lock_file = base.as_ref().is_some_and(|base| !base.providers.bytes.is_empty());
-        let had_module_lock_file = base.as_ref().is_some_and(|base| !base.modules.bytes.is_empty());
-        let modules = module.locks_modules(had_module_lock_file).then(|| module.parsed_module_lock_file());
+        let had_lock_file = base
+            .as_ref()
+            .is_some_and(|base| !base.providers.bytes.is_empty());
+        let had_module_lock_file = base
+            .as_ref()
+            .is_some_and(|base| !base.modules.bytes.is_empty());
+        let modules = module
+            .locks_modules(had_module_lock_file)
+            .then(|| module.parsed_module_lock_file());
         let following = modules.as_ref().map(module_locks::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let (declared, to_meet) = self.readings(module, options.ignore_tests, resolver)?;
         let platforms = report.platforms.clone();
-        let parsed = module.lock_bytes.as_deref().map(|bytes| lockfile::parse(lock_path, bytes, *dialect));
+        let parsed = module
+            .lock_bytes
+            .as_deref()
+            .map(|bytes| lockfile::parse(lock_path, bytes, *dialect));
         let (lock_file, state) = match parsed {
             None => (None, FileState::Missing),
             Some(parsed) => {
                 let is_readable = parsed.lock_file.is_some();
                 report.findings.extend(parsed.diagnostics);
-                (parsed.lock_file, if is_readable { FileState::Readable } else { FileState::Unreadable })
+                (
+                    parsed.lock_file,
+                    if is_readable {
+                        FileState::Readable
+                    } else {
+                        FileState::Unreadable
+                    },
+                )
             }
         };
         let root = AuditedRoot {
@@ -155,10 +210,21 @@ impl Session<'_> {
             dev_overrides: self.connections.dev_overrides(*dialect)?,
             tracked_data: tracked_data(module, &tracked, options),
             tracked,
-            expected: if had_lock_file { LockFileNeed::Always } else { module.expected(&self.modules) },
+            expected: if had_lock_file {
+                LockFileNeed::Always
+            } else {
+                module.expected(&self.modules)
+            },
             base,
-            min_age: settings.policy.min_age().map(|age| DemandedAge { age, now: self.started }),
-            online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
+            min_age: settings.policy.min_age().map(|age| DemandedAge {
+                age,
+                now: self.started,
+            }),
+            online: source.as_deref().map(|source| Online {
+                source,
+                progress: &progress,
+                listings,
+            }),
         };
         super::verify(&root, report);
         report.is_incomplete = root.requirements().is_incomplete && !root.is_policy_only();
@@ -169,15 +235,18 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Requirements that the policy must allow, and requirements that the lock file must meet, if they differ: none
-    /// outside of root modules, and none that only the other tool would read.
+    /// Requirements that the policy must allow, and requirements that the lock file must meet, if
+    /// they differ: none outside of root modules, and none that only the other tool would read.
     fn readings(
         &self,
         module: &RootModule,
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<(Requirements, Option<Requirements>)> {
-        let unknown = || Requirements { is_incomplete: true, ..Requirements::default() };
+        let unknown = || Requirements {
+            is_incomplete: true,
+            ..Requirements::default()
+        };
         if module.found.kind == DirectoryKind::OtherLockFile {
             return Ok((unknown(), None));
         }
@@ -187,31 +256,60 @@ impl Session<'_> {
             return Ok((own, unknown));
         }
         let (dialect, modules) = (module.dialect, &self.modules);
-        let other = module.requirements_as(dialect.other(), modules, ignore_tests, true, resolver, &|_| ())?;
+        let other = module.requirements_as(
+            dialect.other(),
+            modules,
+            ignore_tests,
+            true,
+            resolver,
+            &|_| (),
+        )?;
         let declared = own.clone().with_reading_of_other(other, dialect);
         let to_meet = (module.other_reading == OtherReading::MeetsPolicy).then_some(own);
         Ok((declared, unknown.or(to_meet)))
     }
 }
 
-/// Tracked files of data directories, as the user knows them, also in modules whose hidden files Terragrunt copies.
+/// Tracked files of data directories, as the user knows them, also in modules whose hidden files
+/// Terragrunt copies.
 fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_>) -> Vec<PathBuf> {
-    let own = tracked.data_files.iter().map(|file| root.lock_path.with_file_name(file));
-    let units = root.units.iter().filter(|unit| unit.read.copies_hidden_files);
+    let own = tracked
+        .data_files
+        .iter()
+        .map(|file| root.lock_path.with_file_name(file));
+    let units = root
+        .units
+        .iter()
+        .filter(|unit| unit.read.copies_hidden_files);
     let modules = units.filter_map(|unit| Some((unit.local_module()?, unit.shown_module()?)));
     let copied = modules.flat_map(|(module, shown)| {
-        let files = options.version_control.map(|control| control.tracked(module, false).data_files);
-        files.into_iter().flatten().map(move |file| shown.join(file))
+        let files = options
+            .version_control
+            .map(|control| control.tracked(module, false).data_files);
+        files
+            .into_iter()
+            .flatten()
+            .map(move |file| shown.join(file))
     });
     own.chain(copied).collect()
 }
 
 /// Counts root modules and skipped directories by their results.
-fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<VerifiedRoot>]) -> Coverage {
+fn coverage(
+    roots: &Roots,
+    options: &VerifyOptions<'_>,
+    results: &[Result<VerifiedRoot>],
+) -> Coverage {
     let mut coverage = roots.passed_over.clone();
     let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
-    let rules = options.version_control.map(|control| control.ignore_rules(&units)).unwrap_or_default();
-    rules.iter().flatten().for_each(|rule| coverage.note_ignored(DirectoryKind::Unit, rule));
+    let rules = options
+        .version_control
+        .map(|control| control.ignore_rules(&units))
+        .unwrap_or_default();
+    rules
+        .iter()
+        .flatten()
+        .for_each(|rule| coverage.note_ignored(DirectoryKind::Unit, rule));
     for (root, result) in roots.list.iter().zip(results) {
         match result {
             Ok(report) => coverage.add(root.kind, report.status(), report.ignore_rule.as_ref()),
@@ -221,33 +319,42 @@ fn coverage(roots: &Roots, options: &VerifyOptions<'_>, results: &[Result<Verifi
     coverage
 }
 
-/// Adds an error to each root module without any installed package of a locked provider. With `--recursive`, some may
-/// be uninstalled on purpose, but not all. Terragrunt installs units elsewhere, and locked modules that are not
-/// installed are a finding.
+/// Adds an error to each root module without any installed package of a locked provider. With
+/// `--recursive`, some may be uninstalled on purpose, but not all. Terragrunt installs units
+/// elsewhere, and locked modules that are not installed are a finding.
 fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>]) {
     if roots.selection.recursive && results.iter().flatten().any(|report| report.installed > 0) {
         return;
     }
     let is_empty = |root: &&mut VerifiedRoot| {
-        root.entries > 0 && root.installed == 0 && root.modules == 0 && root.kind == DirectoryKind::RootModule
+        root.entries > 0
+            && root.installed == 0
+            && root.modules == 0
+            && root.kind == DirectoryKind::RootModule
     };
     for (root, result) in roots.list.iter().zip(results) {
         if let Some(report) = result.as_mut().ok().filter(is_empty) {
-            let error = Diagnostic::error(Code::NothingInstalled, "nothing is installed that could be compared")
-                .note("the data directory has no package of a locked version whose entry has an h1")
-                .help(format!("install what is locked first: {} init", report.dialect.name()));
+            let error = Diagnostic::error(
+                Code::NothingInstalled,
+                "nothing is installed that could be compared",
+            )
+            .note("the data directory has no package of a locked version whose entry has an h1")
+            .help(format!(
+                "install what is locked first: {} init",
+                report.dialect.name()
+            ));
             report.errors.push(root.locate(error));
         }
     }
 }
 
 impl RootModule {
-    /// Whether a lock file is expected: the user selected the root module, or its state is shared, so that other users
-    /// run `init`. Programs before 0.14 know no lock files.
+    /// Whether a lock file is expected: the user selected the root module, or its state is shared,
+    /// so that other users run `init`. Programs before 0.14 know no lock files.
     fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
-        let shares_state =
-            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(|unit| unit.read.shares_state);
+        let shares_state = matches!(module.backend, Some(Backend::Remote(_)))
+            || self.units.iter().any(|unit| unit.read.shares_state);
         match self.found.is_explicit || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
             true => LockFileNeed::Always,
@@ -255,7 +362,8 @@ impl RootModule {
         }
     }
 
-    /// Requirements of the configuration, as far as they are known. A lock file may have no configuration beside it.
+    /// Requirements of the configuration, as far as they are known. A lock file may have no
+    /// configuration beside it.
     fn known_requirements(
         &self,
         modules: &ModuleCache,

@@ -1,4 +1,5 @@
-//! Findings about a change as a whole: removed lock files, edited settings, links, and paths that differ in case.
+//! Findings about a change as a whole: removed lock files, edited settings, links, and paths that
+//! differ in case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,17 +17,26 @@ use crate::settings::{self, RootLevels, on_disk};
 use crate::system::canonicalize;
 
 impl Session<'_> {
-    /// Returns the findings about the change as a whole. `removed` are lock files that the change removes.
+    /// Returns the findings about the change as a whole. `removed` are lock files that the change
+    /// removes.
     pub(super) fn check_change(
         &self,
         roots: &Roots,
         options: &VerifyOptions<'_>,
         removed: &BTreeSet<&Path>,
     ) -> Vec<Diagnostic> {
-        let Some(change) = &self.options.change else { return Vec::new() };
-        let (start, settings) = self.settings(&roots.selection.first_directory()).unwrap_or_default();
+        let Some(change) = &self.options.change else {
+            return Vec::new();
+        };
+        let (start, settings) = self
+            .settings(&roots.selection.first_directory())
+            .unwrap_or_default();
         let applies = |directory: &Path| {
-            let mut selected = roots.list.iter().filter_map(|root| root.canonical.as_ref()).chain([&start]);
+            let mut selected = roots
+                .list
+                .iter()
+                .filter_map(|root| root.canonical.as_ref())
+                .chain([&start]);
             directory.starts_with(&start) || selected.any(|root| root.starts_with(directory))
         };
         let mut findings = removals(change, removed);
@@ -42,45 +52,66 @@ impl Session<'_> {
         };
         // Of several directories, the strictest decides.
         let with_level = |finding: Diagnostic| {
-            let paths = finding.labels.iter().map(|label| change.current_directory.join(label.location.path()));
+            let paths = finding
+                .labels
+                .iter()
+                .map(|label| change.current_directory.join(label.location.path()));
             let directories = paths.filter_map(|path| path.parent().map(Path::to_owned));
-            let inside: BTreeSet<_> = directories.filter(|directory| directory.starts_with(&change.top)).collect();
-            let directories = if inside.is_empty() { BTreeSet::from([start.clone()]) } else { inside };
+            let inside: BTreeSet<_> = directories
+                .filter(|directory| directory.starts_with(&change.top))
+                .collect();
+            let directories = if inside.is_empty() {
+                BTreeSet::from([start.clone()])
+            } else {
+                inside
+            };
             let levels = directories.iter().map(|directory| overrides(directory));
-            let findings = levels.filter_map(|levels| options.levels.applied(finding.clone(), &levels));
+            let findings =
+                levels.filter_map(|levels| options.levels.applied(finding.clone(), &levels));
             findings.max_by_key(|finding| finding.severity)
         };
         findings.into_iter().filter_map(with_level).collect()
     }
 }
 
-/// The finding about files that the change alters, in the directories that `applies` selects, and that are not there to
-/// be checked.
+/// The finding about files that the change alters, in the directories that `applies` selects, and
+/// that are not there to be checked.
 fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<Diagnostic> {
     let altered = change.omitted.intersection(&change.differing);
-    let altered: Vec<_> = altered.filter(|path| path.parent().is_some_and(&applies)).collect();
+    let altered: Vec<_> = altered
+        .filter(|path| path.parent().is_some_and(&applies))
+        .collect();
     if altered.is_empty() {
         return None;
     }
     let names = few(altered.iter().map(|path| change.shown(path).display()));
     let verb = if altered.len() == 1 { "is" } else { "are" };
-    let message =
-        format!("{names} {verb} changed but not checked out (sparse checkout), so the change was not checked");
+    let message = format!(
+        "{names} {verb} changed but not checked out (sparse checkout), so the change was not checked"
+    );
     Some(Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable"))
 }
 
-/// One finding for each lock file that the change removes from a directory that stays, and one for each directory that
-/// it removes.
+/// One finding for each lock file that the change removes from a directory that stays, and one for
+/// each directory that it removes.
 fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
     let (mut findings, mut directories) = (Vec::new(), BTreeMap::<&Path, Vec<&Path>>::new());
     for path in removed {
-        match path.parent().and_then(|directory| change.removed_directory(directory)) {
-            Some(directory) if !path.exists() => directories.entry(directory).or_default().push(change.shown(path)),
+        match path
+            .parent()
+            .and_then(|directory| change.removed_directory(directory))
+        {
+            Some(directory) if !path.exists() => directories
+                .entry(directory)
+                .or_default()
+                .push(change.shown(path)),
             _ => findings.push(removed_lock_file(change, path)),
         }
     }
     let directories = directories.iter();
-    findings.extend(directories.map(|(directory, paths)| removed_directory(change.shown(directory), paths)));
+    findings.extend(
+        directories.map(|(directory, paths)| removed_directory(change.shown(directory), paths)),
+    );
     findings
 }
 
@@ -93,7 +124,10 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
         format!("the lock file {} was removed", shown.display())
     };
     let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
-    finding.help(owner_allows("restore it; if this is intended", Code::RootRemoved))
+    finding.help(owner_allows(
+        "restore it; if this is intended",
+        Code::RootRemoved,
+    ))
 }
 
 /// Finding about a removed directory that contained these lock files.
@@ -104,7 +138,11 @@ fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
     let (message, note) = match &roots[..] {
         [one] => (format!("the root module in {one} was removed"), None),
         roots => (
-            format!("{} was removed, with {} root modules", name(directory), roots.len()),
+            format!(
+                "{} was removed, with {} root modules",
+                name(directory),
+                roots.len()
+            ),
             Some(format!("root modules: {}", few(roots))),
         ),
     };
@@ -120,9 +158,15 @@ fn edited_settings<'a>(
     change: &'a ReviewedChange,
     applies: impl Fn(&Path) -> bool,
 ) -> impl Iterator<Item = Diagnostic> {
-    let before = change.before_named(settings::FILE_NAME).map(|(path, _)| path);
-    let paths: BTreeSet<&'a Path> = before.chain(change.now_named(settings::FILE_NAME)).collect();
-    let paths = paths.into_iter().filter(move |path| path.parent().is_some_and(&applies));
+    let before = change
+        .before_named(settings::FILE_NAME)
+        .map(|(path, _)| path);
+    let paths: BTreeSet<&'a Path> = before
+        .chain(change.now_named(settings::FILE_NAME))
+        .collect();
+    let paths = paths
+        .into_iter()
+        .filter(move |path| path.parent().is_some_and(&applies));
     paths.filter_map(|path| {
         let what = what_changed(change.file_before(path), on_disk(path))?;
         Some(policy_changed(change.shown(path), what))
@@ -132,17 +176,33 @@ fn edited_settings<'a>(
 /// Findings about links in the paths of root modules, selected ones and root modules of the base.
 fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
     let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-    let before = always.into_iter().flat_map(|name| change.before_named(name)).filter_map(|(path, _)| path.parent());
-    let starts: Vec<_> = selection.paths().iter().filter_map(|path| canonicalize(path).ok()).collect();
-    let is_selected = |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
-    let paths = selection.paths().iter().map(AsRef::as_ref).chain(before.filter(is_selected));
+    let before = always
+        .into_iter()
+        .flat_map(|name| change.before_named(name))
+        .filter_map(|(path, _)| path.parent());
+    let starts: Vec<_> = selection
+        .paths()
+        .iter()
+        .filter_map(|path| canonicalize(path).ok())
+        .collect();
+    let is_selected =
+        |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
+    let paths = selection
+        .paths()
+        .iter()
+        .map(AsRef::as_ref)
+        .chain(before.filter(is_selected));
     let links: BTreeSet<_> = paths.filter_map(|path| change.added_link(path)).collect();
     links.iter().map(|link| link_added(change, link)).collect()
 }
 
 fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     let (shown, target) = (change.shown(link), fs::read_link(link).unwrap_or_default());
-    let message = format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
+    let message = format!(
+        "{} is a link to {} now, which the base does not have",
+        shown.display(),
+        target.display()
+    );
     let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(shown), "");
     let help = "check the directory behind the link under its own path; if the link is intended";
     finding.help(owner_allows(help, Code::LinkAdded))
@@ -153,14 +213,26 @@ fn owner_allows(help: &str, code: Code) -> Help {
     Help::text(format!("{help}, an owner allows it with ")).and(RunOption::Warn(code))
 }
 
-/// The finding about new files whose paths differ only in case from the path of a file that is read.
+/// The finding about new files whose paths differ only in case from the path of a file that is
+/// read.
 fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let variants = change.all_case_variants();
     let shown = || variants.iter().map(|path| change.shown(path));
-    let verb = if variants.len() == 1 { "differs" } else { "differ" };
+    let verb = if variants.len() == 1 {
+        "differs"
+    } else {
+        "differ"
+    };
     let is_ascii = shown().all(|path| path.to_string_lossy().is_ascii());
-    let how = if is_ascii { "in case" } else { "in case, or in how accents are encoded," };
-    let message = format!("{} {verb} only {how} from a path that is read", few(shown().map(Path::display)));
+    let how = if is_ascii {
+        "in case"
+    } else {
+        "in case, or in how accents are encoded,"
+    };
+    let message = format!(
+        "{} {verb} only {how} from a path that is read",
+        few(shown().map(Path::display))
+    );
     let locations: Vec<_> = shown().map(Location::of_file).collect();
     let finding = Diagnostic::finding(Code::CaseVariant, message).at_each(&locations, "");
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
@@ -168,14 +240,19 @@ fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
 }
 
 impl ReviewedChange {
-    /// The finding about a path that the caller specifies, if the change makes a link of it or of a directory above.
+    /// The finding about a path that the caller specifies, if the change makes a link of it or of a
+    /// directory above.
     pub fn link_added(&self, path: &Path) -> Option<Diagnostic> {
         self.added_link(path).map(|link| link_added(self, &link))
     }
 }
 
-/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there is none.
-pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
+/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there
+/// is none.
+pub fn what_changed(
+    before: Option<&[u8]>,
+    now: std::io::Result<Option<Vec<u8>>>,
+) -> Option<&'static str> {
     match (before, now) {
         (None, Ok(None)) => None,
         (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
@@ -185,9 +262,13 @@ pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>
     }
 }
 
-/// The finding about a changed file that decides how changes are checked. `what` is from [`what_changed`].
+/// The finding about a changed file that decides how changes are checked. `what` is from
+/// [`what_changed`].
 pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
-    let message = format!("{} {what}; this change is checked without it", path.display());
+    let message = format!(
+        "{} {what}; this change is checked without it",
+        path.display()
+    );
     let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
     warning.help("review what it will allow for later changes")
 }

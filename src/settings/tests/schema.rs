@@ -1,5 +1,6 @@
-//! The JSON Schema of `provlock.toml`, `docs/provlock.schema.json`, from the types that read the file. Editors know
-//! draft 7, and describes the structure of the file; only the reader checks the meaning of values.
+//! The JSON Schema of `provlock.toml`, `docs/provlock.schema.json`, from the types that read the
+//! file. Editors know draft 7, and describes the structure of the file; only the reader checks the
+//! meaning of values.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, SourceFile};
-use crate::provider::{ConstraintList, Dialect, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey};
+use crate::provider::{
+    ConstraintList, Dialect, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey,
+};
 use crate::settings::file::File;
 use crate::settings::{FILE_NAME, ProviderRule, Settings};
 
@@ -32,7 +35,12 @@ pub(in crate::settings) fn denied(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(in crate::settings) fn loosened(_: &mut SchemaGenerator) -> Schema {
-    list_of(Code::FINDINGS.iter().filter(|code| code.may_be_suppressed()).map(|code| code.as_str()))
+    list_of(
+        Code::FINDINGS
+            .iter()
+            .filter(|code| code.may_be_suppressed())
+            .map(|code| code.as_str()),
+    )
 }
 
 /// Types that are read from a text.
@@ -54,7 +62,13 @@ macro_rules! texts {
     )+};
 }
 
-texts!(ConstraintList, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey);
+texts!(
+    ConstraintList,
+    Hostname,
+    ProviderPatternSpec,
+    ProviderSpec,
+    PublicKey
+);
 
 /// Rules that mean nothing without versions.
 pub(in crate::settings) fn requirements(generator: &mut SchemaGenerator) -> Schema {
@@ -67,7 +81,8 @@ fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> Schema {
 }
 
 fn schema() -> Value {
-    /// Joins the lines of a comment, without the part about a missing value, which TOML cannot write.
+    /// Joins the lines of a comment, without the part about a missing value, which TOML cannot
+    /// write.
     fn tidy(schema: &mut Schema) {
         schema.remove("default");
         if let Some(Value::Array(types)) = schema.get("type") {
@@ -75,7 +90,10 @@ fn schema() -> Value {
             schema.insert("type".to_owned(), kind.into());
         }
         if let Some(Value::Array(options)) = schema.remove("anyOf") {
-            let options: Vec<_> = options.into_iter().filter(|option| option["type"] != "null").collect();
+            let options: Vec<_> = options
+                .into_iter()
+                .filter(|option| option["type"] != "null")
+                .collect();
             match &options[..] {
                 [Value::Object(one)] => {
                     for (key, value) in one {
@@ -90,14 +108,20 @@ fn schema() -> Value {
         }
     }
     let settings = SchemaSettings::draft07().with_transform(RecursiveTransform(tidy));
-    settings.into_generator().into_root_schema_for::<File>().to_value()
+    settings
+        .into_generator()
+        .into_root_schema_for::<File>()
+        .to_value()
 }
 
 /// Whether the schema accepts a text, and whether the reader does.
 fn judged(text: &str) -> (bool, bool) {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let value: Value = toml::from_str(text).unwrap();
-    (validator.is_valid(&value), Settings::parse(&SourceFile::new(FILE_NAME, text), FILE_NAME.into()).is_ok())
+    (
+        validator.is_valid(&value),
+        Settings::parse(&SourceFile::new(FILE_NAME, text), FILE_NAME.into()).is_ok(),
+    )
 }
 
 #[test]
@@ -109,13 +133,24 @@ fn the_schema_is_current() {
 #[test]
 fn every_example_follows_the_schema() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = std::fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let pages = pages.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let mut number = 0;
     for path in pages.chain([root.join("README.md")]) {
         let page = std::fs::read_to_string(&path).unwrap();
-        for example in page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-            assert_eq!(judged(example), (true, true), "{}\n{example}", path.display());
+        for example in page
+            .split("```toml\n")
+            .skip(1)
+            .map(|rest| rest.split("```").next().unwrap())
+        {
+            assert_eq!(
+                judged(example),
+                (true, true),
+                "{}\n{example}",
+                path.display()
+            );
             number += 1;
         }
     }

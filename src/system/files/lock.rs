@@ -16,8 +16,8 @@ const RANDOM: usize = 6;
 /// Age after which a temporary file that nothing locks is left over from a killed run.
 const OLD: Duration = Duration::from_hours(1);
 
-/// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock
-/// file is left behind. Only provlock asks for this lock.
+/// The right to replace files in a directory, for as long as this lives. The directory itself is
+/// locked, so no lock file is left behind. Only provlock asks for this lock.
 pub(crate) struct DirectoryLock {
     /// `None` if the system cannot lock directories. Then no process waits.
     lock: Option<File>,
@@ -30,14 +30,21 @@ impl DirectoryLock {
     /// Another process does not release the lock in time.
     pub(crate) fn wait(directory: &Path) -> io::Result<Self> {
         // Windows cannot open directories.
-        let Ok(file) = File::open(directory) else { return Ok(Self { lock: None }) };
+        let Ok(file) = File::open(directory) else {
+            return Ok(Self { lock: None });
+        };
         let started = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { lock: Some(file) }),
-                Err(TryLockError::WouldBlock) if started.elapsed() < LONGEST_WAIT => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if started.elapsed() < LONGEST_WAIT => {
+                    thread::sleep(PAUSE)
+                }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::new(ErrorKind::ResourceBusy, "another process keeps its directory locked"));
+                    return Err(io::Error::new(
+                        ErrorKind::ResourceBusy,
+                        "another process keeps its directory locked",
+                    ));
                 }
                 Err(TryLockError::Error(_)) => return Ok(Self { lock: None }),
             }
@@ -50,8 +57,8 @@ impl DirectoryLock {
         file.try_lock().ok().map(|()| Self { lock: Some(file) })
     }
 
-    /// Removes the temporary files of processes that were killed while they replaced a file whose name `is_meant`
-    /// accepts. While the lock is held, no process writes such files.
+    /// Removes the temporary files of processes that were killed while they replaced a file whose
+    /// name `is_meant` accepts. While the lock is held, no process writes such files.
     pub(crate) fn remove_left_over(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) {
         if self.lock.is_none() {
             return;
@@ -69,7 +76,11 @@ impl DirectoryLock {
 pub(crate) fn remove_old(directory: &Path) {
     let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > OLD);
     for (_, entry) in temporary_files(directory) {
-        if entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old) {
+        if entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(is_old)
+        {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -77,22 +88,30 @@ pub(crate) fn remove_old(directory: &Path) {
 
 /// The files in a directory with names of temporary files, and their names, without links.
 fn temporary_files(directory: &Path) -> impl Iterator<Item = (String, fs::DirEntry)> {
-    fs::read_dir(directory).into_iter().flatten().flatten().filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let is_temporary = replaced_name(&name).is_some() && entry.file_type().is_ok_and(|kind| kind.is_file());
-        is_temporary.then_some((name, entry))
-    })
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_temporary = replaced_name(&name).is_some()
+                && entry.file_type().is_ok_and(|kind| kind.is_file());
+            is_temporary.then_some((name, entry))
+        })
 }
 
-/// The prefix of a temporary file's name. It is hidden, so programs that read the directory skip it.
+/// The prefix of a temporary file's name. It is hidden, so programs that read the directory skip
+/// it.
 pub(super) fn temporary_prefix(name: &str) -> String {
     format!(".{}{MARK}", without_dots(name))
 }
 
-/// The name of the file that a temporary file would replace, without leading dots; `None` for names of other files.
+/// The name of the file that a temporary file would replace, without leading dots; `None` for names
+/// of other files.
 fn replaced_name(name: &str) -> Option<&str> {
     let (replaced, random) = name.strip_prefix('.')?.rsplit_once(MARK)?;
-    let is_random = random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_random =
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_random.then_some(replaced)
 }
 

@@ -8,7 +8,9 @@ use super::*;
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -58,12 +60,16 @@ fn failed_write_leaves_nothing_behind() {
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, i64)> {
     use std::os::unix::fs::MetadataExt as _;
-    fs::metadata(path).ok().map(|metadata| (metadata.ino(), metadata.mtime_nsec()))
+    fs::metadata(path)
+        .ok()
+        .map(|metadata| (metadata.ino(), metadata.mtime_nsec()))
 }
 
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<std::time::SystemTime> {
-    fs::metadata(path).ok().and_then(|metadata| metadata.modified().ok())
+    fs::metadata(path)
+        .ok()
+        .and_then(|metadata| metadata.modified().ok())
 }
 
 #[test]
@@ -75,7 +81,10 @@ fn an_interrupt_waits_for_all_writes() {
         sender.send(()).unwrap();
     });
     drop(first);
-    assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err(), "it has not waited for the second");
+    assert!(
+        receiver.recv_timeout(Duration::from_millis(50)).is_err(),
+        "it has not waited for the second"
+    );
     drop(second);
     receiver.recv().unwrap();
     waiting.join().unwrap();
@@ -98,7 +107,10 @@ mod locks {
         assert!(!second.is_finished());
         first.replace(Some(b"old"), b"first", Access::Kept).unwrap();
         drop(first);
-        assert_eq!(second.join().unwrap().unwrap_err()[0].code, Code::FileChanged);
+        assert_eq!(
+            second.join().unwrap().unwrap_err()[0].code,
+            Code::FileChanged
+        );
         assert_eq!(fs::read(&path).unwrap(), b"first");
     }
 
@@ -120,9 +132,16 @@ mod locks {
                     })
                 })
                 .collect();
-            writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+            writers
+                .into_iter()
+                .map(|writer| writer.join().unwrap())
+                .sum()
         });
-        assert_eq!(fs::read(&path).unwrap().len(), written, "what was written was lost");
+        assert_eq!(
+            fs::read(&path).unwrap().len(),
+            written,
+            "what was written was lost"
+        );
         assert_eq!(names(directory.path()), ["lock"]);
     }
 
@@ -142,8 +161,10 @@ mod locks {
         }
         fs::write(&left_over, "").unwrap();
         write(&path, None, b"new").unwrap();
-        let expected: Vec<_> =
-            [others[0], ".terraform.lock.hcl"].into_iter().chain(others[1..].iter().copied()).collect();
+        let expected: Vec<_> = [others[0], ".terraform.lock.hcl"]
+            .into_iter()
+            .chain(others[1..].iter().copied())
+            .collect();
         assert_eq!(names(directory.path()), expected);
         // Also beside an unchanged file, unless another process replaces a file there now.
         fs::write(&left_over, "").unwrap();
@@ -171,7 +192,10 @@ fn a_read_only_file_is_not_replaced() {
     set_read_only(true);
     let error = write(&path, Some(b"old"), b"new").unwrap_err();
     assert!(error[0].message.ends_with("it is read-only"), "{error}");
-    assert_eq!((fs::read(&path).unwrap(), names(directory.path())), (b"old".to_vec(), vec!["lock".to_owned()]));
+    assert_eq!(
+        (fs::read(&path).unwrap(), names(directory.path())),
+        (b"old".to_vec(), vec!["lock".to_owned()])
+    );
     set_read_only(false);
     write(&path, Some(b"old"), b"new").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
@@ -187,7 +211,10 @@ fn a_file_is_replaced_while_it_is_open() {
     write(&path, Some(b"old"), b"new").unwrap();
     let mut text = String::new();
     open.read_to_string(&mut text).unwrap();
-    assert_eq!((text.as_str(), fs::read(&path).unwrap()), ("old", b"new".to_vec()));
+    assert_eq!(
+        (text.as_str(), fs::read(&path).unwrap()),
+        ("old", b"new".to_vec())
+    );
 }
 
 #[cfg(unix)]
@@ -213,10 +240,16 @@ mod unix {
     #[test]
     fn new_file_has_the_mode_of_any_new_file() {
         let directory = tempdir().unwrap();
-        let (path, other) = (directory.path().join("lock"), directory.path().join("other"));
+        let (path, other) = (
+            directory.path().join("lock"),
+            directory.path().join("other"),
+        );
         write(&path, None, b"new").unwrap();
         fs::write(&other, "").unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().mode(), fs::metadata(&other).unwrap().mode());
+        assert_eq!(
+            fs::metadata(&path).unwrap().mode(),
+            fs::metadata(&other).unwrap().mode()
+        );
     }
 
     #[test]
@@ -230,7 +263,11 @@ mod unix {
         write(&at("first"), Some(b"old"), b"new").unwrap();
         assert_eq!(fs::read(at("shared/lock")).unwrap(), b"new");
         assert!(fs::symlink_metadata(at("first")).unwrap().is_symlink());
-        assert!(fs::symlink_metadata(at("shared/second")).unwrap().is_symlink());
+        assert!(
+            fs::symlink_metadata(at("shared/second"))
+                .unwrap()
+                .is_symlink()
+        );
         assert_eq!(names(&at("shared")), ["lock", "second"]);
         assert_eq!(names(directory.path()), ["first", "shared"]);
     }
@@ -245,14 +282,28 @@ mod unix {
         assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
         symlink("circle", at("circle")).unwrap();
         assert!(read(&at("circle"), 1).is_err());
-        assert_eq!(write(&at("circle"), None, b"new").unwrap_err()[0].code, Code::Io);
+        assert_eq!(
+            write(&at("circle"), None, b"new").unwrap_err()[0].code,
+            Code::Io
+        );
     }
 
     #[test]
     fn special_files_are_refused_without_waiting() {
         let directory = tempdir().unwrap();
         let path = directory.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert!(read(&path, 1).unwrap_err().to_string().contains("regular file"));
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert!(
+            read(&path, 1)
+                .unwrap_err()
+                .to_string()
+                .contains("regular file")
+        );
     }
 }

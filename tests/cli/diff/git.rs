@@ -5,16 +5,29 @@ use super::*;
 #[test]
 fn head_is_compared_with_the_working_tree() {
     let repository = Repository::new();
-    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
+    repository.commit(&lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.3",
+        "",
+        &["h1:a"],
+    )]));
     let output = repository.provlock(["diff", "--exit-code"]);
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No provider differs in 1 lock file
 "#]]);
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:b"])]));
+    repository.environment.write_lock_file(lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.4",
+        "",
+        &["h1:b"],
+    )]));
     let output = repository.provlock(["diff", "--exit-code"]);
-    assert_eq!(output.assert_code(1).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.2.3 → 3.2.4   patch\n");
+    assert_eq!(
+        output.assert_code(1).stdout,
+        ".terraform.lock.hcl\n  ~ hashicorp/null   3.2.3 → 3.2.4   patch\n"
+    );
     std::fs::remove_file(repository.environment.project().join(".terraform.lock.hcl")).unwrap();
     repository.provlock(["diff"]).matches(str![[r#"
 exit code: 0
@@ -41,17 +54,31 @@ fn revisions_are_git_s() {
         ("main...topic", "3.0.0 → 3.1.0   minor"),
         ("topic...", "3.0.0 → 4.0.0   major"),
     ] {
-        repository.provlock(["diff", "--git", revisions]).assert_code(0).assert_stdout_has(expected);
+        repository
+            .provlock(["diff", "--git", revisions])
+            .assert_code(0)
+            .assert_stdout_has(expected);
         if !revisions.starts_with('.') {
-            repository.provlock(["diff", revisions]).assert_code(0).assert_stdout_has(expected);
+            repository
+                .provlock(["diff", revisions])
+                .assert_code(0)
+                .assert_stdout_has(expected);
         }
     }
-    for revision in ["nowhere", "--output=x", "main..-x", "", "main:missing..main"] {
+    for revision in [
+        "nowhere",
+        "--output=x",
+        "main..-x",
+        "",
+        "main:missing..main",
+    ] {
         let output = repository.provlock(["diff", "--git", revision]);
         output.assert_code(2).assert_stderr_has("invalid-argument");
     }
     repository.git(["branch", "--", "a&b;c$(d)"]);
-    repository.provlock(["diff", "--git", "a&b;c$(d)"]).matches(str![[r#"
+    repository
+        .provlock(["diff", "--git", "a&b;c$(d)"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 .terraform.lock.hcl
@@ -66,13 +93,28 @@ fn an_argument_is_a_file_or_a_revision() {
     repository.commit(&version("3.0.0"));
     repository.branch("topic", &version("3.1.0"));
     let environment = &repository.environment;
-    repository.provlock(["diff", "main", "topic"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
-    repository.provlock(["diff", "-r", "main", "topic"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
+    repository
+        .provlock(["diff", "main", "topic"])
+        .assert_code(0)
+        .assert_stdout_has("3.0.0 → 3.1.0   minor");
+    repository
+        .provlock(["diff", "-r", "main", "topic"])
+        .assert_code(0)
+        .assert_stdout_has("3.0.0 → 3.1.0   minor");
     environment.write("old.hcl", version("2.0.0"));
     environment.write("main", version("1.0.0"));
-    repository.provlock(["diff", "old.hcl"]).assert_code(0).assert_stdout_has("2.0.0 → 3.1.0   major");
-    repository.provlock(["diff", "./main"]).assert_code(0).assert_stdout_has("1.0.0 → 3.1.0   major");
-    repository.provlock(["diff", "--git", "main"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
+    repository
+        .provlock(["diff", "old.hcl"])
+        .assert_code(0)
+        .assert_stdout_has("2.0.0 → 3.1.0   major");
+    repository
+        .provlock(["diff", "./main"])
+        .assert_code(0)
+        .assert_stdout_has("1.0.0 → 3.1.0   major");
+    repository
+        .provlock(["diff", "--git", "main"])
+        .assert_code(0)
+        .assert_stdout_has("3.0.0 → 3.1.0   minor");
     repository.provlock(["diff", "main"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -85,45 +127,68 @@ exit code: 2
 error[invalid-argument]: mian is neither a file nor a git revision
 help: name a lock file, or a commit, branch or tag of the repository here
 "#]]);
-    repository.provlock(["diff", "old.hcl", "topic"]).matches(str![[r#"
+    repository
+        .provlock(["diff", "old.hcl", "topic"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: of old.hcl and topic, one is a file and one a git revision
 help: compare two files or two revisions; a revision and the files here: provlock diff REV
 "#]]);
-    repository.provlock(["diff", "-r", "old.hcl"]).matches(str![[r#"
+    repository
+        .provlock(["diff", "-r", "old.hcl"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: -r compares revisions, but files are named
 help: name a revision, as in: provlock diff -r main
 "#]]);
-    repository.provlock(["diff", "gone.hcl", "old.hcl"]).assert_code(0).assert_stderr_has("no lock file gone.hcl");
+    repository
+        .provlock(["diff", "gone.hcl", "old.hcl"])
+        .assert_code(0)
+        .assert_stderr_has("no lock file gone.hcl");
 }
 
 #[test]
 fn two_revisions_are_compared_in_a_bare_repository() {
     let repository = Repository::new();
     let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
-    repository.environment.write("app/.terraform.lock.hcl", version("1.0.0"));
+    repository
+        .environment
+        .write("app/.terraform.lock.hcl", version("1.0.0"));
     repository.commit(&version("3.0.0"));
     repository.branch("topic", &version("3.1.0"));
     repository.git(["clone", "--quiet", "--bare", ".", "../bare.git"]);
     let environment = &repository.environment;
-    let run = |directory: &str, more: &[&str]| environment.command(["diff"].iter().chain(more)).run_in(directory).run();
+    let run = |directory: &str, more: &[&str]| {
+        environment
+            .command(["diff"].iter().chain(more))
+            .run_in(directory)
+            .run()
+    };
     for directory in ["../bare.git", "../bare.git/refs"] {
         let output = run(directory, &["--git", "main..topic"]);
-        assert_eq!(output.assert_code(0).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.0.0 → 3.1.0   minor\n");
+        assert_eq!(
+            output.assert_code(0).stdout,
+            ".terraform.lock.hcl\n  ~ hashicorp/null   3.0.0 → 3.1.0   minor\n"
+        );
         let output = run(directory, &["-r", "--git", "main..topic", "--exit-code"]);
         output.assert_code(1).assert_stdout_has("3.0.0 → 3.1.0");
-        run(directory, &["--git", "main:app..topic"]).assert_code(0).assert_stdout_has("1.0.0 → 3.1.0");
+        run(directory, &["--git", "main:app..topic"])
+            .assert_code(0)
+            .assert_stdout_has("1.0.0 → 3.1.0");
     }
     for more in [&["--git", "main"][..], &[], &["-r"]] {
         let output = run("../bare.git", more);
-        output.assert_code(2).assert_stderr_has("a bare repository has no working tree");
+        output
+            .assert_code(2)
+            .assert_stderr_has("a bare repository has no working tree");
     }
     // A directory of the repository that is one by itself is not trusted.
     repository.git(["clone", "--quiet", "--bare", ".", "inner.git"]);
-    run("inner.git", &["--git", "main..topic"]).assert_code(2).assert_stderr_has("safe.bareRepository");
+    run("inner.git", &["--git", "main..topic"])
+        .assert_code(2)
+        .assert_stderr_has("safe.bareRepository");
 }
 
 #[test]
@@ -137,7 +202,11 @@ fn a_revision_of_a_directory_is_compared_with_the_current_directory() {
     write("app/.terraform.lock.hcl", "1.1.0");
     write("app/deep/.terraform.lock.hcl", "2.1.0");
     let diff = |directory: &str, more: &[&str]| {
-        let output = repository.environment.command(["diff", "--git"].iter().chain(more)).run_in(directory).run();
+        let output = repository
+            .environment
+            .command(["diff", "--git"].iter().chain(more))
+            .run_in(directory)
+            .run();
         output.assert_code(0).stdout.clone()
     };
     let app = ".terraform.lock.hcl\n  ~ hashicorp/null   1.0.0 → 1.1.0   minor\n";
@@ -146,12 +215,22 @@ fn a_revision_of_a_directory_is_compared_with_the_current_directory() {
     }
     let deep = "deep/.terraform.lock.hcl\n  ~ hashicorp/null   2.0.0 → 2.1.0   minor\n";
     assert_eq!(diff("app", &["HEAD:app", "-r"]), format!("{app}{deep}"));
-    assert_eq!(diff("app", &["HEAD:..HEAD"]), app.replace("1.0.0 → 1.1.0   minor", "3.0.0 → 1.0.0   major downgrade"));
-    assert_eq!(diff(".", &["HEAD:app"]), app.replace("1.1.0   minor", "3.0.0   major"));
-    repository.environment.write("app/.terraform.lock.hcl", "provider");
+    assert_eq!(
+        diff("app", &["HEAD:..HEAD"]),
+        app.replace("1.0.0 → 1.1.0   minor", "3.0.0 → 1.0.0   major downgrade")
+    );
+    assert_eq!(
+        diff(".", &["HEAD:app"]),
+        app.replace("1.1.0   minor", "3.0.0   major")
+    );
+    repository
+        .environment
+        .write("app/.terraform.lock.hcl", "provider");
     repository.commit(&version("3.0.0"));
     let output = repository.provlock(["diff", "--git", "HEAD:app"]);
-    output.assert_code(2).assert_stderr_has("HEAD:app/.terraform.lock.hcl:1:");
+    output
+        .assert_code(2)
+        .assert_stderr_has("HEAD:app/.terraform.lock.hcl:1:");
 }
 
 #[test]
@@ -174,13 +253,18 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
 fn changed_below() -> Repository {
     let repository = Repository::new();
     let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
-    let write =
-        |path: &str, version: &str| repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
+    let write = |path: &str, version: &str| {
+        repository
+            .environment
+            .write(format!("{path}/.terraform.lock.hcl"), lock(version))
+    };
     write("infra/a", "1.0.0");
     write("infra/ü b", "1.0.0");
     write("infra/gone", "1.0.0");
     write("infra/same", "1.0.0");
-    repository.environment.write("infra/untouched/.terraform.lock.hcl", "cannot be parsed");
+    repository
+        .environment
+        .write("infra/untouched/.terraform.lock.hcl", "cannot be parsed");
     write("other", "1.0.0");
     repository.environment.write(".gitignore", "ignored/\n");
     repository.commit(&lock("1.0.0"));
@@ -207,7 +291,8 @@ new/.terraform.lock.hcl
   ~ hashicorp/null   1.0.0 → 1.0.1   patch
 ";
     let here = repository.provlock(["-C", "infra", "diff"]);
-    here.assert_code(2).assert_stderr_has("there is no lock file here, but 6 below, such as a");
+    here.assert_code(2)
+        .assert_stderr_has("there is no lock file here, but 6 below, such as a");
     here.assert_stderr_has("help: provlock -C infra diff -r\n");
     let output = repository.provlock(["-C", "infra", "diff", "--recursive"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
@@ -221,7 +306,9 @@ fn the_same_change_in_many_lock_files_is_shown_once() {
     let repository = Repository::new();
     let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write = |path: &str, version: &str| {
-        repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
+        repository
+            .environment
+            .write(format!("{path}/.terraform.lock.hcl"), lock(version));
     };
     let roots = ["a", "b", "c", "d", "e"];
     for root in &roots {
@@ -240,7 +327,11 @@ c/.terraform.lock.hcl
 ";
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
     let all = repository.provlock(["diff", "-r", "-v"]);
-    assert_eq!(all.assert_code(0).stdout.matches("2.0.0").count(), 4, "{all}");
+    assert_eq!(
+        all.assert_code(0).stdout.matches("2.0.0").count(),
+        4,
+        "{all}"
+    );
 }
 
 #[test]
@@ -249,16 +340,24 @@ fn markdown_has_one_section_for_lock_files_with_the_same_changes() {
     let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write = |version: &str| {
         for directory in ["a", "b", "c", "d", "e"] {
-            repository.environment.write(format!("{directory}/.terraform.lock.hcl"), lock(version));
+            repository
+                .environment
+                .write(format!("{directory}/.terraform.lock.hcl"), lock(version));
         }
     };
     write("1.0.0");
-    repository.environment.write("other/.terraform.lock.hcl", lock("1.0.0"));
+    repository
+        .environment
+        .write("other/.terraform.lock.hcl", lock("1.0.0"));
     repository.git(["add", "--all"]);
     repository.git(["commit", "--quiet", "--message=base"]);
     write("1.0.1");
-    repository.environment.write("other/.terraform.lock.hcl", lock("2.0.0"));
-    repository.provlock(["diff", "-r", "--format=markdown"]).matches(str![[r#"
+    repository
+        .environment
+        .write("other/.terraform.lock.hcl", lock("2.0.0"));
+    repository
+        .provlock(["diff", "-r", "--format=markdown"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 #### 5 lock files
@@ -340,7 +439,9 @@ exit code: 0
 #[test]
 fn textconv_has_a_line_per_provider_for_git_diff() {
     let repository = Repository::new();
-    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository
+        .provlock(["setup", "git", "--write"])
+        .assert_code(0);
     repository.commit(&lock_file(&[
         entry("hashicorp/aws", "5.0.0", "~> 5.0", &["h1:a", "zh:a"]),
         entry("hashicorp/null", "3.2.4", "", &["h1:n"]),
@@ -364,17 +465,28 @@ index 58fc25d..af8db85 100644
 +registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #eadb7100
 "#]]);
     // What provlock reads from git has to be the file itself.
-    repository.provlock(["diff"]).assert_code(0).assert_stdout_has("5.0.0 → 5.1.0");
+    repository
+        .provlock(["diff"])
+        .assert_code(0)
+        .assert_stdout_has("5.0.0 → 5.1.0");
 }
 
 /// The output for git has one form.
 #[test]
 fn textconv_takes_neither_a_format_nor_an_exit_code() {
     let environment = TestEnvironment::new();
-    environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:n"])]));
+    environment.write_lock_file(lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.4",
+        "",
+        &["h1:n"],
+    )]));
     for flags in [&["--json"][..], &["--format", "markdown"], &["--exit-code"]] {
-        let output = environment.provlock([&["diff", "--textconv", ".terraform.lock.hcl"], flags].concat());
-        output.assert_code(2).assert_stderr_has(&format!("cannot be used with '{}", flags[0]));
+        let output =
+            environment.provlock([&["diff", "--textconv", ".terraform.lock.hcl"], flags].concat());
+        output
+            .assert_code(2)
+            .assert_stderr_has(&format!("cannot be used with '{}", flags[0]));
     }
 }
 
@@ -384,7 +496,10 @@ fn textconv_prints_what_it_cannot_parse() {
     for text in ["<<<<<<< HEAD\nx\n", "provider {", "\u{feff}", ""] {
         environment.write("file", text);
         let output = environment.provlock(["diff", "--textconv", "file"]);
-        assert_eq!(output.assert_code(0).stdout, if text == "\u{feff}" { "" } else { text });
+        assert_eq!(
+            output.assert_code(0).stdout,
+            if text == "\u{feff}" { "" } else { text }
+        );
     }
     let mut expected = vec![b'\xff'];
     environment.write("file", &expected);
@@ -403,7 +518,12 @@ exit code: 0
 HEAD has no commit yet: every lock file is compared with an empty one
 No lock file here or below, neither in HEAD nor in the working tree
 "#]]);
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
+    repository.environment.write_lock_file(lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.3",
+        "",
+        &["h1:a"],
+    )]));
     repository.provlock(["diff"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -412,7 +532,9 @@ exit code: 0
 ----- stderr -----
 HEAD has no commit yet: every lock file is compared with an empty one
 "#]]);
-    repository.provlock(["diff", "-r", "HEAD"]).matches(str![[r#"
+    repository
+        .provlock(["diff", "-r", "HEAD"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 .terraform.lock.hcl
@@ -422,17 +544,23 @@ HEAD has no commit yet: every lock file is compared with an empty one
 "#]]);
     repository.git(["add", "--all"]);
     repository.git(["commit", "--quiet", "--message", "one"]);
-    repository.provlock(["-C", "empty", "diff"]).matches(str![[r#"
+    repository
+        .provlock(["-C", "empty", "diff"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No lock file here or below, neither in HEAD nor in the working tree
 "#]]);
-    repository.provlock(["-C", "empty", "diff", "-r"]).matches(str![[r#"
+    repository
+        .provlock(["-C", "empty", "diff", "-r"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No lock file here or below, neither in HEAD nor in the working tree
 "#]]);
-    repository.provlock(["-C", "empty", "diff", "-r", "HEAD..HEAD", "--exit-code"]).matches(str![[r#"
+    repository
+        .provlock(["-C", "empty", "diff", "-r", "HEAD..HEAD", "--exit-code"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No lock file here or below in HEAD
@@ -443,16 +571,29 @@ No lock file here or below in HEAD
 #[test]
 fn a_hook_of_a_linked_worktree_compares_the_same_files() {
     let repository = Repository::new();
-    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
-    repository
-        .environment
-        .write("app/.terraform.lock.hcl", lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
+    repository.commit(&lock_file(&[entry(
+        "hashicorp/null",
+        "3.2.3",
+        "",
+        &["h1:a"],
+    )]));
+    repository.environment.write(
+        "app/.terraform.lock.hcl",
+        lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]),
+    );
     repository.environment.commit_all(".");
     repository.git(["worktree", "add", "--quiet", "linked"]);
-    let directory = repository.environment.git("linked", ["rev-parse", "--absolute-git-dir"]);
-    repository
+    let directory = repository
         .environment
-        .write("linked/app/.terraform.lock.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:a"])]));
-    let run = repository.environment.command(["diff", "HEAD"]).env("GIT_DIR", directory).run_in("linked/app");
+        .git("linked", ["rev-parse", "--absolute-git-dir"]);
+    repository.environment.write(
+        "linked/app/.terraform.lock.hcl",
+        lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:a"])]),
+    );
+    let run = repository
+        .environment
+        .command(["diff", "HEAD"])
+        .env("GIT_DIR", directory)
+        .run_in("linked/app");
     run.run().assert_code(0).assert_stdout_has("3.2.3 → 3.2.4");
 }

@@ -26,7 +26,12 @@ fn new() -> String {
         entry("datadog/datadog", "3.44.1", "", &["h1:d", "zh:d", "zh:e"]),
         entry("hashicorp/aws", "5.82.2", "~> 5.0", &["h1:c", "zh:d"]),
         entry("hashicorp/null", "3.2.4", "", &["h1:n"]),
-        entry("hashicorp/random", "3.6.3", "", &["h1:1", "h1:2", "h1:3", "h1:r"]),
+        entry(
+            "hashicorp/random",
+            "3.6.3",
+            "",
+            &["h1:1", "h1:2", "h1:3", "h1:r"],
+        ),
         entry("hashicorp/tls", "4.0.5", "", &["h1:p", "zh:q"]),
         entry("hashicorp/vault", "3.9.0", "", &["zh:3", "zh:4"]),
     ])
@@ -54,8 +59,12 @@ fn each_provider_that_differs_has_a_line() {
     let output = environment.provlock(["diff", "old.hcl", "new.hcl"]);
     output.assert_code(0);
     assert_eq!(output.stdout, TEXT, "{output}");
-    environment.provlock(["diff", "--exit-code", "old.hcl", "new.hcl"]).assert_code(1);
-    environment.provlock(["diff", "--exit-code", "old.hcl", "old.hcl"]).assert_code(0);
+    environment
+        .provlock(["diff", "--exit-code", "old.hcl", "new.hcl"])
+        .assert_code(1);
+    environment
+        .provlock(["diff", "--exit-code", "old.hcl", "old.hcl"])
+        .assert_code(0);
     let all = environment.provlock(["diff", "-v", "old.hcl", "new.hcl"]);
     all.matches(str![[r#"
 exit code: 0
@@ -74,7 +83,9 @@ new.hcl
 #[test]
 fn colour_only_adds() {
     let environment = two_files();
-    let colored = environment.provlock(["diff", "--color=always", "old.hcl", "new.hcl"]).stdout;
+    let colored = environment
+        .provlock(["diff", "--color=always", "old.hcl", "new.hcl"])
+        .stdout;
     assert_ne!(colored, TEXT);
     let mut plain = colored;
     for code in ["\u{1b}[0m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"] {
@@ -141,10 +152,15 @@ exit code: 0
 #[test]
 fn markdown_fits_into_a_comment() {
     let environment = TestEnvironment::new();
-    let hashes: Vec<_> = (0..1000).map(|number| format!("zh:{number:064x}")).collect();
+    let hashes: Vec<_> = (0..1000)
+        .map(|number| format!("zh:{number:064x}"))
+        .collect();
     let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
     environment.write("old.hcl", "");
-    environment.write("new.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &hashes)]));
+    environment.write(
+        "new.hcl",
+        lock_file(&[entry("hashicorp/null", "3.2.4", "", &hashes)]),
+    );
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "new.hcl"]);
     output.matches(str![[r#"
 exit code: 0
@@ -166,7 +182,10 @@ fn text_in_a_lock_file_stays_text() {
     let environment = TestEnvironment::new();
     environment.write("old.hcl", "");
     let hostile = ["h9:`|<b>@all</b>\\n```\\n# owned", "h9:\\u001b[31m\\u202e"];
-    environment.write("a|`b`<i>.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &hostile)]));
+    environment.write(
+        "a|`b`<i>.hcl",
+        lock_file(&[entry("hashicorp/null", "3.2.4", "", &hostile)]),
+    );
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "a|`b`<i>.hcl"]);
     output
         .matches(str![[r#"
@@ -192,7 +211,15 @@ exit code: 0
         .assert_lacks("\n# owned")
         .assert_lacks("\u{1b}");
     output.assert_lacks("\u{202e}");
-    assert_eq!(output.stdout.lines().filter(|line| line.starts_with("```")).count(), 2, "{output}");
+    assert_eq!(
+        output
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("```"))
+            .count(),
+        2,
+        "{output}"
+    );
 }
 
 #[test]
@@ -200,12 +227,23 @@ fn json_has_every_provider() {
     let environment = two_files();
     let output = environment.provlock(["diff", "--json", "old.hcl", "new.hcl"]);
     output.assert_code(0);
-    assert_eq!(output.stdout, environment.provlock(["diff", "--format=json", "old.hcl", "new.hcl"]).stdout);
+    assert_eq!(
+        output.stdout,
+        environment
+            .provlock(["diff", "--format=json", "old.hcl", "new.hcl"])
+            .stdout
+    );
     let json = validated(&output.stdout);
-    assert_eq!((&json["schema"], &json["command"]), (&1.into(), &"diff".into()));
+    assert_eq!(
+        (&json["schema"], &json["command"]),
+        (&1.into(), &"diff".into())
+    );
     assert_eq!(json["warnings"][0]["code"], "hashes-replaced");
     let root = &json["roots"][0];
-    assert_eq!((&root["path"], &root["lock_file"], &root["dialect"]), (&".".into(), &"new.hcl".into(), &"tofu".into()));
+    assert_eq!(
+        (&root["path"], &root["lock_file"], &root["dialect"]),
+        (&".".into(), &"new.hcl".into(), &"tofu".into())
+    );
     assert_eq!(root["changed"], true);
     let aws = serde_json::json!({
         "address": "registry.opentofu.org/hashicorp/aws",
@@ -219,9 +257,26 @@ fn json_has_every_provider() {
     });
     let providers = root["providers"].as_array().unwrap();
     assert!(providers.contains(&aws), "{output}");
-    let actions: Vec<_> = providers.iter().map(|provider| provider["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["added", "changed", "unchanged", "changed", "removed", "changed", "changed"]);
-    assert_eq!(providers[4]["version"], serde_json::json!({ "old": "2.2.0", "new": null }));
+    let actions: Vec<_> = providers
+        .iter()
+        .map(|provider| provider["action"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "added",
+            "changed",
+            "unchanged",
+            "changed",
+            "removed",
+            "changed",
+            "changed"
+        ]
+    );
+    assert_eq!(
+        providers[4]["version"],
+        serde_json::json!({ "old": "2.2.0", "new": null })
+    );
 }
 
 #[test]
@@ -229,9 +284,14 @@ fn unified_needs_no_parsing() {
     let environment = TestEnvironment::new();
     environment.write("old.hcl", "a\n<<<<<<< HEAD\n");
     environment.write("new.hcl", "a\nb");
-    let output = environment.provlock(["diff", "--format=unified", "--exit-code", "old.hcl", "new.hcl"]);
-    let expected =
-        "--- a/new.hcl\n+++ b/new.hcl\n@@ -1,2 +1,2 @@\n a\n-<<<<<<< HEAD\n+b\n\\ No newline at end of file\n";
+    let output = environment.provlock([
+        "diff",
+        "--format=unified",
+        "--exit-code",
+        "old.hcl",
+        "new.hcl",
+    ]);
+    let expected = "--- a/new.hcl\n+++ b/new.hcl\n@@ -1,2 +1,2 @@\n a\n-<<<<<<< HEAD\n+b\n\\ No newline at end of file\n";
     assert_eq!(output.assert_code(1).stdout, expected);
     let output = environment.provlock(["diff", "--format=unified", "missing.hcl", "new.hcl"]);
     output.matches(str![[r#"
@@ -266,7 +326,10 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
 "#]]);
     let output = environment.provlock(["diff", "--format=json", "broken.hcl", "new.hcl"]);
     output.assert_code(2);
-    assert_eq!(validated(&output.stdout)["errors"][0]["code"], "lock-file-syntax");
+    assert_eq!(
+        validated(&output.stdout)["errors"][0]["code"],
+        "lock-file-syntax"
+    );
     let output = environment.provlock(["diff", "missing.hcl", "new.hcl"]);
     output.matches(str![[r#"
 exit code: 0
@@ -283,7 +346,9 @@ warning[lock-file-missing]: there is no lock file missing.hcl
  |
  = it is treated as empty
 "#]]);
-    environment.provlock(["diff", "missing.hcl", "missing-too.hcl"]).assert_code(2);
+    environment
+        .provlock(["diff", "missing.hcl", "missing-too.hcl"])
+        .assert_code(2);
 }
 
 #[test]
@@ -304,7 +369,10 @@ error[conflict-markers]: the lock file contains git conflict markers
 help: provlock -C live merge .terraform.lock.hcl; to lock the entries in conflict again: provlock -C live merge --resolve .terraform.lock.hcl
 "#]]);
     environment.write("copy.hcl", conflict);
-    environment.provlock(["diff", "new.hcl", "copy.hcl"]).assert_code(2).assert_lacks("provlock merge");
+    environment
+        .provlock(["diff", "new.hcl", "copy.hcl"])
+        .assert_code(2)
+        .assert_lacks("provlock merge");
 }
 
 #[test]
@@ -312,7 +380,10 @@ fn the_help_for_a_conflict_in_the_current_directory_can_be_run() {
     let environment = two_files();
     environment.write_lock_file("<<<<<<< HEAD\n=======\n>>>>>>> other\n");
     let output = environment.provlock(["diff", "new.hcl"]);
-    output.assert_code(2).assert_stderr_has("help: provlock merge .terraform.lock.hcl; ").assert_lacks("-C");
+    output
+        .assert_code(2)
+        .assert_stderr_has("help: provlock merge .terraform.lock.hcl; ")
+        .assert_lacks("-C");
 }
 
 #[test]
@@ -330,7 +401,9 @@ fn text_that_changes_no_entry_is_not_called_layout() {
         let said = "No provider differs in 1 lock file; other text does, such as comments (see --format unified)\n";
         output.assert_code(0).assert_stderr_has(said);
     }
-    environment.provlock(["diff", "old.hcl", "old.hcl"]).assert_stderr_has("No provider differs in 1 lock file\n");
+    environment
+        .provlock(["diff", "old.hcl", "old.hcl"])
+        .assert_stderr_has("No provider differs in 1 lock file\n");
 }
 
 #[test]
@@ -345,7 +418,8 @@ help: run in a git repository, or name two files: provlock diff OLD NEW
 "#]]);
 }
 
-/// `PROVLOCK_CORPUS=DIR`: a directory with `index.tsv` (number, repository, path) and `locks/NUMBER.lock.hcl`.
+/// `PROVLOCK_CORPUS=DIR`: a directory with `index.tsv` (number, repository, path) and
+/// `locks/NUMBER.lock.hcl`.
 #[test]
 #[ignore = "reads the folder that PROVLOCK_CORPUS names"]
 fn versions_of_real_lock_files_are_compared() {
@@ -355,10 +429,14 @@ fn versions_of_real_lock_files_are_compared() {
     let mut versions = std::collections::BTreeMap::<_, Vec<_>>::new();
     for line in index.lines() {
         let (number, place) = line.split_once('\t').unwrap();
-        versions.entry(place).or_default().push(folder.join(format!("locks/{number}.lock.hcl")));
+        versions
+            .entry(place)
+            .or_default()
+            .push(folder.join(format!("locks/{number}.lock.hcl")));
     }
     let environment = TestEnvironment::new();
-    let readable = |path: &Path| environment.provlock([Path::new("diff"), path, path]).code == Some(0);
+    let readable =
+        |path: &Path| environment.provlock([Path::new("diff"), path, path]).code == Some(0);
     let (mut pairs, mut refused) = (0, 0);
     for files in versions.values().filter(|files| files.len() > 1) {
         for pair in files.windows(2) {

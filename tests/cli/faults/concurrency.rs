@@ -13,7 +13,12 @@ const ROUNDS: usize = 10;
 #[test]
 fn locks_at_the_same_time_leave_one_right_file() {
     let project = Project::new();
-    let Project { environment, old, new, .. } = &project;
+    let Project {
+        environment,
+        old,
+        new,
+        ..
+    } = &project;
     for round in 0..ROUNDS {
         environment.write_lock_file(old);
         let outputs = thread::scope(|scope| {
@@ -21,10 +26,14 @@ fn locks_at_the_same_time_leave_one_right_file() {
             runs.map(|run| run.join().unwrap())
         });
         for output in &outputs {
-            let is_told = output.code == Some(2) && output.stderr.contains("was changed by another program");
+            let is_told =
+                output.code == Some(2) && output.stderr.contains("was changed by another program");
             assert!(output.code == Some(0) || is_told, "round {round}: {output}");
         }
-        assert!(outputs.iter().any(|output| output.code == Some(0)), "round {round}: {outputs:?}");
+        assert!(
+            outputs.iter().any(|output| output.code == Some(0)),
+            "round {round}: {outputs:?}"
+        );
         assert_eq!(environment.lock_file(), *new, "round {round}");
         project.assert_nothing_is_left();
     }
@@ -34,7 +43,9 @@ fn locks_at_the_same_time_leave_one_right_file() {
 #[test]
 fn logins_at_the_same_time_lose_no_token() {
     let environment = TestEnvironment::new();
-    let hosts: Vec<_> = (0..4 * ROUNDS).map(|number| format!("h{number}.example.com")).collect();
+    let hosts: Vec<_> = (0..4 * ROUNDS)
+        .map(|number| format!("h{number}.example.com"))
+        .collect();
     for hosts in hosts.chunks(4) {
         thread::scope(|scope| {
             for host in hosts {
@@ -44,7 +55,10 @@ fn logins_at_the_same_time_lose_no_token() {
         });
     }
     for host in &hosts {
-        environment.provlock(["login", "--check", host]).assert_code(0).assert_stdout_has(host);
+        environment
+            .provlock(["login", "--check", host])
+            .assert_code(0)
+            .assert_stdout_has(host);
     }
     survived("runs at the same time", ROUNDS);
 }

@@ -1,5 +1,5 @@
-//! Installing modules while faults occur: each directory is old or new, the list matches the directories, and
-//! the next run leaves only locked modules.
+//! Installing modules while faults occur: each directory is old or new, the list matches the
+//! directories, and the next run leaves only locked modules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,8 @@ struct Project {
 
 /// The configuration with one of two states of each module.
 fn configuration(environment: &TestEnvironment, version: usize) -> String {
-    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    let call =
+        |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
     let archive = format!("https://registry.opentofu.org/site-{version}.zip");
     let calls = (0..CALLS).map(|number| call(&format!("m{number}"), &archive));
     let repository = environment.root().join("modules.git");
@@ -70,8 +71,9 @@ fn tree(directory: &Path) -> Tree {
 
 /// The files below one directory of a tree.
 fn below(tree: &Tree, directory: &str) -> Tree {
-    let below =
-        |(path, content): (&PathBuf, &Vec<u8>)| Some((path.strip_prefix(directory).ok()?.into(), content.clone()));
+    let below = |(path, content): (&PathBuf, &Vec<u8>)| {
+        Some((path.strip_prefix(directory).ok()?.into(), content.clone()))
+    };
     tree.iter().filter_map(below).collect()
 }
 
@@ -80,25 +82,40 @@ impl Project {
         let (registry, mut environment) = Registry::with_project();
         for version in [1, 2] {
             let files: Vec<_> = [
-                ("main.tf", "module \"inner\" {\n  source = \"./inner\"\n}\n".to_owned()),
+                (
+                    "main.tf",
+                    "module \"inner\" {\n  source = \"./inner\"\n}\n".to_owned(),
+                ),
                 ("inner/main.tf", format!("# {version}\n")),
                 ("large", format!("{version}\n").repeat(30_000)),
                 ("VERSION", version.to_string()),
             ]
             .map(|(name, text)| (name.to_owned(), text.into_bytes()))
             .into();
-            registry.serve(&format!("/site-{version}.zip"), archive::pack(&files, Packing::Deflated));
+            registry.serve(
+                &format!("/site-{version}.zip"),
+                archive::pack(&files, Packing::Deflated),
+            );
         }
         environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
         let mut trees = [1, 2].map(|version| {
-            publish(&environment, &format!("# {version}\n"), &format!("v{version}.0.0"));
+            publish(
+                &environment,
+                &format!("# {version}\n"),
+                &format!("v{version}.0.0"),
+            );
             environment.write("main.tf", configuration(&environment, version));
             environment.provlock(["lock", "--modules"]).assert_code(0);
             environment.provlock(["get"]).assert_code(0);
             tree(&environment.project().join(".terraform/modules"))
         });
         let new = std::mem::take(&mut trees[1]);
-        let project = Self { registry, environment, old: std::mem::take(&mut trees[0]), new };
+        let project = Self {
+            registry,
+            environment,
+            old: std::mem::take(&mut trees[0]),
+            new,
+        };
         assert_eq!(project.list(), project.new[Path::new("modules.json")]);
         project
     }
@@ -124,7 +141,13 @@ impl Project {
     }
 
     fn is_at(&self, moment: Moment) -> bool {
-        let directories = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let directories = |path: PathBuf| {
+            fs::read_dir(path)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+        };
         let is_new = |name: &str| {
             let installed = |file: &str| fs::read(self.modules().join(name).join(file)).ok();
             installed("VERSION").is_some_and(|version| version == b"2")
@@ -132,10 +155,18 @@ impl Project {
         match moment {
             Moment::Answered(requests) => self.registry.statistics().requests >= requests,
             Moment::Copying(count) => {
-                directories(self.modules().join(".provlock")).flat_map(directories).count() >= count
+                directories(self.modules().join(".provlock"))
+                    .flat_map(directories)
+                    .count()
+                    >= count
             }
             Moment::Listing => self.list() != self.old[Path::new("modules.json")],
-            Moment::Swapped(count) => (0..CALLS).filter(|number| is_new(&format!("m{number}"))).count() >= count,
+            Moment::Swapped(count) => {
+                (0..CALLS)
+                    .filter(|number| is_new(&format!("m{number}")))
+                    .count()
+                    >= count
+            }
             Moment::Listed => self.list() == self.new[Path::new("modules.json")],
         }
     }
@@ -153,21 +184,37 @@ impl Project {
     #[track_caller]
     fn assert_fits(&self, why: &str) -> usize {
         let (now, mut new) = (tree(&self.modules()), 0);
-        let names: Vec<_> = (0..CALLS).map(|number| format!("m{number}")).chain(["net".to_owned()]).collect();
+        let names: Vec<_> = (0..CALLS)
+            .map(|number| format!("m{number}"))
+            .chain(["net".to_owned()])
+            .collect();
         for name in &names {
             let found = below(&now, name);
             let is_new = found == below(&self.new, name);
-            assert!(is_new || found == below(&self.old, name), "{why}: {name} is neither the old nor the new one");
+            assert!(
+                is_new || found == below(&self.old, name),
+                "{why}: {name} is neither the old nor the new one"
+            );
             new += usize::from(is_new);
         }
         let list: Value = serde_json::from_slice(&self.list()).unwrap();
         for record in list["Modules"].as_array().unwrap() {
             let text = |field: &str| record[field].as_str().unwrap();
-            assert!(self.environment.project().join(text("Dir")).is_dir(), "{why}: {record}");
-            let expected =
-                if text("Source").contains("site-2") || text("Source").contains("v2") { &self.new } else { &self.old };
+            assert!(
+                self.environment.project().join(text("Dir")).is_dir(),
+                "{why}: {record}"
+            );
+            let expected = if text("Source").contains("site-2") || text("Source").contains("v2") {
+                &self.new
+            } else {
+                &self.old
+            };
             if names.iter().any(|name| name == text("Key")) {
-                assert_eq!(below(&now, text("Key")), below(expected, text("Key")), "{why}: {record}");
+                assert_eq!(
+                    below(&now, text("Key")),
+                    below(expected, text("Key")),
+                    "{why}: {record}"
+                );
             }
         }
         new
@@ -176,10 +223,17 @@ impl Project {
     /// Fails unless everything is as it is locked, and there is nothing else.
     #[track_caller]
     fn assert_complete(&self, why: &str) {
-        assert!(tree(&self.modules()) == self.new, "{why}: {:?}", tree(&self.modules()).keys().collect::<Vec<_>>());
+        assert!(
+            tree(&self.modules()) == self.new,
+            "{why}: {:?}",
+            tree(&self.modules()).keys().collect::<Vec<_>>()
+        );
         assert!(!self.modules().join(".provlock").exists(), "{why}");
         for directory in ["temporary", "cache/provlock-modules-v2/unfinished"] {
-            let left = fs::read_dir(self.environment.root().join(directory)).into_iter().flatten().count();
+            let left = fs::read_dir(self.environment.root().join(directory))
+                .into_iter()
+                .flatten()
+                .count();
             assert_eq!(left, 0, "{why}: {directory}");
         }
     }
@@ -188,9 +242,17 @@ impl Project {
 #[test]
 fn get_that_is_killed_leaves_old_or_new_directories_and_a_list_that_fits() {
     let project = Project::new();
-    let moments =
-        [Moment::Answered(0), Moment::Answered(1), Moment::Copying(1), Moment::Copying(CALLS), Moment::Listing];
-    let moments = moments.into_iter().chain((1..=CALLS).map(Moment::Swapped)).chain([Moment::Listed]);
+    let moments = [
+        Moment::Answered(0),
+        Moment::Answered(1),
+        Moment::Copying(1),
+        Moment::Copying(CALLS),
+        Moment::Listing,
+    ];
+    let moments = moments
+        .into_iter()
+        .chain((1..=CALLS).map(Moment::Swapped))
+        .chain([Moment::Listed]);
     let mut seen = [0, 0, 0];
     for (attempt, moment) in moments.cycle().take(KILLS).enumerate() {
         // Half of the runs begin with what the killed run before them has left in the cache.
@@ -201,13 +263,20 @@ fn get_that_is_killed_leaves_old_or_new_directories_and_a_list_that_fits() {
         project.kill(moment);
         let why = format!("attempt {attempt}, {moment:?}");
         let new = project.assert_fits(&why);
-        seen[if new == 0 { 0 } else { 1 + usize::from(new > CALLS) }] += 1;
+        seen[if new == 0 {
+            0
+        } else {
+            1 + usize::from(new > CALLS)
+        }] += 1;
         if attempt % 3 == 2 {
             project.environment.provlock(["get"]).assert_code(0);
             project.assert_complete(&why);
         }
     }
-    assert!(seen[0] > 0 && seen[2] > 0, "no run was killed early, or none late: {seen:?}");
+    assert!(
+        seen[0] > 0 && seen[2] > 0,
+        "no run was killed early, or none late: {seen:?}"
+    );
     survived("a run that is killed", KILLS);
 }
 
@@ -216,11 +285,17 @@ fn get_that_is_killed_leaves_old_or_new_directories_and_a_list_that_fits() {
 fn get_on_a_full_disk_changes_nothing_or_everything() {
     let project = Project::new();
     let run = |blocks: usize| -> Output {
-        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec {} get", provlock_test::program());
+        let limited = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {} get",
+            provlock_test::program()
+        );
         project.environment.program("sh", ["-c", &limited]).run()
     };
     let (limits, mut failed) = ([0, 1, 2, 8, 32, 4096], 0);
-    for (blocks, is_cold) in limits.into_iter().flat_map(|blocks| [(blocks, false), (blocks, true)]) {
+    for (blocks, is_cold) in limits
+        .into_iter()
+        .flat_map(|blocks| [(blocks, false), (blocks, true)])
+    {
         project.restore();
         if is_cold {
             project.empty_cache();
@@ -277,7 +352,12 @@ fn gets_of_several_projects_share_an_empty_cache() {
         thread::scope(|scope| {
             for name in names {
                 let _ = fs::remove_dir_all(environment.project().join(name).join(".terraform"));
-                scope.spawn(move || environment.provlock(["-C", name, "get"]).assert_code(0).clone());
+                scope.spawn(move || {
+                    environment
+                        .provlock(["-C", name, "get"])
+                        .assert_code(0)
+                        .clone()
+                });
             }
         });
         for name in names {

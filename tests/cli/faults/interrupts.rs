@@ -24,7 +24,10 @@ fn project() -> TestEnvironment {
     fs::write(&git, GIT).unwrap();
     fs::set_permissions(git, fs::Permissions::from_mode(0o755)).unwrap();
     let source = format!("git::ssh://git@h.test/a.git?sshkey={KEY_IN_BASE64}");
-    environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+    environment.write(
+        "main.tf",
+        format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"),
+    );
     environment
 }
 
@@ -45,19 +48,35 @@ fn signal(name: &str, pid: &str) {
 
 /// Whether a process runs; a process that has ended may still be listed.
 fn runs(pid: &str) -> bool {
-    let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+    let listed = Command::new("ps")
+        .args(["-o", "stat=", "-p", pid])
+        .output()
+        .unwrap()
+        .stdout;
     listed.first().is_some_and(|state| *state != b'Z')
 }
 
 /// The files below a directory.
 fn files(directory: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    let entries = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 fn assert_key_is_nowhere(environment: &TestEnvironment) {
     let holds = |path: &&std::path::PathBuf| {
-        fs::read(path).is_ok_and(|bytes| bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()))
+        fs::read(path)
+            .is_ok_and(|bytes| bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()))
     };
     assert_eq!(files(&environment.root()).iter().find(holds), None);
 }
@@ -78,7 +97,9 @@ fn assert_end(processes: &[String], why: &str) {
 #[test]
 fn git_ends_with_the_run_and_nothing_temporary_stays() {
     let environment = project();
-    let unfinished = environment.root().join("cache/provlock-modules-v2/unfinished");
+    let unfinished = environment
+        .root()
+        .join("cache/provlock-modules-v2/unfinished");
     let signals = [("-INT", 2), ("-TERM", 15), ("-HUP", 1), ("-QUIT", 3)];
     for (name, number) in signals {
         let (mut run, processes) = start(&environment);
@@ -95,7 +116,9 @@ fn git_ends_with_the_run_and_nothing_temporary_stays() {
 #[test]
 fn the_next_run_removes_files_of_a_killed_run() {
     let environment = project();
-    let unfinished = environment.root().join("cache/provlock-modules-v2/unfinished");
+    let unfinished = environment
+        .root()
+        .join("cache/provlock-modules-v2/unfinished");
     let (mut run, processes) = start(&environment);
     run.kill().unwrap();
     wait(&mut run);
@@ -106,11 +129,24 @@ fn the_next_run_removes_files_of_a_killed_run() {
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1);
     // Another run that is still at work keeps what it has.
     let (mut other, of_other) = start(&environment);
-    assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1, "of the other run alone");
+    assert_eq!(
+        fs::read_dir(&unfinished).unwrap().count(),
+        1,
+        "of the other run alone"
+    );
     fs::remove_file(environment.bin().join("git")).unwrap();
-    environment.write("next/main.tf", "module \"m\" {\n  source = \"git::file:///nowhere/a.git\"\n}\n");
-    environment.provlock(["-C", "next", "lock", "-p", "linux_amd64"]).assert_code(2);
-    assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1, "of the other run alone");
+    environment.write(
+        "next/main.tf",
+        "module \"m\" {\n  source = \"git::file:///nowhere/a.git\"\n}\n",
+    );
+    environment
+        .provlock(["-C", "next", "lock", "-p", "linux_amd64"])
+        .assert_code(2);
+    assert_eq!(
+        fs::read_dir(&unfinished).unwrap().count(),
+        1,
+        "of the other run alone"
+    );
     signal("-TERM", &other.id().to_string());
     wait(&mut other);
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0);

@@ -41,10 +41,17 @@ impl Project {
 #[test]
 fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_completes() {
     let project = Project::new();
-    let Project { registry, environment, old, new } = &project;
+    let Project {
+        registry,
+        environment,
+        old,
+        new,
+    } = &project;
     let cache = environment.root().join("cache");
     environment.provlock(LOCK_BOTH).assert_code(0);
-    let mut moments: Vec<_> = (0..=registry.statistics().requests).map(Moment::Answered).collect();
+    let mut moments: Vec<_> = (0..=registry.statistics().requests)
+        .map(Moment::Answered)
+        .collect();
     moments.push(Moment::Writing);
     let mut seen = [0, 0];
     for (attempt, moment) in moments.into_iter().cycle().take(KILLS).enumerate() {
@@ -55,7 +62,10 @@ fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_comp
         }
         project.kill(moment);
         let found = environment.lock_file();
-        assert!(found == *old || found == *new, "attempt {attempt}, {moment:?}: {found}");
+        assert!(
+            found == *old || found == *new,
+            "attempt {attempt}, {moment:?}: {found}"
+        );
         seen[usize::from(found == *new)] += 1;
         if attempt % 5 == 4 {
             environment.write_lock_file(old);
@@ -71,14 +81,24 @@ fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_comp
 /// A temporary file beside a lock file that does not change.
 #[test]
 fn lock_without_changes_removes_files_of_a_killed_run() {
-    let Project { registry: _registry, environment, .. } = &Project::new();
+    let Project {
+        registry: _registry,
+        environment,
+        ..
+    } = &Project::new();
     environment.provlock(LOCK_BOTH).assert_code(0);
-    let left_over = environment.project().join(".terraform.lock.hcl.provlock-a1B2c3");
-    let own = environment.project().join(".terraform.lock.hcl.provlock-mine");
+    let left_over = environment
+        .project()
+        .join(".terraform.lock.hcl.provlock-a1B2c3");
+    let own = environment
+        .project()
+        .join(".terraform.lock.hcl.provlock-mine");
     for file in [&left_over, &own] {
         fs::write(file, "").unwrap();
     }
-    environment.provlock(LOCK_BOTH.into_iter().chain(["--check"])).assert_code(0);
+    environment
+        .provlock(LOCK_BOTH.into_iter().chain(["--check"]))
+        .assert_code(0);
     environment.provlock(["verify"]).assert_code(0);
     assert!(left_over.exists(), "what writes nothing removes nothing");
     environment.provlock(LOCK_BOTH).assert_code(0);

@@ -30,24 +30,41 @@ fn run(environment: &TestEnvironment, arguments: &[&str]) -> Output {
 fn run_within(memory: u64, environment: &TestEnvironment, arguments: &[&str]) -> Output {
     let limited = format!("ulimit -v {memory} && exec \"$@\"");
     let program = &provlock_test::program();
-    let arguments = ["-c", &limited, "sh", program].into_iter().chain(arguments.iter().copied());
-    environment.program("sh", arguments).run_in(environment.project()).run()
+    let arguments = ["-c", &limited, "sh", program]
+        .into_iter()
+        .chain(arguments.iter().copied());
+    environment
+        .program("sh", arguments)
+        .run_in(environment.project())
+        .run()
 }
 
-const COMMANDS: [&[&str]; 2] = [&["verify", "-r"], &["lock", "-r", "--check", "-p", "linux_amd64", "--offline"]];
+const COMMANDS: [&[&str]; 2] = [
+    &["verify", "-r"],
+    &["lock", "-r", "--check", "-p", "linux_amd64", "--offline"],
+];
 
 #[test]
 fn a_directory_has_a_limit_of_configuration_files() {
     let (registry, environment) = Registry::with_project();
-    let files: Vec<_> = (0..10_001).map(|number| (format!("{number}.tf"), Vec::new())).collect();
+    let files: Vec<_> = (0..10_001)
+        .map(|number| (format!("{number}.tf"), Vec::new()))
+        .collect();
     let expected = "it contains more than 10000 configuration files";
     registry.serve("/m.zip", archive::pack(&files, Packing::Deflated));
     for (name, _) in &files {
         environment.write(format!("local/{name}"), "");
     }
     for source in ["https://registry.opentofu.org/m.zip", "./local"] {
-        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
-        for command in [&["lock"][..], &["lock", "--modules"], &["verify", "--online"]] {
+        environment.write(
+            "main.tf",
+            format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"),
+        );
+        for command in [
+            &["lock"][..],
+            &["lock", "--modules"],
+            &["verify", "--online"],
+        ] {
             let output = environment.provlock(command);
             output.assert_code(2).assert_stderr_has(expected);
         }
@@ -70,7 +87,11 @@ fn many_values_in_json_are_refused() {
         list("{\"locals\":{\"a\":[", "\"123456\"", "]}}"),
         list("{\"locals\":{\"a\":[", "{\"abcdef\":1}", "]}}"),
         list("{\"variable\":{", "\"abcdef\":{}", "}}"),
-        list("{\"resource\":{\"null_resource\":{", "\"abcdefghijk\":{}", "}}}"),
+        list(
+            "{\"resource\":{\"null_resource\":{",
+            "\"abcdefghijk\":{}",
+            "}}}",
+        ),
         list("{\"locals\":{\"a\":[", &nested, "]}}"),
     ];
     for shape in &shapes {
@@ -107,8 +128,13 @@ fn a_change_that_turns_ignore_files_into_devices_is_checked() {
         symlink("/dev/zero", repository.environment.project().join(name)).unwrap();
         repository.environment.commit_all(".");
         for more in [&[][..], &["--new"]] {
-            let verified = run(&repository.environment, &[&["verify", "-r", "--base", "main"], more].concat());
-            verified.assert_code(1).assert_stdout_has("provider-not-locked");
+            let verified = run(
+                &repository.environment,
+                &[&["verify", "-r", "--base", "main"], more].concat(),
+            );
+            verified
+                .assert_code(1)
+                .assert_stdout_has("provider-not-locked");
         }
     }
     survived(ATTACK, 2 * names.len());
@@ -116,12 +142,22 @@ fn a_change_that_turns_ignore_files_into_devices_is_checked() {
 
 #[test]
 fn there_is_an_end_to_patterns() {
-    let one = |count: usize| (0..count).map(|number| format!("a{number}*\n")).collect::<Vec<_>>().concat();
-    let cases = [(one(500_000), "is larger than 1 MiB"), (one(60_000), "more than 256 KiB of patterns")];
+    let one = |count: usize| {
+        (0..count)
+            .map(|number| format!("a{number}*\n"))
+            .collect::<Vec<_>>()
+            .concat()
+    };
+    let cases = [
+        (one(500_000), "is larger than 1 MiB"),
+        (one(60_000), "more than 256 KiB of patterns"),
+    ];
     for (patterns, message) in &cases {
         let environment = project();
         environment.write(".gitignore", patterns);
-        run(&environment, &["verify", "-r"]).assert_code(2).assert_stderr_has(message);
+        run(&environment, &["verify", "-r"])
+            .assert_code(2)
+            .assert_stderr_has(message);
     }
     survived(ATTACK, cases.len());
 }
@@ -130,12 +166,19 @@ fn there_is_an_end_to_patterns() {
 fn globs_and_certificates_have_an_end() {
     let environment = project();
     let nested = format!("{}{}", "{".repeat(50_000), "}".repeat(50_000));
-    environment.write("provlock.toml", format!("[roots]\nexclude = [\"{nested}\"]\n"));
-    run(&environment, &["verify", "-r"]).assert_code(2).assert_stderr_has("a glob has at most 4096 bytes");
+    environment.write(
+        "provlock.toml",
+        format!("[roots]\nexclude = [\"{nested}\"]\n"),
+    );
+    run(&environment, &["verify", "-r"])
+        .assert_code(2)
+        .assert_stderr_has("a glob has at most 4096 bytes");
     fs::remove_file(environment.project().join("provlock.toml")).unwrap();
     let mut environment = environment;
     environment.set("SSL_CERT_FILE", "/dev/zero");
-    run(&environment, &["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("it is not a regular file");
+    run(&environment, &["lock", "-p", "linux_amd64"])
+        .assert_code(2)
+        .assert_stderr_has("it is not a regular file");
     survived(ATTACK, 2);
 }
 
@@ -145,17 +188,29 @@ fn a_thousand_findings_of_a_kind_are_shown() {
     let entry = |address: &str, hashes: &str| {
         format!("provider \"{address}\" {{\n  version = \"1.0.0\"\n  hashes = [\n{hashes}  ]\n}}\n")
     };
-    let unknown = (0..10_000).map(|number| format!("    \"x{number}:abc\",\n")).collect::<Vec<_>>().concat();
+    let unknown = (0..10_000)
+        .map(|number| format!("    \"x{number}:abc\",\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let hash = format!("    \"h1:{}=\",\n", "A".repeat(43));
     let elsewhere = |number| entry(&format!("evil.test/a/p{number}"), &hash);
     let cases = [
         (1, entry("registry.opentofu.org/acme/a", &unknown)),
-        (1, entry("registry.opentofu.org/acme/a", &"    \"h1:x\",\n".repeat(20_000))),
+        (
+            1,
+            entry(
+                "registry.opentofu.org/acme/a",
+                &"    \"h1:x\",\n".repeat(20_000),
+            ),
+        ),
         (1, (0..3_000).map(elsewhere).collect()),
     ];
     for (code, lock_file) in &cases {
         let environment = project();
-        environment.write("provlock.toml", "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n");
+        environment.write(
+            "provlock.toml",
+            "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n",
+        );
         environment.write_lock_file(lock_file);
         let verified = run(&environment, &["verify", "--format", "json"]);
         verified.assert_code(*code).assert_stdout_has(" omitted");
@@ -163,29 +218,59 @@ fn a_thousand_findings_of_a_kind_are_shown() {
     survived(ATTACK, cases.len());
 }
 
-/// Repeated content, equal or with other names, stops at a limit: the content of a file, and the resulting message.
+/// Repeated content, equal or with other names, stops at a limit: the content of a file, and the
+/// resulting message.
 #[test]
 fn a_configuration_has_an_end() {
     /// In KiB.
     const MEMORY: u64 = 400 << 10;
     let many = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<String>();
     let required = |count: usize| {
-        let lines = many(count, |number| format!("    a{number} = {{\n      source = \"a/b{number}\"\n    }}\n"));
+        let lines = many(count, |number| {
+            format!("    a{number} = {{\n      source = \"a/b{number}\"\n    }}\n")
+        });
         format!("terraform {{\n  required_providers {{\n{lines}  }}\n}}\n")
     };
-    let json = format!("{{\"provider\": {{\"a\": [{}]}}}}", vec!["{}"; 10_000].join(", "));
-    let block = |kind: &str| (format!("{kind} {{}}\n").repeat(10_000), "8999 more of this kind are omitted");
+    let json = format!(
+        "{{\"provider\": {{\"a\": [{}]}}}}",
+        vec!["{}"; 10_000].join(", ")
+    );
+    let block = |kind: &str| {
+        (
+            format!("{kind} {{}}\n").repeat(10_000),
+            "8999 more of this kind are omitted",
+        )
+    };
     let same = ["resource \"a\" \"b\"", "data \"a\" \"b\"", "provider \"a\""].map(block);
     let other = [
-        ("module \"a\" {}\n".repeat(49_000), "48000 more of this kind are omitted"),
-        ("a {}\n".repeat(50_001), "more than 50000 arguments and blocks"),
-        (many(1_001, |number| format!("provider \"a{number}\" {{}}\n")), "more than 1000 providers are required"),
+        (
+            "module \"a\" {}\n".repeat(49_000),
+            "48000 more of this kind are omitted",
+        ),
+        (
+            "a {}\n".repeat(50_001),
+            "more than 50000 arguments and blocks",
+        ),
+        (
+            many(1_001, |number| format!("provider \"a{number}\" {{}}\n")),
+            "more than 1000 providers are required",
+        ),
         (required(49_000), "more than 1000 providers are required"),
         (required(140_000), "more than 50000 arguments and blocks"),
-        (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "are omitted"),
+        (
+            many(49_000, |number| {
+                format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")
+            }),
+            "are omitted",
+        ),
     ];
-    let natives = same.into_iter().chain(other).map(|(text, message)| ("main.tf", text, message));
-    let cases: Vec<_> = natives.chain([("main.tf.json", json, "8999 more of this kind are omitted")]).collect();
+    let natives = same
+        .into_iter()
+        .chain(other)
+        .map(|(text, message)| ("main.tf", text, message));
+    let cases: Vec<_> = natives
+        .chain([("main.tf.json", json, "8999 more of this kind are omitted")])
+        .collect();
     for (name, text, message) in &cases {
         let environment = project();
         fs::remove_file(environment.project().join("main.tf")).unwrap();
@@ -196,20 +281,27 @@ fn a_configuration_has_an_end() {
     }
     let environment = project();
     for name in ["one.tf", "two.tf"] {
-        let text = many(26_000, |number| format!("resource \"a\" \"b{number}\" {{}}\n"));
+        let text = many(26_000, |number| {
+            format!("resource \"a\" \"b{number}\" {{}}\n")
+        });
         environment.write(name, text.replace("\"b", &format!("\"{name}")));
     }
     environment.write_lock_file("");
     let verified = run_within(MEMORY, &environment, &["verify", "--format", "json"]);
-    verified.assert_code(2).assert_stdout_has("a module has more than 50000 blocks and required providers");
+    verified
+        .assert_code(2)
+        .assert_stdout_has("a module has more than 50000 blocks and required providers");
     survived(ATTACK, cases.len() + 1);
 }
 
 /// Many root modules, each with many errors of its own, or of a module that they share.
 #[test]
 fn errors_of_many_root_modules_have_an_end() {
-    let errors =
-        |name: &str| (0..4_000).map(|n| format!("resource \"{name}\" \"b{n}\" {{}}\n").repeat(2)).collect::<String>();
+    let errors = |name: &str| {
+        (0..4_000)
+            .map(|n| format!("resource \"{name}\" \"b{n}\" {{}}\n").repeat(2))
+            .collect::<String>()
+    };
     let cases = [true, false];
     for is_shared in cases {
         let environment = project();
@@ -220,15 +312,20 @@ fn errors_of_many_root_modules_have_an_end() {
             } else {
                 errors(&format!("a{number}"))
             };
-            environment
-                .write(format!("root{number}/main.tf"), format!("terraform {{\n  backend \"local\" {{}}\n}}\n{call}"));
+            environment.write(
+                format!("root{number}/main.tf"),
+                format!("terraform {{\n  backend \"local\" {{}}\n}}\n{call}"),
+            );
         }
-        run(&environment, &["verify", "-r"]).assert_code(2).assert_stderr_has("is declared twice in this module");
+        run(&environment, &["verify", "-r"])
+            .assert_code(2)
+            .assert_stderr_has("is declared twice in this module");
     }
     survived(ATTACK, cases.len());
 }
 
-/// The more root modules there are, the fewer findings and errors of each are kept: of all of them 5,000 of a kind.
+/// The more root modules there are, the fewer findings and errors of each are kept: of all of them
+/// 5,000 of a kind.
 #[test]
 fn output_about_many_root_modules_is_limited() {
     const ROOTS: usize = 25;
@@ -238,14 +335,22 @@ fn output_about_many_root_modules_is_limited() {
         backend.to_owned() + &(0..300).map(block).collect::<String>()
     };
     let hashes: Vec<_> = (0..300).map(|number| format!("h1:x{number}")).collect();
-    let entry = entry("a/b", "1.0.0", "", &hashes.iter().map(String::as_str).collect::<Vec<_>>());
+    let entry = entry(
+        "a/b",
+        "1.0.0",
+        "",
+        &hashes.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let (broken, malformed) = (project(), project());
     for root in 0..ROOTS {
         broken.write(format!("root{root}/main.tf"), errors(root));
         malformed.write(format!("root{root}/main.tf"), backend);
         malformed.write(format!("root{root}/.terraform.lock.hcl"), &entry);
     }
-    let [verify, lock] = [&["verify", "-r", "--json"][..], &["lock", "-r", "--check", "--offline", "--json"]];
+    let [verify, lock] = [
+        &["verify", "-r", "--json"][..],
+        &["lock", "-r", "--check", "--offline", "--json"],
+    ];
     let cases = [
         // An error is shown where its root module is, and in the list of all.
         (&broken, verify, 2, "is declared twice", 2),
@@ -257,7 +362,11 @@ fn output_about_many_root_modules_is_limited() {
         output.assert_code(code);
         let count = |text| output.stdout.matches(text).count();
         assert_eq!(count(message), places * 5_000, "{command:?}");
-        assert_eq!(count("100 more of this kind are omitted"), places * ROOTS, "{command:?}");
+        assert_eq!(
+            count("100 more of this kind are omitted"),
+            places * ROOTS,
+            "{command:?}"
+        );
     }
     survived(ATTACK, cases.len());
 }

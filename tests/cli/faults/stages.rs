@@ -16,12 +16,20 @@ fn lasting_faults() -> Vec<(&'static str, Fault)> {
         ("not found", Fault::Status(404)),
         ("unauthorized", Fault::Status(401)),
         ("forbidden", Fault::Status(403)),
-        ("too many requests", Fault::TooManyRequests { retry_after: 0 }),
+        (
+            "too many requests",
+            Fault::TooManyRequests { retry_after: 0 },
+        ),
         ("server error", Fault::Status(500)),
         ("connection reset", Fault::Reset),
         ("truncated body", Fault::Truncated),
         ("wrong length", Fault::WrongLength),
-        ("slow drip", Fault::Drip { pause: Duration::from_millis(300) }),
+        (
+            "slow drip",
+            Fault::Drip {
+                pause: Duration::from_millis(300),
+            },
+        ),
         ("empty body", body("")),
         ("login page", body("<html>log in</html>")),
         ("empty object", body("{}")),
@@ -35,7 +43,10 @@ fn lasting_faults() -> Vec<(&'static str, Fault)> {
 /// Faults that a retry heals.
 fn passing_faults() -> [(&'static str, Fault); 4] {
     [
-        ("too many requests", Fault::TooManyRequests { retry_after: 0 }),
+        (
+            "too many requests",
+            Fault::TooManyRequests { retry_after: 0 },
+        ),
         ("server error", Fault::Status(500)),
         ("connection reset", Fault::Reset),
         ("truncated body", Fault::Truncated),
@@ -49,15 +60,27 @@ fn check(url: &str) {
     for (name, fault) in lasting {
         let project = Project::new();
         let before = project.environment.snapshot();
-        let limit = if matches!(fault, Fault::Drip { .. }) { "1" } else { "60" };
+        let limit = if matches!(fault, Fault::Drip { .. }) {
+            "1"
+        } else {
+            "60"
+        };
         project.registry.fault(url, Times::Always, fault);
 
-        let lock = project.environment.command(LOCK_BOTH).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
-        let lock = lock.env("TF_PROVIDER_DOWNLOAD_RETRY", "0").env("TF_REGISTRY_CLIENT_TIMEOUT", limit);
+        let lock = project
+            .environment
+            .command(LOCK_BOTH)
+            .env("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        let lock = lock
+            .env("TF_PROVIDER_DOWNLOAD_RETRY", "0")
+            .env("TF_REGISTRY_CLIENT_TIMEOUT", limit);
         let output = lock.env("PROVLOCK_DOWNLOAD_TIMEOUT", limit).run();
 
         assert_eq!(output.code, Some(2), "{name}\n{output}");
-        assert!(output.stderr.contains(url), "{name} at {url} is not named:\n{output}");
+        assert!(
+            output.stderr.contains(url),
+            "{name} at {url} is not named:\n{output}"
+        );
         before.assert_same(&project.environment.snapshot());
         project.assert_nothing_is_left();
     }
@@ -66,7 +89,11 @@ fn check(url: &str) {
         project.registry.fault(url, Times::First(1), fault);
         let output = project.environment.provlock(LOCK_BOTH);
         assert_eq!(output.code, Some(0), "{name}\n{output}");
-        assert_eq!(project.environment.lock_file(), project.new, "{name}\n{output}");
+        assert_eq!(
+            project.environment.lock_file(),
+            project.new,
+            "{name}\n{output}"
+        );
         project.assert_nothing_is_left();
     }
     survived("a fault of a registry, at each stage of a run", faults);
@@ -103,15 +130,28 @@ fn dripping(start: &'static str, piece: &'static str) -> SocketAddr {
 
 #[test]
 fn headers_that_drip_have_a_time_limit() {
-    let drips = [("HTTP/1.1 200 ", "O"), ("HTTP/1.1 200 OK\r\nX: ", "x"), ("HTTP/1.1 200 OK\r\n", "X: y\r\n")];
+    let drips = [
+        ("HTTP/1.1 200 ", "O"),
+        ("HTTP/1.1 200 OK\r\nX: ", "x"),
+        ("HTTP/1.1 200 OK\r\n", "X: y\r\n"),
+    ];
     for (start, piece) in drips {
         let address = dripping(start, piece);
         let environment = TestEnvironment::new();
-        environment.write("main.tf", format!("module \"m\" {{\n  source = \"http://{address}/a.zip\"\n}}\n"));
-        let lock = environment.command(["lock", "--modules"]).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
-        let lock = lock.env("TF_PROVIDER_DOWNLOAD_RETRY", "0").env("TF_REGISTRY_CLIENT_TIMEOUT", "1");
+        environment.write(
+            "main.tf",
+            format!("module \"m\" {{\n  source = \"http://{address}/a.zip\"\n}}\n"),
+        );
+        let lock = environment
+            .command(["lock", "--modules"])
+            .env("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        let lock = lock
+            .env("TF_PROVIDER_DOWNLOAD_RETRY", "0")
+            .env("TF_REGISTRY_CLIENT_TIMEOUT", "1");
         let output = lock.env("PROVLOCK_DOWNLOAD_TIMEOUT", "1").run();
-        output.assert_code(2).assert_stderr_has(&format!("http://{address}/a.zip did not answer within 1 second"));
+        output.assert_code(2).assert_stderr_has(&format!(
+            "http://{address}/a.zip did not answer within 1 second"
+        ));
     }
     survived("headers of a response that never end", drips.len());
 }
@@ -163,5 +203,7 @@ fn module_package() {
 
 /// Address of a file of the release.
 fn file(name: &str) -> String {
-    format!("registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_{name}")
+    format!(
+        "registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_{name}"
+    )
 }

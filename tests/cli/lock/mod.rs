@@ -17,9 +17,14 @@ pub(super) const LOCK_BOTH: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "dar
 #[test]
 fn writes_what_tofu_providers_lock_would_write() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.1.0").platforms(BOTH).done();
-    let null =
-        registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64", "windows_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.1.0")
+        .platforms(BOTH)
+        .done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64", "darwin_arm64", "windows_amd64"])
+        .done();
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
 
     let output = environment.provlock(LOCK_BOTH);
@@ -38,8 +43,16 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 fn empty_variables_are_unset_and_wrong_ones_are_named() {
     let (_registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     let lock = ["lock", "-p", "linux_amd64"];
-    let variables = ["PROVLOCK_PLATFORMS", "PROVLOCK_DIALECT", "PROVLOCK_CACHE_DIR"];
-    let empty = variables.iter().fold(environment.command(lock), |command, variable| command.env(variable, ""));
+    let variables = [
+        "PROVLOCK_PLATFORMS",
+        "PROVLOCK_DIALECT",
+        "PROVLOCK_CACHE_DIR",
+    ];
+    let empty = variables
+        .iter()
+        .fold(environment.command(lock), |command, variable| {
+            command.env(variable, "")
+        });
     empty.run().matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -47,10 +60,16 @@ exit code: 0
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    let output = environment.command(["verify"]).env("PROVLOCK_PLATFORMS", "").run();
+    let output = environment
+        .command(["verify"])
+        .env("PROVLOCK_PLATFORMS", "")
+        .run();
     output.assert_code(0).assert_lacks("platform-not-known");
 
-    let output = environment.command(["lock"]).env("PROVLOCK_PLATFORMS", "linux").run();
+    let output = environment
+        .command(["lock"])
+        .env("PROVLOCK_PLATFORMS", "linux")
+        .run();
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -58,7 +77,10 @@ error: invalid value 'linux' for 'PROVLOCK_PLATFORMS': "linux" is not a platform
 
 help: for more information, try '--help'.
 "#]]);
-    let output = environment.command(["verify"]).env("PROVLOCK_DIALECT", "tf").run();
+    let output = environment
+        .command(["verify"])
+        .env("PROVLOCK_DIALECT", "tf")
+        .run();
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -66,7 +88,10 @@ error: invalid value 'tf' for 'PROVLOCK_DIALECT': "tf" is not a dialect; write "
 
 help: for more information, try '--help'.
 "#]]);
-    let output = environment.command(["lock", "-p", "linux"]).env("PROVLOCK_PLATFORMS", "linux_amd64").run();
+    let output = environment
+        .command(["lock", "-p", "linux"])
+        .env("PROVLOCK_PLATFORMS", "linux_amd64")
+        .run();
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -113,7 +138,10 @@ help: correct its source in required_providers
 fn a_second_run_does_not_touch_the_file() {
     let (registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     environment.provlock(LOCK_BOTH).assert_code(0);
-    registry.publish("hashicorp/null", "3.3.0").platforms(BOTH).done();
+    registry
+        .publish("hashicorp/null", "3.3.0")
+        .platforms(BOTH)
+        .done();
     let before = environment.snapshot();
 
     let output = environment.provlock(LOCK_BOTH);
@@ -128,9 +156,15 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 
 #[test]
 fn keeps_comments_and_layout_of_the_file_that_is_there() {
-    let (_registry, environment, null) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
-    let before = environment.lock_file().replace("  version", "  # pinned by Ada\n  version").replace('\n', "\r\n");
+    let (_registry, environment, null) =
+        Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    let before = environment
+        .lock_file()
+        .replace("  version", "  # pinned by Ada\n  version")
+        .replace('\n', "\r\n");
     environment.write_lock_file(&before);
 
     environment.provlock(LOCK_BOTH).matches(str![[r#"
@@ -183,15 +217,25 @@ Would lock 1 provider for linux_amd64 (1 added)
 "#]]);
 
     before.assert_same(&environment.snapshot());
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
-    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--check"])
+        .assert_code(0);
 }
 
 #[test]
 fn entries_that_are_not_required_stay_until_pruned() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let old = registry.publish("acme/old", "1.0.0").platforms(["linux_amd64"]).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    let old = registry
+        .publish("acme/old", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write_lock_file(lock_file(&[old.entry("", &old.all_zh())]));
     let locked = null.entry_for("", &["linux_amd64"]);
@@ -203,9 +247,14 @@ exit code: 0
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[old.entry("", &old.all_zh()), locked.clone()]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[old.entry("", &old.all_zh()), locked.clone()])
+    );
 
-    environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--prune"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
   - acme/old   1.0.0
@@ -217,11 +266,25 @@ Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
 #[test]
 fn only_the_providers_that_are_named_are_locked() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    environment.write("main.tf", format!("{}provider \"random\" {{}}\n", requires("hashicorp/null", "")));
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write(
+        "main.tf",
+        format!(
+            "{}provider \"random\" {{}}\n",
+            requires("hashicorp/null", "")
+        ),
+    );
 
-    environment.provlock(["lock", "-p", "linux_amd64", "null"]).assert_code(0);
-    assert_eq!(environment.lock_file(), null.lock_file("", &["linux_amd64"]));
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "null"])
+        .assert_code(0);
+    assert_eq!(
+        environment.lock_file(),
+        null.lock_file("", &["linux_amd64"])
+    );
 
     let output = environment.provlock(["lock", "-p", "linux_amd64", "acme/gamma"]);
     output.matches(str![[r#"
@@ -230,7 +293,9 @@ exit code: 2
 error[invalid-argument]: the configuration does not require acme/gamma
 help: choose a provider that required_providers lists
 "#]]);
-    environment.provlock(["lock", "terraform.io/builtin/terraform"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "terraform.io/builtin/terraform"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: terraform.io/builtin/terraform cannot be in a lock file
@@ -242,7 +307,10 @@ help: omit it; only providers from registries and mirrors are locked
 fn platforms_come_from_the_flag_then_the_environment_then_the_settings() {
     let (registry, mut environment) = Registry::with_project();
     let platforms = ["darwin_arm64", "freebsd_amd64", "linux_amd64"];
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(platforms).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(platforms)
+        .done();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", "platforms = \"all\"\n");
     let mut locked = |arguments: &[&str], variable: Option<&str>| {
@@ -250,23 +318,47 @@ fn platforms_come_from_the_flag_then_the_environment_then_the_settings() {
             environment.set("PROVLOCK_PLATFORMS", value);
         }
         let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
-        environment.provlock([&["lock"], arguments].concat()).assert_code(0);
+        environment
+            .provlock([&["lock"], arguments].concat())
+            .assert_code(0);
         let text = environment.lock_file();
-        platforms.into_iter().filter(|platform| text.contains(null.h1(platform))).collect::<Vec<_>>()
+        platforms
+            .into_iter()
+            .filter(|platform| text.contains(null.h1(platform)))
+            .collect::<Vec<_>>()
     };
     assert_eq!(locked(&[], None), platforms);
-    assert_eq!(locked(&[], Some("linux_amd64,freebsd_amd64")), ["freebsd_amd64", "linux_amd64"]);
-    assert_eq!(locked(&["--platform", "darwin_arm64"], Some("linux_amd64")), ["darwin_arm64"]);
+    assert_eq!(
+        locked(&[], Some("linux_amd64,freebsd_amd64")),
+        ["freebsd_amd64", "linux_amd64"]
+    );
+    assert_eq!(
+        locked(&["--platform", "darwin_arm64"], Some("linux_amd64")),
+        ["darwin_arm64"]
+    );
     assert_eq!(locked(&["-p", "all"], None), platforms);
 }
 
 #[test]
 fn each_request_is_made_once() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    registry.fault(url::ANY, Times::Always, Fault::Delay(std::time::Duration::from_millis(30)));
-    environment.write("main.tf", format!("{}provider \"null\" {{}}\n", requires("acme/gamma", "")));
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(BOTH)
+        .done();
+    registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(BOTH)
+        .done();
+    registry.fault(
+        url::ANY,
+        Times::Always,
+        Fault::Delay(std::time::Duration::from_millis(30)),
+    );
+    environment.write(
+        "main.tf",
+        format!("{}provider \"null\" {{}}\n", requires("acme/gamma", "")),
+    );
 
     environment.provlock(LOCK_BOTH).assert_code(0);
 
@@ -276,47 +368,93 @@ fn each_request_is_made_once() {
     assert_eq!(registry.requests_to(url::SHASUMS), 2);
     assert_eq!(registry.requests_to(url::SIGNATURE), 2);
     assert_eq!(registry.requests_to(url::PACKAGE), 4);
-    assert!(registry.statistics().peak_concurrency >= 4, "{:?}", registry.statistics());
+    assert!(
+        registry.statistics().peak_concurrency >= 4,
+        "{:?}",
+        registry.statistics()
+    );
     let agent = format!("provlock/{}", env!("CARGO_PKG_VERSION"));
-    assert!(registry.requests().iter().all(|r| r.method == "CONNECT" || r.header("user-agent") == Some(&agent)));
+    assert!(
+        registry
+            .requests()
+            .iter()
+            .all(|r| r.method == "CONNECT" || r.header("user-agent") == Some(&agent))
+    );
 }
 
 #[test]
 fn requests_over_http2_share_one_connection() {
-    const PLATFORMS: [&str; 4] = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+    const PLATFORMS: [&str; 4] = [
+        "linux_amd64",
+        "linux_arm64",
+        "darwin_arm64",
+        "windows_amd64",
+    ];
     let registry = Registry::start_http2();
     // More at once than HTTP/2 lets a connection or a stream hold back.
     let published = ["null", "random", "time"].map(|name| {
-        registry.publish(&format!("hashicorp/{name}"), "1.0.0").platforms(PLATFORMS).size(3_000_000).done()
+        registry
+            .publish(&format!("hashicorp/{name}"), "1.0.0")
+            .platforms(PLATFORMS)
+            .size(3_000_000)
+            .done()
     });
     let environment = TestEnvironment::with_registry(&registry);
     for provider in &published {
         let name = provider.address.rsplit('/').next().unwrap();
-        environment.write(format!("{name}/main.tf"), requires(&format!("hashicorp/{name}"), ""));
-        environment.write(format!("{name}.tf"), format!("module \"{name}\" {{\n  source = \"./{name}\"\n}}\n"));
+        environment.write(
+            format!("{name}/main.tf"),
+            requires(&format!("hashicorp/{name}"), ""),
+        );
+        environment.write(
+            format!("{name}.tf"),
+            format!("module \"{name}\" {{\n  source = \"./{name}\"\n}}\n"),
+        );
     }
 
-    environment.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", &PLATFORMS.join(",")])
+        .assert_code(0);
 
-    let entries = published.each_ref().map(|published| published.entry_for("", &PLATFORMS));
+    let entries = published
+        .each_ref()
+        .map(|published| published.entry_for("", &PLATFORMS));
     assert_eq!(environment.lock_file(), lock_file(&entries));
     let statistics = registry.statistics();
     assert_eq!(statistics.requests, 1 + 3 * (1 + 4 + 2 + 4));
-    let hosts: BTreeSet<_> = registry.requests().into_iter().map(|request| request.host).collect();
-    assert_eq!(statistics.connections, hosts.len(), "one for each of {hosts:?}");
+    let hosts: BTreeSet<_> = registry
+        .requests()
+        .into_iter()
+        .map(|request| request.host)
+        .collect();
+    assert_eq!(
+        statistics.connections,
+        hosts.len(),
+        "one for each of {hosts:?}"
+    );
 }
 
 #[test]
 fn passing_faults_are_tried_again() {
-    for fault in [Fault::Status(503), Fault::TooManyRequests { retry_after: 0 }, Fault::Reset, Fault::Truncated] {
+    for fault in [
+        Fault::Status(503),
+        Fault::TooManyRequests { retry_after: 0 },
+        Fault::Reset,
+        Fault::Truncated,
+    ] {
         let (registry, environment) = Registry::with_project();
-        let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+        let null = registry
+            .publish("hashicorp/null", "3.2.4")
+            .platforms(["linux_amd64"])
+            .done();
         registry.fault(url::VERSIONS, Times::First(1), fault.clone());
         registry.fault(url::SHASUMS, Times::First(1), fault.clone());
         registry.fault(url::PACKAGE, Times::First(2), fault.clone());
         environment.write("main.tf", requires("hashicorp/null", ""));
 
-        environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+        environment
+            .provlock(["lock", "-p", "linux_amd64"])
+            .assert_code(0);
 
         let expected = null.lock_file("", &["linux_amd64"]);
         assert_eq!(environment.lock_file(), expected, "{fault:?}");
@@ -327,9 +465,15 @@ fn passing_faults_are_tried_again() {
 #[test]
 fn a_broken_download_goes_on_where_it_broke() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).size(20_000_000).done();
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .size(20_000_000)
+        .done();
     environment.write("main.tf", requires("hashicorp/null", ""));
-    environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--no-cache"])
+        .assert_code(0);
     let undisturbed = registry.statistics().bytes_sent;
     let expected = null.lock_file("", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), expected);
@@ -337,7 +481,9 @@ fn a_broken_download_goes_on_where_it_broke() {
     registry.reset_statistics();
     registry.fault(url::PACKAGE, Times::First(1), Fault::CutAt(90));
 
-    environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--no-cache"])
+        .assert_code(0);
 
     assert_eq!(environment.lock_file(), expected);
     assert_eq!(registry.statistics().bytes_sent, undisturbed);
@@ -347,10 +493,19 @@ fn a_broken_download_goes_on_where_it_broke() {
 #[test]
 fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
     let (registry, environment) = Registry::with_project();
-    let theirs = registry.publish("registry.terraform.io/hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
-    let ours =
-        registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).package_file("NOTICE", "rebuilt").done();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let theirs = registry
+        .publish("registry.terraform.io/hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    let ours = registry
+        .publish("hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .package_file("NOTICE", "rebuilt")
+        .done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", requires("hashicorp/null", ">= 3.0"));
     let theirs = theirs.entry(">= 3.0.0", &theirs.all_zh());
     environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
@@ -368,18 +523,34 @@ Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
     assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));
 
     // Not when it is another provider that is to be locked.
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let gamma = registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("gamma/main.tf", requires("acme/gamma", ""));
-    environment.write("gamma.tf", "module \"gamma\" {\n  source = \"./gamma\"\n}\n");
+    environment.write(
+        "gamma.tf",
+        "module \"gamma\" {\n  source = \"./gamma\"\n}\n",
+    );
     environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
-    environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64", "acme/gamma"]).assert_code(0);
+    environment
+        .provlock([
+            "--dialect",
+            "tofu",
+            "lock",
+            "-p",
+            "linux_amd64",
+            "acme/gamma",
+        ])
+        .assert_code(0);
     let gamma = gamma.entry_for("", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs]));
 }
 
 #[test]
 fn the_line_of_a_new_entry_names_the_key_that_signed_it() {
-    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
+    let (_registry, environment, _) =
+        Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -387,5 +558,7 @@ exit code: 0
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_lacks("key");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_lacks("key");
 }

@@ -8,8 +8,14 @@ use super::*;
 #[test]
 fn a_version_outside_the_constraints_names_both_and_the_way_out() {
     let (registry, environment) = Registry::with_project();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
+    let gamma = registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("acme/gamma", "2.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", requires("acme/gamma", "~> 2.0"));
     environment.write_lock_file(lock_file(&[gamma.entry("~> 1.0", &gamma.all_zh())]));
     let before = environment.snapshot();
@@ -17,9 +23,13 @@ fn a_version_outside_the_constraints_names_both_and_the_way_out() {
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
     output.assert_code(2);
-    for text in
-        ["locked at 1.5.0", "requires ~> 2.0", ".terraform.lock.hcl:5:", "main.tf:5:", "provlock upgrade acme/gamma"]
-    {
+    for text in [
+        "locked at 1.5.0",
+        "requires ~> 2.0",
+        ".terraform.lock.hcl:5:",
+        "main.tf:5:",
+        "provlock upgrade acme/gamma",
+    ] {
         output.assert_stderr_has(text);
     }
     before.assert_same(&environment.snapshot());
@@ -54,11 +64,20 @@ error[invalid-configuration]: the source "example.com/-/alpha" of provider alpha
 fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
     let (registry, environment) = Registry::with_project();
     for version in ["5.82.2", "6.3.0"] {
-        registry.publish("hashicorp/aws", version).platforms(["linux_amd64"]).done();
+        registry
+            .publish("hashicorp/aws", version)
+            .platforms(["linux_amd64"])
+            .done();
     }
     let call = "module \"vpc\" {\n  source = \"./modules/vpc\"\n}\n";
-    environment.write("versions.tf", format!("{}{call}", requires("hashicorp/aws", "~> 5.70")));
-    environment.write("modules/vpc/versions.tf", requires("hashicorp/aws", ">= 6.0"));
+    environment.write(
+        "versions.tf",
+        format!("{}{call}", requires("hashicorp/aws", "~> 5.70")),
+    );
+    environment.write(
+        "modules/vpc/versions.tf",
+        requires("hashicorp/aws", ">= 6.0"),
+    );
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
@@ -107,19 +126,44 @@ fn an_impossible_lock_is_one_clear_error_and_changes_nothing() {
         before.assert_same(&environment.snapshot());
     };
     check(&[("readme.txt", "no configuration")], &["no-configuration"]);
-    check(&[("main.tf", &requires("acme/nosuch", ""))], &["provider-not-found", "acme/nosuch", "main.tf:4:"]);
-    check(&[("main.tf", &requires("nowhere.example.net/a/b", ""))], &["request-failed", "nowhere.example.net"]);
+    check(
+        &[("main.tf", &requires("acme/nosuch", ""))],
+        &["provider-not-found", "acme/nosuch", "main.tf:4:"],
+    );
+    check(
+        &[("main.tf", &requires("nowhere.example.net/a/b", ""))],
+        &["request-failed", "nowhere.example.net"],
+    );
     check(
         &[("main.tf", &requires("registry.example.com/a/b", ""))],
         &["registry.example.com", "offers no provider registry"],
     );
     let two = "provider \"null\" {}\nprovider \"random\" {}\n";
-    registry.fault("registry.opentofu.org/.well-known/*", Times::Always, Fault::Status(404));
-    check(&[("main.tf", two)], &["registry.opentofu.org", "main.tf:1:", "provider \"random\""]);
-    check(&[("main.tf", "terraform {")], &["invalid-configuration", "main.tf:1:"]);
-    let broken = [("main.tf", ""), (".terraform.lock.hcl", "provider \"a.b/c/d\" {\n  version = 1\n}\n")];
+    registry.fault(
+        "registry.opentofu.org/.well-known/*",
+        Times::Always,
+        Fault::Status(404),
+    );
+    check(
+        &[("main.tf", two)],
+        &["registry.opentofu.org", "main.tf:1:", "provider \"random\""],
+    );
+    check(
+        &[("main.tf", "terraform {")],
+        &["invalid-configuration", "main.tf:1:"],
+    );
+    let broken = [
+        ("main.tf", ""),
+        (
+            ".terraform.lock.hcl",
+            "provider \"a.b/c/d\" {\n  version = 1\n}\n",
+        ),
+    ];
     check(&broken, &[".terraform.lock.hcl:2:13"]);
-    let conflict = [("main.tf", ""), (".terraform.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> x\n")];
+    let conflict = [
+        ("main.tf", ""),
+        (".terraform.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> x\n"),
+    ];
     check(&conflict, &["conflict-markers", ".terraform.lock.hcl:1:1"]);
 }
 
@@ -139,9 +183,18 @@ error[io]: cannot read .terraform.lock.hcl: it is a directory
 #[test]
 fn where_a_version_lacks_a_platform_the_newest_that_has_it_is_named() {
     let (registry, environment) = Registry::with_project();
-    registry.publish("acme/gamma", "3.0.0").platforms(["linux_amd64", "windows_arm64"]).done();
-    registry.publish("acme/gamma", "3.1.0").platforms(["linux_amd64", "windows_arm64"]).done();
-    registry.publish("acme/gamma", "4.0.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/gamma", "3.0.0")
+        .platforms(["linux_amd64", "windows_arm64"])
+        .done();
+    registry
+        .publish("acme/gamma", "3.1.0")
+        .platforms(["linux_amd64", "windows_arm64"])
+        .done();
+    registry
+        .publish("acme/gamma", "4.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     environment.write("main.tf", requires("acme/gamma", ">= 3.0"));
     environment.provlock(["lock", "-p", "linux_amd64,windows_arm64"]).matches(str![[r#"
 exit code: 2
@@ -151,9 +204,18 @@ error[platform-not-available]: registry.opentofu.org/acme/gamma 4.0.0 has no pac
  = there are packages for linux_amd64
 help: remove the platform, or lock that version: provlock upgrade -p linux_amd64,windows_arm64 acme/gamma@3.1.0
 "#]]);
-    environment.provlock(["upgrade", "-p", "linux_amd64,windows_arm64", "acme/gamma@3.1.0"]).assert_code(0);
+    environment
+        .provlock([
+            "upgrade",
+            "-p",
+            "linux_amd64,windows_arm64",
+            "acme/gamma@3.1.0",
+        ])
+        .assert_code(0);
     environment
         .provlock(["upgrade", "-p", "windows_arm64"])
         .assert_code(2)
-        .assert_stderr_has("has no package for windows_arm64; the newest version with windows_arm64 is 3.1.0");
+        .assert_stderr_has(
+            "has no package for windows_arm64; the newest version with windows_arm64 is 3.1.0",
+        );
 }

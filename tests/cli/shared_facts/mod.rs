@@ -1,5 +1,5 @@
-//! Facts about packages that one machine publishes and others use: `cache keygen`, `cache push`, `[cache]` in
-//! `provlock.toml`.
+//! Facts about packages that one machine publishes and others use: `cache keygen`, `cache push`,
+//! `[cache]` in `provlock.toml`.
 
 mod push;
 mod refused;
@@ -35,11 +35,21 @@ impl Fleet {
     fn new() -> Self {
         let registry = Registry::start();
         registry.add_oci_host(HOST);
-        let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+        let null = registry
+            .publish("hashicorp/null", "3.2.4")
+            .platforms(BOTH)
+            .done();
         let publisher = TestEnvironment::with_registry(&registry);
         let key = keygen(&publisher);
-        let fleet = Self { registry, null, publisher, key };
-        fleet.publisher.write("main.tf", requires("hashicorp/null", ""));
+        let fleet = Self {
+            registry,
+            null,
+            publisher,
+            key,
+        };
+        fleet
+            .publisher
+            .write("main.tf", requires("hashicorp/null", ""));
         fleet.publisher.write("provlock.toml", settings(&fleet.key));
         fleet.publisher.provlock(LOCK_BOTH).assert_code(0);
         fleet.push().assert_code(0);
@@ -47,7 +57,8 @@ impl Fleet {
     }
 
     fn push(&self) -> provlock_test::Output {
-        self.publisher.provlock(["cache", "push", "--signing-key", "key"])
+        self.publisher
+            .provlock(["cache", "push", "--signing-key", "key"])
     }
 
     fn signing_key(&self) -> SigningKey {
@@ -75,7 +86,12 @@ impl Fleet {
 
 /// Makes a key in the file `key`; the public one.
 fn keygen(environment: &TestEnvironment) -> String {
-    environment.provlock(["cache", "keygen", "key"]).assert_code(0).stdout.trim_end().to_owned()
+    environment
+        .provlock(["cache", "keygen", "key"])
+        .assert_code(0)
+        .stdout
+        .trim_end()
+        .to_owned()
 }
 
 fn settings(key: &str) -> String {
@@ -99,13 +115,23 @@ fn sealed_anew(manifest: &str, key: &SigningKey, change: impl FnOnce(&mut Releas
     sealed_by(manifest, [key, key], change)
 }
 
-/// [`sealed_anew`] where the first key has sealed the manifest and the second one seals the other facts.
-fn sealed_by(manifest: &str, [old, new]: [&SigningKey; 2], change: impl FnOnce(&mut ReleaseFacts)) -> String {
+/// [`sealed_anew`] where the first key has sealed the manifest and the second one seals the other
+/// facts.
+fn sealed_by(
+    manifest: &str,
+    [old, new]: [&SigningKey; 2],
+    change: impl FnOnce(&mut ReleaseFacts),
+) -> String {
     with_envelope(manifest, |envelope| {
-        let address =
-            provlock::provider::ProviderAddress::parse("hashicorp/null", provlock::provider::Dialect::Tofu).unwrap();
+        let address = provlock::provider::ProviderAddress::parse(
+            "hashicorp/null",
+            provlock::provider::Dialect::Tofu,
+        )
+        .unwrap();
         let sealed = Envelope::parse(envelope.to_string().as_bytes()).unwrap();
-        let mut facts = sealed.open(&[old.public_key()], &address, &"3.2.4".parse().unwrap()).unwrap();
+        let mut facts = sealed
+            .open(&[old.public_key()], &address, &"3.2.4".parse().unwrap())
+            .unwrap();
         change(&mut facts);
         *envelope = serde_json::from_slice(&Envelope::seal(&facts, new).to_json()).unwrap();
     })
@@ -115,7 +141,10 @@ fn sealed_by(manifest: &str, [old, new]: [&SigningKey; 2], change: impl FnOnce(&
 fn shared_packages_are_not_downloaded() {
     let registry = Registry::start();
     registry.add_oci_host(HOST);
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(BOTH)
+        .done();
     let publisher = TestEnvironment::with_registry(&registry);
     let key = keygen(&publisher);
     publisher.write("main.tf", requires("hashicorp/null", ""));
@@ -146,11 +175,25 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 "#]]);
 
     assert_eq!(reader.lock_file(), publisher.lock_file());
-    assert_eq!((registry.requests_to(url::PACKAGE), registry.requests_to(FACTS)), (0, 1));
+    assert_eq!(
+        (
+            registry.requests_to(url::PACKAGE),
+            registry.requests_to(FACTS)
+        ),
+        (0, 1)
+    );
     // Facts from other machines do not enter the cache as facts of this machine.
-    reader.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_code(2);
-    std::fs::copy(publisher.project().join("key"), reader.project().join("key")).unwrap();
-    reader.provlock(["cache", "push", "--signing-key", "key"]).matches(str![[r#"
+    reader
+        .provlock(["lock", "--offline", "-p", "linux_amd64"])
+        .assert_code(2);
+    std::fs::copy(
+        publisher.project().join("key"),
+        reader.project().join("key"),
+    )
+    .unwrap();
+    reader
+        .provlock(["cache", "push", "--signing-key", "key"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Nothing to publish: the cache contains none of the packages
@@ -166,8 +209,14 @@ fn only_platforms_without_facts_are_downloaded() {
         .platforms(["darwin_arm64", "linux_amd64", "windows_amd64"])
         .done();
     let reader = fleet.reader();
-    reader.provlock(LOCK_BOTH.into_iter().chain(["-p", "windows_amd64"])).assert_code(0).assert_lacks("warning");
-    assert_eq!((fleet.packages(), fleet.registry.requests_to(FACTS)), (1, 1));
+    reader
+        .provlock(LOCK_BOTH.into_iter().chain(["-p", "windows_amd64"]))
+        .assert_code(0)
+        .assert_lacks("warning");
+    assert_eq!(
+        (fleet.packages(), fleet.registry.requests_to(FACTS)),
+        (1, 1)
+    );
 }
 
 /// A package in the cache of hashes needs no facts, and offline no host is contacted.
@@ -176,7 +225,10 @@ fn facts_are_requested_only_if_needed() {
     let fleet = Fleet::new();
     fleet.registry.reset_statistics();
     fleet.publisher.provlock(LOCK_BOTH).assert_code(0);
-    fleet.publisher.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_code(0);
+    fleet
+        .publisher
+        .provlock(["lock", "--offline", "-p", "linux_amd64"])
+        .assert_code(0);
     fleet.publisher.provlock(["verify"]).assert_code(0);
     let reader = fleet.reader();
     reader.provlock(["lock", "--offline"]).assert_code(2);
@@ -190,15 +242,26 @@ fn each_root_module_trusts_its_own_settings() {
     for root in ["one", "two", "stranger"] {
         reader.write(
             format!("{root}/main.tf"),
-            format!("{}terraform {{\n  backend \"local\" {{}}\n}}\n", requires("hashicorp/null", "")),
+            format!(
+                "{}terraform {{\n  backend \"local\" {{}}\n}}\n",
+                requires("hashicorp/null", "")
+            ),
         );
     }
     // The top of another repository.
     reader.write("stranger/.git/HEAD", "");
     let lock = ["lock", "-r", "-p", "linux_amd64", "one", "two"];
     reader.provlock(lock).assert_code(0);
-    assert_eq!((fleet.packages(), fleet.registry.requests_to(FACTS)), (0, 1));
-    reader.provlock(lock.into_iter().chain(["stranger"])).assert_code(0);
+    assert_eq!(
+        (fleet.packages(), fleet.registry.requests_to(FACTS)),
+        (0, 1)
+    );
+    reader
+        .provlock(lock.into_iter().chain(["stranger"]))
+        .assert_code(0);
     assert_eq!(fleet.packages(), 1);
-    assert_eq!(reader.read("one/.terraform.lock.hcl"), reader.read("stranger/.terraform.lock.hcl"));
+    assert_eq!(
+        reader.read("one/.terraform.lock.hcl"),
+        reader.read("stranger/.terraform.lock.hcl")
+    );
 }

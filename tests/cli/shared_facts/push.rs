@@ -11,7 +11,10 @@ use crate::lock::{BOTH, LOCK_BOTH, requires};
 fn machine() -> (Registry, TestEnvironment, String) {
     let (registry, environment) = Registry::with_project();
     registry.add_oci_host(HOST);
-    registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["darwin_arm64", "linux_amd64"])
+        .done();
     environment.write("main.tf", requires("hashicorp/null", ""));
     let key = keygen(&environment);
     (registry, environment, key)
@@ -21,18 +24,28 @@ fn machine() -> (Registry, TestEnvironment, String) {
 fn a_key_is_printed_once_and_never_overwritten() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["cache", "keygen", "key"]);
-    output.assert_code(0).assert_stderr_has("Wrote the private key to key; add this public key to trusted-keys");
-    assert!(output.stdout.starts_with("ed25519:") && output.stdout.lines().count() == 1, "{output}");
+    output
+        .assert_code(0)
+        .assert_stderr_has("Wrote the private key to key; add this public key to trusted-keys");
+    assert!(
+        output.stdout.starts_with("ed25519:") && output.stdout.lines().count() == 1,
+        "{output}"
+    );
     let private = environment.read("key");
     let value = private.trim_end().strip_prefix("ed25519-private:").unwrap();
     output.assert_lacks(value);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(environment.project().join("key")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(environment.project().join("key"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    environment.provlock(["cache", "keygen", "key"]).matches(str![[r#"
+    environment
+        .provlock(["cache", "keygen", "key"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: key exists, and a key is never overwritten
@@ -46,7 +59,10 @@ help: name a file that does not exist
 #[test]
 fn a_key_that_cannot_be_written_leaves_no_file() {
     let environment = TestEnvironment::new();
-    let keygen = format!("trap '' XFSZ; ulimit -f 0; exec {} cache keygen key", provlock_test::program());
+    let keygen = format!(
+        "trap '' XFSZ; ulimit -f 0; exec {} cache keygen key",
+        provlock_test::program()
+    );
     environment
         .program("sh", ["-c", &keygen])
         .run()
@@ -54,7 +70,10 @@ fn a_key_that_cannot_be_written_leaves_no_file() {
         .assert_stderr_has("cannot write key: File too large");
     assert_eq!(std::fs::read_dir(environment.project()).unwrap().count(), 0);
     std::os::unix::fs::symlink("elsewhere", environment.project().join("link")).unwrap();
-    environment.provlock(["cache", "keygen", "link"]).assert_code(2).assert_stderr_has("link exists");
+    environment
+        .provlock(["cache", "keygen", "link"])
+        .assert_code(2)
+        .assert_stderr_has("link exists");
 }
 
 #[test]
@@ -70,10 +89,20 @@ Up to date: 1 release in oci://oci.example.com/facts
 
     // Another machine that knows one more platform, and not the others.
     let three = ["darwin_arm64", "linux_amd64", "windows_amd64"];
-    fleet.registry.publish("hashicorp/null", "3.2.4").platforms(three).done();
+    fleet
+        .registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(three)
+        .done();
     let other = fleet.reader();
-    std::fs::copy(fleet.publisher.project().join("key"), other.project().join("key")).unwrap();
-    other.provlock(["lock", "-p", "windows_amd64"]).assert_code(0);
+    std::fs::copy(
+        fleet.publisher.project().join("key"),
+        other.project().join("key"),
+    )
+    .unwrap();
+    other
+        .provlock(["lock", "-p", "windows_amd64"])
+        .assert_code(0);
     let output = other.provlock(["cache", "push", "--signing-key", "key", "--json"]);
     let published = &validated(&output.assert_code(0).stdout)["published"];
     assert_eq!(
@@ -81,28 +110,45 @@ Up to date: 1 release in oci://oci.example.com/facts
         (&Value::from(PLACE), &Value::from(fleet.key.as_str()))
     );
     let release = &published["releases"][0];
-    assert_eq!((&release["packages"], &release["changed"]), (&Value::from(1), &Value::from(true)));
+    assert_eq!(
+        (&release["packages"], &release["changed"]),
+        (&Value::from(1), &Value::from(true))
+    );
 
     let reader = fleet.reader();
-    reader.provlock(["lock", "-p", "linux_amd64,darwin_arm64,windows_amd64"]).assert_code(0);
+    reader
+        .provlock(["lock", "-p", "linux_amd64,darwin_arm64,windows_amd64"])
+        .assert_code(0);
     assert_eq!(fleet.packages(), 0);
 }
 
 #[test]
 fn a_new_key_takes_the_place_of_the_old_one() {
     let fleet = Fleet::new();
-    std::fs::rename(fleet.publisher.project().join("key"), fleet.publisher.project().join("old")).unwrap();
+    std::fs::rename(
+        fleet.publisher.project().join("key"),
+        fleet.publisher.project().join("old"),
+    )
+    .unwrap();
     let new = keygen(&fleet.publisher);
     let refused = fleet.push();
-    refused.assert_code(2).assert_stderr_has(&format!("trusted-keys does not list {new}, so no machine would use"));
+    refused.assert_code(2).assert_stderr_has(&format!(
+        "trusted-keys does not list {new}, so no machine would use"
+    ));
     refused.assert_stderr_has("--> provlock.toml:2:10");
     let both = format!("trusted-keys = [\"{}\", \"{new}\"]", fleet.key);
     let text = settings(&new).replace(&format!("trusted-keys = [\"{new}\"]"), &both);
     fleet.publisher.write("provlock.toml", &text);
-    fleet.push().assert_code(0).assert_stderr_has("Published 1 release in");
+    fleet
+        .push()
+        .assert_code(0)
+        .assert_stderr_has("Published 1 release in");
     let reader = fleet.reader();
     reader.write("provlock.toml", &text);
-    reader.provlock(LOCK_BOTH).assert_code(0).assert_lacks("warning");
+    reader
+        .provlock(LOCK_BOTH)
+        .assert_code(0)
+        .assert_lacks("warning");
     assert_eq!(fleet.packages(), 0);
 }
 
@@ -111,10 +157,16 @@ fn a_new_key_takes_the_place_of_the_old_one() {
 fn contradicting_facts_are_not_overwritten() {
     let fleet = Fleet::new();
     let key = provlock::provider::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
-    let wrong = sealed_anew(&fleet.registry.manifest(NULL, "3.2.4").unwrap(), &key, |facts| {
-        let digest = facts.packages.values_mut().next().unwrap();
-        digest.h1 = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".parse().unwrap();
-    });
+    let wrong = sealed_anew(
+        &fleet.registry.manifest(NULL, "3.2.4").unwrap(),
+        &key,
+        |facts| {
+            let digest = facts.packages.values_mut().next().unwrap();
+            digest.h1 = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+                .parse()
+                .unwrap();
+        },
+    );
     fleet.registry.put_manifest(NULL, "3.2.4", &wrong);
     fleet.push().matches(str![[r#"
 exit code: 2
@@ -131,13 +183,17 @@ Published 0 releases in oci://oci.example.com/facts; 1 release not published
 #[test]
 fn missing_requirements_of_push_are_named() {
     let (registry, environment, key) = machine();
-    environment.provlock(["cache", "push", "--to", PLACE]).matches(str![[r#"
+    environment
+        .provlock(["cache", "push", "--to", PLACE])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: there is no key to sign with
 help: name its file with --signing-key FILE, or set PROVLOCK_CACHE_SIGNING_KEY to the key itself
 "#]]);
-    environment.provlock(["cache", "push", "--signing-key", "key"]).matches(str![[r#"
+    environment
+        .provlock(["cache", "push", "--signing-key", "key"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: there is no repository to publish in
@@ -156,7 +212,9 @@ error: invalid value 'https://h.test/x' for '--to <URL>': "https://h.test/x" is 
 
 help: for more information, try '--help'.
 "#]]);
-    environment.provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"]).matches(str![[r#"
+    environment
+        .provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[lock-file-missing]: there is no lock file, so there is nothing to publish
@@ -172,10 +230,23 @@ fn root_modules_of_another_repository_are_published() {
     environment.write(other.join("main.tf"), requires("hashicorp/null", ""));
     environment.git_init(".");
     environment.git_init(&other);
-    environment.command(LOCK_BOTH).run_in(&other).run().assert_code(0);
-    for paths in [&["../other"][..], &["-r", "../other"], &["../other/.terraform.lock.hcl"]] {
-        let push = ["cache", "push", "--to", PLACE, "--signing-key", "key"].iter().chain(paths);
-        environment.provlock(push).assert_code(0).assert_stderr_has("1 release in oci://oci.example.com/facts");
+    environment
+        .command(LOCK_BOTH)
+        .run_in(&other)
+        .run()
+        .assert_code(0);
+    for paths in [
+        &["../other"][..],
+        &["-r", "../other"],
+        &["../other/.terraform.lock.hcl"],
+    ] {
+        let push = ["cache", "push", "--to", PLACE, "--signing-key", "key"]
+            .iter()
+            .chain(paths);
+        environment
+            .provlock(push)
+            .assert_code(0)
+            .assert_stderr_has("1 release in oci://oci.example.com/facts");
     }
 }
 
@@ -200,24 +271,51 @@ fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
     let (registry, environment, key) = machine();
     registry.require_oci_login("robot", "s3cr3t-password");
     environment.provlock(LOCK_BOTH).assert_code(0);
-    let push = || environment.command(["cache", "push", "-vv", "--to", PLACE, "--signing-key", "key"]).run();
-    push().assert_code(2).assert_stderr_has("docker login oci.example.com");
+    let push = || {
+        environment
+            .command([
+                "cache",
+                "push",
+                "-vv",
+                "--to",
+                PLACE,
+                "--signing-key",
+                "key",
+            ])
+            .run()
+    };
+    push()
+        .assert_code(2)
+        .assert_stderr_has("docker login oci.example.com");
 
-    let log_in = |on: &TestEnvironment| on.docker_login("oci.example.com", "robot", "s3cr3t-password");
+    let log_in =
+        |on: &TestEnvironment| on.docker_login("oci.example.com", "robot", "s3cr3t-password");
     let encoded = log_in(&environment);
-    push().assert_code(0).assert_lacks("s3cr3t-password").assert_lacks(&encoded).assert_lacks("given-for");
+    push()
+        .assert_code(0)
+        .assert_lacks("s3cr3t-password")
+        .assert_lacks(&encoded)
+        .assert_lacks("given-for");
     let tokens = registry.requests_matching("oci.example.com/v2/token*");
     let asked = tokens.last().unwrap();
-    assert!(asked.target.ends_with("scope=repository%3Afacts%2Fregistry.opentofu.org_hashicorp_null%3Apull%2Cpush"));
+    assert!(asked.target.ends_with(
+        "scope=repository%3Afacts%2Fregistry.opentofu.org_hashicorp_null%3Apull%2Cpush"
+    ));
 
     let reader = TestEnvironment::with_registry(&registry);
     reader.write("main.tf", requires("hashicorp/null", ""));
     reader.write("provlock.toml", settings(&key));
-    reader.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("shared-facts-not-used");
+    reader
+        .provlock(LOCK_BOTH)
+        .assert_code(0)
+        .assert_stderr_has("shared-facts-not-used");
     reader.provlock(["cache", "clean"]).assert_code(0);
     log_in(&reader);
     registry.reset_statistics();
-    reader.provlock(LOCK_BOTH).assert_code(0).assert_lacks("warning");
+    reader
+        .provlock(LOCK_BOTH)
+        .assert_code(0)
+        .assert_lacks("warning");
     assert_eq!(registry.requests_to(provlock_test::url::PACKAGE), 0);
 }
 
@@ -230,41 +328,83 @@ fn no_output_contains_the_private_key() {
     // In the place of the public key, where everybody can read it.
     environment.write("provlock.toml", settings(&private));
     let misplaced = environment.provlock(["lock"]);
-    misplaced.assert_code(2).assert_stderr_has("this is a private key").assert_lacks(value);
+    misplaced
+        .assert_code(2)
+        .assert_stderr_has("this is a private key")
+        .assert_lacks(value);
     environment.write("provlock.toml", settings(&key));
     // A registry that echoes everything.
-    registry.fault(FACTS, Times::First(1), Fault::Body(format!("{private} {value}").into_bytes()));
-    let by_variable = environment.command(["cache", "push", "-vv"]).env("PROVLOCK_CACHE_SIGNING_KEY", &private).run();
+    registry.fault(
+        FACTS,
+        Times::First(1),
+        Fault::Body(format!("{private} {value}").into_bytes()),
+    );
+    let by_variable = environment
+        .command(["cache", "push", "-vv"])
+        .env("PROVLOCK_CACHE_SIGNING_KEY", &private)
+        .run();
     by_variable.assert_code(0).assert_lacks(value);
     let half = format!("ed25519-private:{}", &value[..20]);
-    let wrong = environment.command(["cache", "push", "-vv"]).env("PROVLOCK_CACHE_SIGNING_KEY", &half).run();
-    wrong.assert_code(2).assert_stderr_has("cannot sign with PROVLOCK_CACHE_SIGNING_KEY").assert_lacks(&value[..20]);
-    let json = environment.command(["cache", "push", "--json", "--signing-key", "key"]).run();
+    let wrong = environment
+        .command(["cache", "push", "-vv"])
+        .env("PROVLOCK_CACHE_SIGNING_KEY", &half)
+        .run();
+    wrong
+        .assert_code(2)
+        .assert_stderr_has("cannot sign with PROVLOCK_CACHE_SIGNING_KEY")
+        .assert_lacks(&value[..20]);
+    let json = environment
+        .command(["cache", "push", "--json", "--signing-key", "key"])
+        .run();
     json.assert_code(0).assert_lacks(value);
 }
 
-/// The cache is that of the user, who may have locked providers that others are not to know by name.
+/// The cache is that of the user, who may have locked providers that others are not to know by
+/// name.
 #[test]
 fn only_what_the_named_root_modules_lock_is_published() {
     let (registry, environment) = Registry::with_project();
     registry.add_oci_host(HOST);
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    registry.publish("acme/secret", "1.0.0").platforms(BOTH).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(BOTH)
+        .done();
+    registry
+        .publish("acme/secret", "1.0.0")
+        .platforms(BOTH)
+        .done();
     environment.write("provlock.toml", settings(&keygen(&environment)));
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("secret/main.tf", requires("acme/secret", ""));
     environment.write("none/main.tf", requires("acme/secret", ""));
     environment.provlock(LOCK_BOTH).assert_code(0);
-    environment.command(LOCK_BOTH).run_in("secret").run().assert_code(0);
+    environment
+        .command(LOCK_BOTH)
+        .run_in("secret")
+        .run()
+        .assert_code(0);
     let push = |arguments: &[&str]| {
         let command = ["-v", "cache", "push", "--signing-key", "key"];
         environment.provlock(command.iter().chain(arguments))
     };
-    push(&[]).assert_code(0).assert_stderr_has("hashicorp/null   3.2.4").assert_lacks("secret");
-    push(&["none"]).assert_code(2).assert_stderr_has("there is no lock file").assert_lacks("Published");
-    push(&["secret"]).assert_code(0).assert_stderr_has("acme/secret   1.0.0").assert_lacks("hashicorp/null");
+    push(&[])
+        .assert_code(0)
+        .assert_stderr_has("hashicorp/null   3.2.4")
+        .assert_lacks("secret");
+    push(&["none"])
+        .assert_code(2)
+        .assert_stderr_has("there is no lock file")
+        .assert_lacks("Published");
+    push(&["secret"])
+        .assert_code(0)
+        .assert_stderr_has("acme/secret   1.0.0")
+        .assert_lacks("hashicorp/null");
     environment.write(".terraform.lock.hcl", "");
-    push(&[]).assert_code(0).assert_stderr_has("Nothing to publish");
-    push(&["--all"]).assert_code(0).assert_stderr_has("Up to date: 2 releases");
+    push(&[])
+        .assert_code(0)
+        .assert_stderr_has("Nothing to publish");
+    push(&["--all"])
+        .assert_code(0)
+        .assert_stderr_has("Up to date: 2 releases");
     provlock_test::survived("the name of a private provider in shared facts", 3);
 }

@@ -5,7 +5,8 @@ use super::{LOCK_ALL, Providers, found, generate, unit, verify};
 use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, str};
 
-/// Two units without a lock file that run a module with one; each generates a requirement of its own.
+/// Two units without a lock file that run a module with one; each generates a requirement of its
+/// own.
 fn sharing(providers: &Providers, locked: &str) -> TestEnvironment {
     let environment = TestEnvironment::with_registry(&providers.registry);
     for (path, text) in [
@@ -14,8 +15,14 @@ fn sharing(providers: &Providers, locked: &str) -> TestEnvironment {
             "live/a/terragrunt.hcl",
             &(unit("../../modules//app") + &generate("a", &requires("hashicorp/random", "~> 3.0"))),
         ),
-        ("live/b/terragrunt.hcl", &(unit("../../modules//app") + &generate("b", &requires("hashicorp/tls", "~> 4.0")))),
-        ("modules/app/main.tf", "resource \"null_resource\" \"a\" {}\n"),
+        (
+            "live/b/terragrunt.hcl",
+            &(unit("../../modules//app") + &generate("b", &requires("hashicorp/tls", "~> 4.0"))),
+        ),
+        (
+            "modules/app/main.tf",
+            "resource \"null_resource\" \"a\" {}\n",
+        ),
         ("modules/app/.terraform.lock.hcl", locked),
     ] {
         environment.write(path, text);
@@ -26,11 +33,17 @@ fn sharing(providers: &Providers, locked: &str) -> TestEnvironment {
 #[test]
 fn the_lock_file_of_the_module_is_that_of_units_without_one() {
     let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
+    let Providers {
+        null, random, tls, ..
+    } = &providers;
     let environment = sharing(&providers, &Providers::lock_file(&[(null, "")]));
-    let not_locked =
-        |path: &str, name: &str| format!("{path}: provider-not-locked: hashicorp/{name} is required, but not locked");
-    let expected = [not_locked("live/a/terragrunt.hcl", "random"), not_locked("live/b/terragrunt.hcl", "tls")];
+    let not_locked = |path: &str, name: &str| {
+        format!("{path}: provider-not-locked: hashicorp/{name} is required, but not locked")
+    };
+    let expected = [
+        not_locked("live/a/terragrunt.hcl", "random"),
+        not_locked("live/b/terragrunt.hcl", "tls"),
+    ];
     assert_eq!(verify(&environment), expected);
 
     environment.provlock(LOCK_ALL).matches(str![[r#"
@@ -44,12 +57,28 @@ Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
     assert_eq!(environment.read("modules/app/.terraform.lock.hcl"), locked);
     for unit in ["live/a", "live/b"] {
-        assert!(!environment.project().join(unit).join(".terraform.lock.hcl").exists(), "only one is proposed");
+        assert!(
+            !environment
+                .project()
+                .join(unit)
+                .join(".terraform.lock.hcl")
+                .exists(),
+            "only one is proposed"
+        );
     }
     assert_eq!(verify(&environment), [""; 0]);
-    environment.provlock(LOCK_ALL).assert_code(0).assert_stderr_has("1 up to date");
-    environment.write("modules/app/.terraform.lock.hcl", format!("<<<<<<< ours\n{locked}=======\n>>>>>>> theirs\n"));
-    environment.provlock(["verify", "-r"]).assert_code(1).assert_lacks("2 errors");
+    environment
+        .provlock(LOCK_ALL)
+        .assert_code(0)
+        .assert_stderr_has("1 up to date");
+    environment.write(
+        "modules/app/.terraform.lock.hcl",
+        format!("<<<<<<< ours\n{locked}=======\n>>>>>>> theirs\n"),
+    );
+    environment
+        .provlock(["verify", "-r"])
+        .assert_code(1)
+        .assert_lacks("2 errors");
 }
 
 #[test]
@@ -57,11 +86,17 @@ fn a_unit_that_is_named_has_the_lock_file_of_its_module_too() {
     let providers = Providers::publish();
     let Providers { null, random, .. } = &providers;
     let environment = sharing(&providers, &Providers::lock_file(&[(null, "")]));
-    environment.provlock(["lock", "-p", "linux_amd64", "live/a"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "live/a"])
+        .assert_code(0);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     assert_eq!(environment.read("modules/app/.terraform.lock.hcl"), locked);
-    environment.provlock(["lock", "-p", "linux_amd64", "live/b", "live/a"]).assert_code(0);
-    environment.provlock(["verify", "--allow", "single-platform", "live/a", "live/b"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "live/b", "live/a"])
+        .assert_code(0);
+    environment
+        .provlock(["verify", "--allow", "single-platform", "live/a", "live/b"])
+        .assert_code(0);
 }
 
 #[test]
@@ -72,21 +107,39 @@ fn a_lock_file_beside_the_unit_wins() {
     let own = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     environment.write("live/a/.terraform.lock.hcl", &own);
     std::fs::remove_dir_all(environment.project().join("live/b")).unwrap();
-    assert_eq!(verify(&environment), [""; 0], "nothing uses the lock file of the module");
+    assert_eq!(
+        verify(&environment),
+        [""; 0],
+        "nothing uses the lock file of the module"
+    );
     environment.provlock(LOCK_ALL).assert_code(0);
-    assert_eq!(environment.read("modules/app/.terraform.lock.hcl"), "broken");
+    assert_eq!(
+        environment.read("modules/app/.terraform.lock.hcl"),
+        "broken"
+    );
 }
 
 #[test]
 fn a_change_of_a_shared_lock_file_is_checked_once() {
     let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
+    let Providers {
+        null, random, tls, ..
+    } = &providers;
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
     let repository = Repository::around(sharing(&providers, &locked));
     repository.environment.commit_all(".");
     let environment = &repository.environment;
-    let judged =
-        || found(&environment.provlock(["verify", "--allow", "single-platform", "-r", "--base", "HEAD", "--json"]));
+    let judged = || {
+        found(&environment.provlock([
+            "verify",
+            "--allow",
+            "single-platform",
+            "-r",
+            "--base",
+            "HEAD",
+            "--json",
+        ]))
+    };
     assert_eq!(judged(), [""; 0]);
     let forged = locked.replacen(
         "    \"zh:",
@@ -96,18 +149,23 @@ fn a_change_of_a_shared_lock_file_is_checked_once() {
     environment.write("modules/app/.terraform.lock.hcl", forged);
     let judged = judged();
     assert_eq!(judged.len(), 1, "{judged:?}");
-    assert!(judged[0].starts_with("modules/app/.terraform.lock.hcl: hashes-replaced"), "{judged:?}");
+    assert!(
+        judged[0].starts_with("modules/app/.terraform.lock.hcl: hashes-replaced"),
+        "{judged:?}"
+    );
 }
 
 #[test]
 fn an_included_file_is_no_unit() {
     let providers = Providers::publish();
     let environment = TestEnvironment::with_registry(&providers.registry);
-    let include =
-        "include {\n  path = find_in_parent_folders()\n}\nterraform {\n  source = \"../../modules//app\"\n}\n";
+    let include = "include {\n  path = find_in_parent_folders()\n}\nterraform {\n  source = \"../../modules//app\"\n}\n";
     let locked = Providers::lock_file(&[(&providers.null, "")]);
     for (path, text) in [
-        ("live/terragrunt.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")).as_str()),
+        (
+            "live/terragrunt.hcl",
+            generate("provider", &requires("hashicorp/random", "~> 3.0")).as_str(),
+        ),
         ("live/.terraform.lock.hcl", &locked),
         ("live/a/terragrunt.hcl", include),
         ("modules/app/main.tf", "locals {}\n"),
@@ -120,8 +178,18 @@ fn an_included_file_is_no_unit() {
     assert_eq!(verify(&environment), [stale]);
     std::fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
     environment.provlock(LOCK_ALL).assert_code(0);
-    assert!(environment.project().join("live/a/.terraform.lock.hcl").exists());
-    assert!(!environment.project().join("live/.terraform.lock.hcl").exists());
+    assert!(
+        environment
+            .project()
+            .join("live/a/.terraform.lock.hcl")
+            .exists()
+    );
+    assert!(
+        !environment
+            .project()
+            .join("live/.terraform.lock.hcl")
+            .exists()
+    );
 }
 
 #[test]
@@ -205,7 +273,9 @@ terraform {
 "#,
     );
     environment.write("b.hcl", "locals {\n  a = {\n    b = 1 2\n  }\n}\n");
-    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "--allow", "single-platform"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[requirements-not-known]: the requirements of the unit in . are not completely known

@@ -38,10 +38,23 @@ fn generate(name: &str, contents: &str) -> String {
 fn found(output: &Output) -> Vec<String> {
     let report = validated(&output.stdout);
     assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");
-    let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap_or("-").replace('\\', "/");
-    let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+    let text = |finding: &serde_json::Value, key: &str| {
+        finding[key].as_str().unwrap_or("-").replace('\\', "/")
+    };
+    let findings = report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|root| root["findings"].as_array().unwrap());
     findings
-        .map(|finding| format!("{}: {}: {}", text(finding, "file"), text(finding, "code"), text(finding, "message")))
+        .map(|finding| {
+            format!(
+                "{}: {}: {}",
+                text(finding, "file"),
+                text(finding, "code"),
+                text(finding, "message")
+            )
+        })
         .collect()
 }
 
@@ -60,14 +73,29 @@ struct Providers {
 impl Providers {
     fn publish() -> Self {
         let registry = Registry::start();
-        let publish = |name, version| registry.publish(name, version).platforms(["linux_amd64"]).done();
+        let publish = |name, version| {
+            registry
+                .publish(name, version)
+                .platforms(["linux_amd64"])
+                .done()
+        };
         let null = publish("hashicorp/null", "3.2.4");
-        let (random, tls) = (publish("hashicorp/random", "3.7.2"), publish("hashicorp/tls", "4.1.0"));
-        Self { registry, null, random, tls }
+        let (random, tls) = (
+            publish("hashicorp/random", "3.7.2"),
+            publish("hashicorp/tls", "4.1.0"),
+        );
+        Self {
+            registry,
+            null,
+            random,
+            tls,
+        }
     }
 
     fn lock_file(entries: &[(&Published, &str)]) -> String {
-        let text = |(published, constraints): &(&Published, &str)| published.entry_for(constraints, &["linux_amd64"]);
+        let text = |(published, constraints): &(&Published, &str)| {
+            published.entry_for(constraints, &["linux_amd64"])
+        };
         lock_file(&entries.iter().map(text).collect::<Vec<_>>())
     }
 }
@@ -110,25 +138,52 @@ help: remove the hash, then run: provlock lock
 "#]]);
     environment.write_lock_file(good);
     environment.provlock(["verify", "--online"]).assert_code(0);
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("has no configuration");
+    environment
+        .provlock(["lock"])
+        .assert_code(2)
+        .assert_stderr_has("has no configuration");
 }
 
-/// Units with local sources and a root include: each is the module, and what the included file generates.
+/// Units with local sources and a root include: each is the module, and what the included file
+/// generates.
 fn local_layout(environment: &TestEnvironment) {
     let versions = generate("versions", &requires("hashicorp/random", "~> 3.0"));
-    environment.write("root.hcl", versions + &generate("provider", "provider \"random\" {}\n"));
-    environment.write("live/prod/app/terragrunt.hcl", unit("../../../modules//app"));
-    environment.write("live/prod/dns/terragrunt.hcl", unit("../../../modules//dns"));
-    environment.write("live/prod/dns/extra.tf", "resource \"tls_private_key\" \"a\" {}\n");
-    environment.write("modules/app/main.tf", "module \"name\" {\n  source = \"../name\"\n}\n");
-    environment.write("modules/name/main.tf", "resource \"null_resource\" \"a\" {}\n");
-    environment.write("modules/dns/main.tf", "resource \"null_resource\" \"a\" {}\n");
+    environment.write(
+        "root.hcl",
+        versions + &generate("provider", "provider \"random\" {}\n"),
+    );
+    environment.write(
+        "live/prod/app/terragrunt.hcl",
+        unit("../../../modules//app"),
+    );
+    environment.write(
+        "live/prod/dns/terragrunt.hcl",
+        unit("../../../modules//dns"),
+    );
+    environment.write(
+        "live/prod/dns/extra.tf",
+        "resource \"tls_private_key\" \"a\" {}\n",
+    );
+    environment.write(
+        "modules/app/main.tf",
+        "module \"name\" {\n  source = \"../name\"\n}\n",
+    );
+    environment.write(
+        "modules/name/main.tf",
+        "resource \"null_resource\" \"a\" {}\n",
+    );
+    environment.write(
+        "modules/dns/main.tf",
+        "resource \"null_resource\" \"a\" {}\n",
+    );
 }
 
 #[test]
 fn units_with_local_sources_are_locked_as_terragrunt_would_run_them() {
     let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
+    let Providers {
+        null, random, tls, ..
+    } = &providers;
     let environment = TestEnvironment::with_registry(&providers.registry);
     local_layout(&environment);
     for unit in ["app", "dns"] {
@@ -153,13 +208,18 @@ Locked 2 Terragrunt units: 2 changed, 0 up to date; [SIZE] downloaded
 
 /// Two units whose lock files differ from what they require.
 fn drifted() -> Repository {
-    let Providers { null, random, tls, .. } = &Providers::publish();
+    let Providers {
+        null, random, tls, ..
+    } = &Providers::publish();
     let repository = Repository::new();
     let environment = &repository.environment;
     local_layout(environment);
     let app = Providers::lock_file(&[(null, ""), (random, "~> 2.0"), (tls, "")]);
     environment.write("live/prod/app/.terraform.lock.hcl", app);
-    environment.write("live/prod/dns/.terraform.lock.hcl", Providers::lock_file(&[(null, ""), (tls, "")]));
+    environment.write(
+        "live/prod/dns/.terraform.lock.hcl",
+        Providers::lock_file(&[(null, ""), (tls, "")]),
+    );
     repository.git(["add", "."]);
     repository
 }
@@ -238,7 +298,10 @@ fn unknown_requirements_are_reported_once_and_not_checked() {
     let environment = TestEnvironment::with_registry(&providers.registry);
     local_layout(&environment);
     let secret = format!("{}{}", "$", "{run_cmd(\"vault\", \"read\")}\n");
-    environment.write("root.hcl", generate("versions", &secret) + &generate("more", &secret));
+    environment.write(
+        "root.hcl",
+        generate("versions", &secret) + &generate("more", &secret),
+    );
     let lock = Providers::lock_file(&[(random, "~> 3.0")]);
     environment.write("live/prod/app/.terraform.lock.hcl", &lock);
 
@@ -292,7 +355,10 @@ Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 Skipped: 1 Terragrunt unit without a lock file
 "#]]);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
-    assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), locked);
+    assert_eq!(
+        environment.read("live/prod/app/.terraform.lock.hcl"),
+        locked
+    );
 }
 
 #[test]
@@ -300,11 +366,22 @@ fn a_remote_module_is_not_installed() {
     let providers = Providers::publish();
     let Providers { null, random, .. } = &providers;
     let environment = TestEnvironment::with_registry(&providers.registry);
-    environment.write("root.hcl", generate("versions", &requires("hashicorp/random", "~> 3.0")));
-    environment.write("live/app/terragrunt.hcl", unit("git::https://example.com/modules.git//app?ref=v1"));
-    environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "")]));
+    environment.write(
+        "root.hcl",
+        generate("versions", &requires("hashicorp/random", "~> 3.0")),
+    );
+    environment.write(
+        "live/app/terragrunt.hcl",
+        unit("git::https://example.com/modules.git//app?ref=v1"),
+    );
+    environment.write(
+        "live/app/.terraform.lock.hcl",
+        Providers::lock_file(&[(null, "")]),
+    );
 
-    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "--allow", "single-platform", "-r"])
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/random is required, but not locked
@@ -328,12 +405,16 @@ help: its requirements were not checked; terragrunt init -lockfile=readonly chec
 "#]]);
     environment.write("provlock.toml", "[policy]\npin-modules = true\n");
     let floating = "error[module-ref-floating]: the unit's module has the ref \"v1\"";
-    environment.provlock(["verify", "-r"]).assert_stdout_has(floating);
+    environment
+        .provlock(["verify", "-r"])
+        .assert_stdout_has(floating);
     environment
         .provlock(LOCK_ALL)
         .assert_code(2)
         .assert_stderr_has("cannot get the module package git::https://example.com");
-    environment.provlock(LOCK_ALL.into_iter().chain(["--allow-missing-modules"])).assert_code(0);
+    environment
+        .provlock(LOCK_ALL.into_iter().chain(["--allow-missing-modules"]))
+        .assert_code(0);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
 }
@@ -343,14 +424,19 @@ fn a_stack_has_its_units_where_they_are_generated() {
     let providers = Providers::publish();
     let Providers { null, tls, .. } = &providers;
     let environment = TestEnvironment::with_registry(&providers.registry);
-    let stack =
-        "unit \"app\" {\n  source = \"../units/app\"\n  path   = \"app\"\n  values = {\n    module = \"app\"\n  }\n}\n";
+    let stack = "unit \"app\" {\n  source = \"../units/app\"\n  path   = \"app\"\n  values = {\n    module = \"app\"\n  }\n}\n";
     environment.write("live/terragrunt.stack.hcl", stack);
     environment.write("modules/app/main.tf", requires("hashicorp/null", "~> 3.0"));
     let source = "terraform {\n  source = \"../../../modules//${values.module}\"\n}\n";
     environment.write("units/app/terragrunt.hcl", source);
-    environment.write("live/.terragrunt-stack/app/terragrunt.hcl", source.replace("${values.module}", "app"));
-    environment.write("live/.terragrunt-stack/app/terragrunt.values.hcl", "module = \"app\"\n");
+    environment.write(
+        "live/.terragrunt-stack/app/terragrunt.hcl",
+        source.replace("${values.module}", "app"),
+    );
+    environment.write(
+        "live/.terragrunt-stack/app/terragrunt.values.hcl",
+        "module = \"app\"\n",
+    );
     let lock = Providers::lock_file(&[(null, "~> 3.0"), (tls, "")]);
     environment.write("live/.terragrunt-stack/app/.terraform.lock.hcl", &lock);
     environment.write("units/app/.terraform.lock.hcl", &lock);
@@ -385,18 +471,30 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     let lock = ["lock", "-r", "live", "--prune", "-p", "linux_amd64"];
     environment.provlock(lock).assert_code(0);
     let app = Providers::lock_file(&[(null, "~> 3.0")]);
-    assert_eq!(environment.read("live/.terragrunt-stack/app/.terraform.lock.hcl"), app);
+    assert_eq!(
+        environment.read("live/.terragrunt-stack/app/.terraform.lock.hcl"),
+        app
+    );
 }
 
 #[test]
 fn a_generated_constraint_is_shown_and_not_rewritten() {
     let providers = Providers::publish();
-    providers.registry.publish("hashicorp/random", "4.0.0").platforms(["linux_amd64"]).done();
+    providers
+        .registry
+        .publish("hashicorp/random", "4.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     let environment = TestEnvironment::with_registry(&providers.registry);
-    environment.write("terragrunt.hcl", generate("versions", &requires("hashicorp/random", "~> 3.0")));
+    environment.write(
+        "terragrunt.hcl",
+        generate("versions", &requires("hashicorp/random", "~> 3.0")),
+    );
     environment.write_lock_file(Providers::lock_file(&[(&providers.random, "~> 3.0")]));
     let before = environment.snapshot();
-    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "--check"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 provider           locked   allowed   newest   held back by
@@ -435,7 +533,9 @@ exit code: 0
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Terragrunt would keep using the older lock file in .terragrunt-cache: delete that directory, or run Terragrunt with --source-update
 "#]]);
-    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Up to date: 1 provider for linux_amd64

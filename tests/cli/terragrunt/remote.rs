@@ -8,19 +8,34 @@ use crate::lock::requires;
 #[test]
 fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
+    let Providers {
+        null, random, tls, ..
+    } = &providers;
     let environment = TestEnvironment::with_registry(&providers.registry);
     let modules = environment.root().join("modules");
-    let main = "module \"name\" {\n  source = \"../name\"\n}\nresource \"null_resource\" \"a\" {}\n";
+    let main =
+        "module \"name\" {\n  source = \"../name\"\n}\nresource \"null_resource\" \"a\" {}\n";
     environment.write(modules.join("app/main.tf"), main);
-    environment.write(modules.join("app/provider.tf"), "provider \"replaced\" {}\n");
-    environment.write(modules.join("name/main.tf"), requires("hashicorp/tls", "~> 4.0"));
+    environment.write(
+        modules.join("app/provider.tf"),
+        "provider \"replaced\" {}\n",
+    );
+    environment.write(
+        modules.join("name/main.tf"),
+        requires("hashicorp/tls", "~> 4.0"),
+    );
     environment.git_init(&modules);
     environment.commit_all(&modules);
     environment.git(&modules, ["tag", "v1"]);
-    environment.write("root.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")));
+    environment.write(
+        "root.hcl",
+        generate("provider", &requires("hashicorp/random", "~> 3.0")),
+    );
     let directory = with_slashes(modules.to_str().unwrap());
-    let source = format!("git::file:///{}//app?ref=v1", directory.trim_start_matches('/'));
+    let source = format!(
+        "git::file:///{}//app?ref=v1",
+        directory.trim_start_matches('/')
+    );
     environment.write("live/app/terragrunt.hcl", unit(&source));
     environment.write("live/app/.terraform.lock.hcl", "");
 
@@ -36,7 +51,10 @@ Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
     assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
     assert_eq!(verify(&environment), Vec::<String>::new());
-    environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]));
+    environment.write(
+        "live/app/.terraform.lock.hcl",
+        Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]),
+    );
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----

@@ -13,10 +13,12 @@ struct Gamma([Published; 4]);
 
 impl Gamma {
     fn publish(registry: &Registry) -> Self {
-        Self(
-            ["1.0.0", "1.1.0", "1.9.0", "2.0.0"]
-                .map(|version| registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done()),
-        )
+        Self(["1.0.0", "1.1.0", "1.9.0", "2.0.0"].map(|version| {
+            registry
+                .publish("acme/gamma", version)
+                .platforms(["linux_amd64"])
+                .done()
+        }))
     }
 
     /// A lock file with one of the versions, as a run for one platform writes it.
@@ -29,7 +31,13 @@ impl Gamma {
 fn with_unknown_unit(registry: &Registry, configuration: &str) -> TestEnvironment {
     let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", configuration);
-    environment.write("terragrunt.hcl", generate("more", &format!("{}{{run_cmd(\"vault\", \"read\")}}\n", "$")));
+    environment.write(
+        "terragrunt.hcl",
+        generate(
+            "more",
+            &format!("{}{{run_cmd(\"vault\", \"read\")}}\n", "$"),
+        ),
+    );
     environment
 }
 
@@ -61,14 +69,20 @@ fn recorded_constraints_stay_beside_new_ones() {
 
     run(&environment, LOCK).assert_code(0);
 
-    assert_eq!(environment.lock_file(), gamma.locked(1, "!= 1.0.0, < 1.5.0"));
+    assert_eq!(
+        environment.lock_file(),
+        gamma.locked(1, "!= 1.0.0, < 1.5.0")
+    );
 }
 
 #[test]
 fn upgrade_stays_within_recorded_constraints() {
     let registry = Registry::start();
     let gamma = Gamma::publish(&registry);
-    for arguments in [["upgrade", "-p", "linux_amd64"], ["upgrade", "-p=linux_amd64", "--constraints"]] {
+    for arguments in [
+        ["upgrade", "-p", "linux_amd64"],
+        ["upgrade", "-p=linux_amd64", "--constraints"],
+    ] {
         let environment = with_unknown_unit(&registry, &requires("acme/gamma", ""));
         environment.write_lock_file(gamma.locked(0, "~> 1.0"));
 
@@ -86,7 +100,9 @@ fn versions_outside_recorded_constraints_are_refused() {
     let recorded = gamma.locked(0, "~> 1.0");
     environment.write_lock_file(recorded.clone());
 
-    environment.provlock(["upgrade", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[no-matching-version]: no version of acme/gamma meets all constraints: ~> 1.0, ~> 2.0
@@ -118,7 +134,10 @@ fn recorded_constraints_bind_beside_missing_modules() {
     environment.write_lock_file(gamma.locked(0, "~> 1.0"));
 
     let upgrade = ["upgrade", "-p", "linux_amd64", "--allow-missing-modules"];
-    environment.provlock(upgrade).assert_code(0).assert_stderr_has("is not installed");
+    environment
+        .provlock(upgrade)
+        .assert_code(0)
+        .assert_stderr_has("is not installed");
 
     assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
 }
@@ -132,10 +151,23 @@ fn a_merge_stays_within_the_recorded_constraints_of_both_sides() {
     environment.write("ours", gamma.locked(0, ">= 1.0.0, != 1.1.0"));
     environment.write("theirs", gamma.locked(1, "~> 1.1"));
 
-    let merge = ["merge", "base", "ours", "theirs", "--path", ".terraform.lock.hcl", "--resolve", "-p", "linux_amd64"];
+    let merge = [
+        "merge",
+        "base",
+        "ours",
+        "theirs",
+        "--path",
+        ".terraform.lock.hcl",
+        "--resolve",
+        "-p",
+        "linux_amd64",
+    ];
     run(&environment, merge).assert_code(0);
 
-    assert_eq!(environment.read("ours"), gamma.locked(2, ">= 1.0.0, ~> 1.1, != 1.1.0"));
+    assert_eq!(
+        environment.read("ours"),
+        gamma.locked(2, ">= 1.0.0, ~> 1.1, != 1.1.0")
+    );
 }
 
 /// The requirements of the unit are unknown, so no lock file says that it requires nothing.
@@ -166,8 +198,14 @@ fn a_syntax_error_is_an_error() {
             let output = environment.provlock([command]);
             output.assert_code(2);
             output.assert_code(2);
-            assert!(format!("{output}").contains("error[invalid-configuration]"), "{text}: {output}");
-            assert!(format!("{output}").contains("terragrunt.hcl:"), "{text}: {output}");
+            assert!(
+                format!("{output}").contains("error[invalid-configuration]"),
+                "{text}: {output}"
+            );
+            assert!(
+                format!("{output}").contains("terragrunt.hcl:"),
+                "{text}: {output}"
+            );
         }
         assert!(!environment.has_lock_file(), "{text}");
     }
@@ -177,7 +215,10 @@ fn a_syntax_error_is_an_error() {
 fn a_syntax_error_in_an_included_file_is_an_error() {
     let (_registry, environment) = Registry::with_project();
     environment.write("root.hcl", "locals {\n");
-    environment.write("terragrunt.hcl", "include \"root\" {\n  path = \"./root.hcl\"\n}\n");
+    environment.write(
+        "terragrunt.hcl",
+        "include \"root\" {\n  path = \"./root.hcl\"\n}\n",
+    );
 
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
@@ -200,11 +241,18 @@ fn a_byte_order_mark_is_no_syntax_error() {
     environment.write("m/main.tf", requires("acme/gamma", "1.0.0"));
     environment.write("root.hcl", "\u{feff}locals {}\n");
     let include = "include \"root\" {\n  path = \"./root.hcl\"\n}\n";
-    environment.write("terragrunt.hcl", format!("\u{feff}{include}terraform {{\n  source = \"./m\"\n}}\n"));
+    environment.write(
+        "terragrunt.hcl",
+        format!("\u{feff}{include}terraform {{\n  source = \"./m\"\n}}\n"),
+    );
 
     let output = environment.provlock(LOCK);
 
-    assert_eq!(environment.lock_file(), gamma.locked(0, "1.0.0"), "{output}");
+    assert_eq!(
+        environment.lock_file(),
+        gamma.locked(0, "1.0.0"),
+        "{output}"
+    );
 }
 
 /// A reason that many units share is reported once; JSON has the reason of each.
@@ -218,7 +266,13 @@ fn units_with_the_same_reason_are_one_warning() {
     for (unit, text) in [
         ("a", format!("{source}{unknown}")),
         ("b", format!("{source}{unknown}")),
-        ("c", format!("{source}{}", unknown.replace("run_cmd(\"vault\", \"read\")", "dependency.x.outputs.y"))),
+        (
+            "c",
+            format!(
+                "{source}{}",
+                unknown.replace("run_cmd(\"vault\", \"read\")", "dependency.x.outputs.y")
+            ),
+        ),
         ("d", remote.to_owned()),
         ("e", remote.to_owned()),
     ] {
@@ -269,15 +323,22 @@ help: its requirements were not checked; terragrunt init -lockfile=readonly chec
 3 errors and 5 warnings in 6 files
 5 Terragrunt units: 3 with errors, 2 with warnings
 "#]]);
-    let report = crate::json_output::validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
+    let report =
+        crate::json_output::validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
     let reasons: Vec<_> = (0..3)
         .map(|root| {
             let findings = report["roots"][root]["findings"].as_array().unwrap().iter();
             let unknown = findings.filter(|finding| finding["code"] == "requirements-not-known");
-            unknown.map(|finding| finding["places"][0]["text"].as_str().unwrap().to_owned()).collect::<String>()
+            unknown
+                .map(|finding| finding["places"][0]["text"].as_str().unwrap().to_owned())
+                .collect::<String>()
         })
         .collect();
-    let expected = ["`run_cmd` is not evaluated", "`run_cmd` is not evaluated", "outputs of other units are not read"];
+    let expected = [
+        "`run_cmd` is not evaluated",
+        "`run_cmd` is not evaluated",
+        "outputs of other units are not read",
+    ];
     assert_eq!(reasons, expected);
 }
 
@@ -286,9 +347,14 @@ help: its requirements were not checked; terragrunt init -lockfile=readonly chec
 fn literal_parts_around_an_unknown_branch_are_locked_and_checked() {
     let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
-    registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
+    registry
+        .publish("acme/delta", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     let provider = |name: &str, version: &str| {
-        format!("    {name} = {{\n      source  = \"acme/{name}\"\n      version = \"{version}\"\n    }}\n")
+        format!(
+            "    {name} = {{\n      source  = \"acme/{name}\"\n      version = \"{version}\"\n    }}\n"
+        )
     };
     let contents = format!(
         "terraform {{\n  required_providers {{\n{}%{{ if run_cmd(\"vault\") == \"x\" }}\n{}%{{ endif }}\n  }}\n}}\n",
@@ -297,19 +363,39 @@ fn literal_parts_around_an_unknown_branch_are_locked_and_checked() {
     );
     environment.write("terragrunt.hcl", generate("versions", &contents));
 
-    // Only the literal requirement is certain: the branch makes no provider required, and constrains none.
-    let verify = ["verify", "--allow", "requirements-not-known,single-platform,lock-file-missing"];
+    // Only the literal requirement is certain: the branch makes no provider required, and
+    // constrains none.
+    let verify = [
+        "verify",
+        "--allow",
+        "requirements-not-known,single-platform,lock-file-missing",
+    ];
     environment.write_lock_file(lock_file(&[]));
     let output = environment.provlock(verify);
-    output.assert_code(1).assert_stdout_has("provider-not-locked").assert_stdout_has("gamma").assert_lacks("delta");
+    output
+        .assert_code(1)
+        .assert_stdout_has("provider-not-locked")
+        .assert_stdout_has("gamma")
+        .assert_lacks("delta");
     run(&environment, LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
-    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    environment
+        .provlock(verify)
+        .assert_code(0)
+        .assert_lacks("delta");
     // A locked provider that only the branch has stays, whatever the branch asks for.
-    let delta = registry.publish("acme/delta", "1.1.0").platforms(["linux_amd64"]).done();
-    let recorded = lock_file(&[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])));
+    let delta = registry
+        .publish("acme/delta", "1.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    let recorded = lock_file(
+        &[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])),
+    );
     environment.write_lock_file(recorded.clone());
-    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    environment
+        .provlock(verify)
+        .assert_code(0)
+        .assert_lacks("delta");
     run(&environment, LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), recorded);
 }
@@ -318,7 +404,10 @@ fn literal_parts_around_an_unknown_branch_are_locked_and_checked() {
 fn a_required_provider_whose_version_is_in_an_unknown_branch_does_not_hide_the_others() {
     let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
-    let delta = registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
+    let delta = registry
+        .publish("acme/delta", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
     let contents = "terraform {
   required_providers {
     gamma = {
@@ -337,15 +426,30 @@ fn a_required_provider_whose_version_is_in_an_unknown_branch_does_not_hide_the_o
 }
 ";
     environment.write("terragrunt.hcl", generate("versions", contents));
-    let verify = ["verify", "--allow", "requirements-not-known,single-platform,lock-file-missing"];
+    let verify = [
+        "verify",
+        "--allow",
+        "requirements-not-known,single-platform,lock-file-missing",
+    ];
     environment.write_lock_file(lock_file(&[]));
     let output = environment.provlock(verify);
-    output.assert_code(1).assert_stdout_has("provider-not-locked").assert_stdout_has("gamma").assert_lacks("delta");
-    run(&environment, LOCK).assert_code(0).assert_stderr_has("`run_cmd` is not evaluated");
+    output
+        .assert_code(1)
+        .assert_stdout_has("provider-not-locked")
+        .assert_stdout_has("gamma")
+        .assert_lacks("delta");
+    run(&environment, LOCK)
+        .assert_code(0)
+        .assert_stderr_has("`run_cmd` is not evaluated");
     assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
-    let recorded = lock_file(&[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])));
+    let recorded = lock_file(
+        &[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])),
+    );
     environment.write_lock_file(recorded.clone());
-    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    environment
+        .provlock(verify)
+        .assert_code(0)
+        .assert_lacks("delta");
     run(&environment, LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), recorded);
 }

@@ -5,15 +5,22 @@ use provlock_test::{Output, TestEnvironment, str};
 use super::generate;
 use crate::lock::{lock_file, requires};
 
-/// A unit whose source depends on a variable, with a block that generates `provider.tf` with these contents.
+/// A unit whose source depends on a variable, with a block that generates `provider.tf` with these
+/// contents.
 fn chosen_by_a_variable(contents: &str) -> TestEnvironment {
     let mut environment = TestEnvironment::new();
     environment.set("STAGE", "prod");
     environment.set("TOKEN", "t0ken");
     let choice = "get_env(\"STAGE\") == \"prod\" ? \"../modules//app\" : \"../modules//none\"";
     let source = format!("terraform {{\n  source = {choice}\n}}\n");
-    environment.write("unit/terragrunt.hcl", source + &generate("provider", contents));
-    environment.write("modules/app/main.tf", "resource \"tls_private_key\" \"a\" {}\n");
+    environment.write(
+        "unit/terragrunt.hcl",
+        source + &generate("provider", contents),
+    );
+    environment.write(
+        "modules/app/main.tf",
+        "resource \"tls_private_key\" \"a\" {}\n",
+    );
     environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
     environment
 }
@@ -26,7 +33,9 @@ fn verify_verbosely(environment: &TestEnvironment) -> Output {
 fn a_variable_of_the_environment_chooses_and_is_never_shown() {
     let provider = "provider \"null\" {\n  region = \"${get_env(\"TOKEN\")}\"\n}\n";
     let environment = chosen_by_a_variable(provider);
-    verify_verbosely(&environment).assert_lacks("t0ken").matches(str![[r#"
+    verify_verbosely(&environment)
+        .assert_lacks("t0ken")
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/tls is required, but not locked
@@ -55,7 +64,9 @@ unit: dialect tofu (the lock file); checked 0 providers for no platform, because
 fn a_variable_of_the_environment_is_not_shown_in_an_address() {
     let leak = requires("evil.example.com/${get_env(\"TOKEN\")}/null", "");
     let environment = chosen_by_a_variable(&leak);
-    verify_verbosely(&environment).assert_lacks("t0ken").matches(str![[r#"
+    verify_verbosely(&environment)
+        .assert_lacks("t0ken")
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[requirements-not-known]: the requirements of the unit in unit are not completely known
@@ -79,28 +90,44 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
     let run = format!("{}{{run_cmd(\"vault\")}}", "$");
     let extra = |attribute: &str| {
-        format!("terraform {{\n  extra_arguments \"a\" {{\n    commands = [\"init\"]\n    {attribute}\n  }}\n}}\n")
+        format!(
+            "terraform {{\n  extra_arguments \"a\" {{\n    commands = [\"init\"]\n    {attribute}\n  }}\n}}\n"
+        )
     };
     let generated = |path: &str, more: &str| {
         let existing = "if_exists = \"overwrite\"\n  if_disabled = \"skip\"";
-        format!("generate \"v\" {{\n  path = \"{path}\"\n  {existing}\n  contents = \"kind = 1\"\n  {more}\n}}\n")
+        format!(
+            "generate \"v\" {{\n  path = \"{path}\"\n  {existing}\n  contents = \"kind = 1\"\n  {more}\n}}\n"
+        )
     };
-    // What the unit says, the variable of the environment, and the provider of the module that is called, if it is
-    // known.
+    // What the unit says, the variable of the environment, and the provider of the module that is
+    // called, if it is known.
     let cases = [
         (String::new(), None, Some("null")),
         ("inputs = { other = 1 }\n".to_owned(), None, Some("null")),
         ("inputs = { kind = \"b\" }\n".to_owned(), None, Some("tls")),
-        ("inputs = { kind = \"b\" }\n".to_owned(), Some("a"), Some("null")),
+        (
+            "inputs = { kind = \"b\" }\n".to_owned(),
+            Some("a"),
+            Some("null"),
+        ),
         (format!("inputs = {{ kind = \"{run}\" }}\n"), None, None),
         ("inputs = { kind = [\"b\"] }\n".to_owned(), None, None),
         (format!("inputs = \"{run}\"\n"), None, None),
         (extra("arguments = [\"-var\", \"kind=b\"]"), Some("a"), None),
         (extra("required_var_files = [\"b.tfvars\"]"), None, None),
-        (extra("arguments = [\"-lock-timeout=20m\"]"), None, Some("null")),
+        (
+            extra("arguments = [\"-lock-timeout=20m\"]"),
+            None,
+            Some("null"),
+        ),
         (generated("terraform.tfvars", ""), None, None),
         (generated("./x.auto.tfvars.json", ""), Some("a"), None),
-        (generated("x.auto.tfvars", "disable = true"), None, Some("null")),
+        (
+            generated("x.auto.tfvars", "disable = true"),
+            None,
+            Some("null"),
+        ),
         (generated("x.tfvars", ""), None, Some("null")),
     ];
     for (unit, variable, expected) in cases {
@@ -108,8 +135,14 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
         if let Some(value) = variable {
             environment.set("TF_VAR_kind", value);
         }
-        let call = format!("module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n", "$");
-        environment.write("main.tf", format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"));
+        let call = format!(
+            "module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n",
+            "$"
+        );
+        environment.write(
+            "main.tf",
+            format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"),
+        );
         environment.write("m/a/main.tf", "resource \"null_resource\" \"x\" {}\n");
         environment.write("m/b/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
         environment.write("terragrunt.hcl", &unit);
@@ -118,9 +151,15 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
         let output = environment.provlock(["verify", "--dialect", "tofu"]);
 
         let text = output.to_string();
-        let required = ["null", "tls"].into_iter().find(|name| text.contains(&format!("hashicorp/{name} is required")));
+        let required = ["null", "tls"]
+            .into_iter()
+            .find(|name| text.contains(&format!("hashicorp/{name} is required")));
         assert_eq!(required, expected, "{unit}: {text}");
-        assert_eq!(text.contains("is not known: "), expected.is_none(), "{unit}: {text}");
+        assert_eq!(
+            text.contains("is not known: "),
+            expected.is_none(),
+            "{unit}: {text}"
+        );
     }
 }
 
@@ -129,24 +168,50 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
 fn values_in_the_module_of_a_unit_are_not_passed_over() {
     for (files, expected) in [
         (&["module/x.auto.tfvars"][..], None),
-        (&["module/terraform.tfvars", "unit/terraform.tfvars"], Some("tls")),
+        (
+            &["module/terraform.tfvars", "unit/terraform.tfvars"],
+            Some("tls"),
+        ),
         (&["module/other.tfvars"], Some("null")),
     ] {
         let environment = TestEnvironment::new();
-        let call = format!("module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n", "$");
-        environment.write("module/main.tf", format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"));
-        environment.write("module/m/a/main.tf", "resource \"null_resource\" \"x\" {}\n");
-        environment.write("module/m/b/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
-        environment.write("unit/terragrunt.hcl", "terraform {\n  source = \"../module\"\n}\n");
+        let call = format!(
+            "module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n",
+            "$"
+        );
+        environment.write(
+            "module/main.tf",
+            format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"),
+        );
+        environment.write(
+            "module/m/a/main.tf",
+            "resource \"null_resource\" \"x\" {}\n",
+        );
+        environment.write(
+            "module/m/b/main.tf",
+            "resource \"tls_private_key\" \"x\" {}\n",
+        );
+        environment.write(
+            "unit/terragrunt.hcl",
+            "terraform {\n  source = \"../module\"\n}\n",
+        );
         environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
         for file in files {
             environment.write(*file, "kind = \"b\"\n");
         }
 
-        let text = environment.provlock(["verify", "--dialect", "tofu", "-r"]).to_string();
+        let text = environment
+            .provlock(["verify", "--dialect", "tofu", "-r"])
+            .to_string();
 
-        let required = ["null", "tls"].into_iter().find(|name| text.contains(&format!("hashicorp/{name} is required")));
+        let required = ["null", "tls"]
+            .into_iter()
+            .find(|name| text.contains(&format!("hashicorp/{name} is required")));
         assert_eq!(required, expected, "{files:?}: {text}");
-        assert_eq!(text.contains("is not known: "), expected.is_none(), "{files:?}: {text}");
+        assert_eq!(
+            text.contains("is not known: "),
+            expected.is_none(),
+            "{files:?}: {text}"
+        );
     }
 }

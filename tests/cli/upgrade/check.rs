@@ -39,7 +39,13 @@ hashicorp/random            3.6.3              3.6.3
 3 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
-    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
+    assert_eq!(
+        (
+            registry.requests_to(url::VERSIONS),
+            registry.requests_to(url::DOWNLOAD)
+        ),
+        (3, 0)
+    );
     before.assert_same(&environment.snapshot());
 }
 
@@ -82,9 +88,19 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 "#]]);
     let both = environment.provlock(upgrade(&["--dry-run", "--check", "acme/gamma"]));
     both.assert_code(1).assert_stdout_has(&dry_run.stdout);
-    let json = validated(&environment.provlock(upgrade(&["--dry-run", "--json", "acme/gamma"])).stdout);
-    assert_eq!(json["roots"][0]["providers"][0]["version"], json!({ "old": "1.0.0", "new": "1.1.0" }));
-    assert_eq!((&json["roots"][0]["changed"], &json["roots"][0]["written"]), (&json!(true), &json!(false)));
+    let json = validated(
+        &environment
+            .provlock(upgrade(&["--dry-run", "--json", "acme/gamma"]))
+            .stdout,
+    );
+    assert_eq!(
+        json["roots"][0]["providers"][0]["version"],
+        json!({ "old": "1.0.0", "new": "1.1.0" })
+    );
+    assert_eq!(
+        (&json["roots"][0]["changed"], &json["roots"][0]["written"]),
+        (&json!(true), &json!(false))
+    );
     before.assert_same(&environment.snapshot());
 
     // The printed patch can be applied.
@@ -92,7 +108,9 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
     environment.git(".", ["apply", "change.patch"]);
     let patched = environment.lock_file();
     environment.write_lock_file(locked);
-    environment.provlock(upgrade(&["acme/gamma"])).assert_code(0);
+    environment
+        .provlock(upgrade(&["acme/gamma"]))
+        .assert_code(0);
     assert_eq!(environment.lock_file(), patched);
 }
 
@@ -102,15 +120,24 @@ fn a_dry_run_of_many_root_modules_shows_each_change() {
     let (registry, environment, ..) = two_providers();
     for root in ["a", "b"] {
         environment.write(format!("{root}/main.tf"), environment.read("main.tf"));
-        environment.write(format!("{root}/.terraform.lock.hcl"), environment.lock_file());
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            environment.lock_file(),
+        );
     }
     let before = environment.snapshot();
     let dry_run = environment.provlock(upgrade(&["-r", "--dry-run"]));
-    dry_run.assert_code(0).assert_stdout_has("+++ b/a/.terraform.lock.hcl").assert_stderr_has("Would upgrade 3 root");
+    dry_run
+        .assert_code(0)
+        .assert_stdout_has("+++ b/a/.terraform.lock.hcl")
+        .assert_stderr_has("Would upgrade 3 root");
     dry_run.assert_stdout_has("hashicorp/null   3.1.0    3.2.4     minor    3.2.4    3\n");
     registry.fault("*/null/3.2.4/*", Times::Always, Fault::Status(404));
     registry.fault("*_3.2.4_*", Times::Always, Fault::Status(404));
-    environment.provlock(upgrade(&["--dry-run", "--no-cache"])).assert_code(2).assert_stderr_has("3.2.4");
+    environment
+        .provlock(upgrade(&["--dry-run", "--no-cache"]))
+        .assert_code(2)
+        .assert_stderr_has("3.2.4");
     before.assert_same(&environment.snapshot());
 }
 
@@ -118,7 +145,9 @@ fn a_dry_run_of_many_root_modules_shows_each_change() {
 fn check_finds_what_can_move() {
     let (_registry, environment, ..) = two_providers();
     let before = environment.snapshot();
-    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "--check"])
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   newest   held back by
@@ -132,10 +161,14 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
 2 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
-    environment.provlock(["upgrade", "--check", "null@3.1.0"]).assert_code(0);
+    environment
+        .provlock(["upgrade", "--check", "null@3.1.0"])
+        .assert_code(0);
     before.assert_same(&environment.snapshot());
     environment.provlock(UPGRADE).assert_code(0);
-    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "--check"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 provider         locked   allowed   newest   held back by
@@ -156,10 +189,15 @@ fn a_check_warns_of_no_entry_that_is_carried_over() {
     environment.write("main.tf", requires("hashicorp/null", ">= 3.0"));
     environment.write_lock_file(lock_file(&[locked(&theirs, ">= 3.0.0")]));
     let output = environment.provlock(["--dialect", "tofu", "upgrade", "--check"]);
-    output.assert_code(1).assert_stdout_has("hashicorp/null            3.1.0").assert_lacks("warning");
+    output
+        .assert_code(1)
+        .assert_stdout_has("hashicorp/null            3.1.0")
+        .assert_lacks("warning");
     // An entry of the lock file without hashes is reported.
     let bare = entry("hashicorp/null", "3.1.0", ">= 3.0.0", &[]);
     environment.write_lock_file(lock_file(&[bare]));
     let output = environment.provlock(["--dialect", "tofu", "upgrade", "--check"]);
-    output.assert_code(1).assert_stderr_has("warning[no-hashes]");
+    output
+        .assert_code(1)
+        .assert_stderr_has("warning[no-hashes]");
 }

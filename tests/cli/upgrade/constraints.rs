@@ -6,8 +6,10 @@ use super::*;
 #[test]
 fn constraints_are_rewritten_in_every_module_of_the_project() {
     let (_registry, environment, gamma, null) = two_providers();
-    let main =
-        format!("{}# ~> 1.0\r\nmodule \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
+    let main = format!(
+        "{}# ~> 1.0\r\nmodule \"a\" {{\n  source = \"./a\"\n}}\n",
+        requires_both("~> 1.0", ">= 3.0, < 4.0")
+    );
     environment.write("main.tf", &main);
     environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
     let before = environment.snapshot();
@@ -95,21 +97,41 @@ Upgraded 2 providers for linux_amd64 (2 changed)
   ~ a/main.tf:5   < 1.5 → < 2.1
   ~ main.tf:5   ~> 1.0 → ~> 2.0
 "#]]);
-    assert_eq!(environment.read("main.tf"), main.replace("\"~> 1.0\"", "\"~> 2.0\""));
-    assert_eq!(environment.read("a/main.tf"), requires("acme/gamma", "< 2.1"));
-    let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
+    assert_eq!(
+        environment.read("main.tf"),
+        main.replace("\"~> 1.0\"", "\"~> 2.0\"")
+    );
+    assert_eq!(
+        environment.read("a/main.tf"),
+        requires("acme/gamma", "< 2.1")
+    );
+    let expected = [
+        locked(&gamma[2], "~> 2.0, < 2.1.0"),
+        locked(&null[1], ">= 3.0.0, < 4.0.0"),
+    ];
     assert_eq!(environment.lock_file(), lock_file(&expected));
-    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64", "--check"])
+        .assert_code(0);
 }
 
-/// Each file is replaced in one step and the lock file is the last, so a killed run leaves some files of the
-/// configuration with their new constraints, and the old lock file.
+/// Each file is replaced in one step and the lock file is the last, so a killed run leaves some
+/// files of the configuration with their new constraints, and the old lock file.
 #[test]
 fn the_next_run_completes_a_killed_one() {
     let (_registry, environment, gamma, null) = two_providers();
-    let main = format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
-    let old = [("main.tf", main.clone()), ("a/main.tf", requires("acme/gamma", "< 1.5"))];
-    let new = [("main.tf", main.replace("~> 1.0", "~> 2.0")), ("a/main.tf", requires("acme/gamma", "< 2.1"))];
+    let main = format!(
+        "{}module \"a\" {{\n  source = \"./a\"\n}}\n",
+        requires_both("~> 1.0", ">= 3.0, < 4.0")
+    );
+    let old = [
+        ("main.tf", main.clone()),
+        ("a/main.tf", requires("acme/gamma", "< 1.5")),
+    ];
+    let new = [
+        ("main.tf", main.replace("~> 1.0", "~> 2.0")),
+        ("a/main.tf", requires("acme/gamma", "< 2.1")),
+    ];
     let old_lock_file = environment.lock_file();
     for written in 0..4 {
         for (index, (old, new)) in old.iter().zip(&new).enumerate() {
@@ -118,12 +140,17 @@ fn the_next_run_completes_a_killed_one() {
         }
         environment.write_lock_file(&old_lock_file);
 
-        environment.provlock(upgrade(&["--constraints"])).assert_code(0);
+        environment
+            .provlock(upgrade(&["--constraints"]))
+            .assert_code(0);
 
         for (path, content) in &new {
             assert_eq!(environment.read(path), *content, "{written:b}");
         }
-        let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
+        let expected = [
+            locked(&gamma[2], "~> 2.0, < 2.1.0"),
+            locked(&null[1], ">= 3.0.0, < 4.0.0"),
+        ];
         assert_eq!(environment.lock_file(), lock_file(&expected), "{written:b}");
     }
 }
@@ -148,7 +175,10 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.read("main.tf"), main);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")])
+    );
 }
 
 #[test]
@@ -156,7 +186,11 @@ fn constraints_are_never_rewritten_for_an_older_version() {
     let (registry, environment, gamma, null) = two_providers();
     registry.add_host("api.opentofu.org");
     publish(&registry, "acme/gamma", "1.2.0");
-    document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
+    document(
+        &registry,
+        "acme/gamma",
+        &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)],
+    );
     let main = requires_both("~> 1.2", "~> 3.0");
     environment.write("main.tf", &main);
     let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
@@ -169,9 +203,17 @@ error[too-young]: acme/gamma 2.0.0 is not chosen: published [TIME], and it must 
 help: to use it anyway, pass --min-age 0d
 "#]]);
     assert_eq!(environment.read("main.tf"), main);
-    environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
-    assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    environment
+        .provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"]))
+        .assert_code(0);
+    assert_eq!(
+        environment.read("main.tf"),
+        requires_both("~> 1.0", "~> 3.0")
+    );
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")])
+    );
 }
 
 #[cfg(unix)]
@@ -198,12 +240,23 @@ help: create its directory; a symbolic link must lead into one
 fn held_back_providers_are_named_with_the_flag_for_constraints() {
     let (_registry, environment, ..) = two_providers();
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
-    let hint = "Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints";
-    environment.provlock(["upgrade", "--check"]).assert_stderr_has(hint);
-    environment.provlock(["upgrade", "--dry-run"]).assert_stderr_has(hint);
-    environment.provlock(["upgrade", "--check", "--constraints"]).assert_lacks("Constraints hold back");
-    environment.provlock(["upgrade", "-r", "--check"]).assert_stderr_has("provlock upgrade -r --constraints\n");
-    environment.provlock(["upgrade", "acme/gamma"]).matches(str![[r#"
+    let hint =
+        "Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints";
+    environment
+        .provlock(["upgrade", "--check"])
+        .assert_stderr_has(hint);
+    environment
+        .provlock(["upgrade", "--dry-run"])
+        .assert_stderr_has(hint);
+    environment
+        .provlock(["upgrade", "--check", "--constraints"])
+        .assert_lacks("Constraints hold back");
+    environment
+        .provlock(["upgrade", "-r", "--check"])
+        .assert_stderr_has("provlock upgrade -r --constraints\n");
+    environment
+        .provlock(["upgrade", "acme/gamma"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh

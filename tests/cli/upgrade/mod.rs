@@ -54,17 +54,23 @@ fn requires_both(gamma: &str, null: &str) -> String {
 /// acme/gamma 1.0.0, 1.1.0 and 2.0.0, and hashicorp/null 3.1.0 and 3.2.4; the oldest are locked.
 fn two_providers() -> (Registry, TestEnvironment, [Published; 3], [Published; 2]) {
     let (registry, environment) = Registry::with_project();
-    let gamma = ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(&registry, "acme/gamma", version));
+    let gamma =
+        ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(&registry, "acme/gamma", version));
     let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "hashicorp/null", version));
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
-    environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    environment.write_lock_file(lock_file(&[
+        locked(&gamma[0], "~> 1.0"),
+        locked(&null[0], "~> 3.0"),
+    ]));
     (registry, environment, gamma, null)
 }
 
 #[test]
 fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
     let (_registry, environment, gamma, null) = two_providers();
-    let commented = environment.lock_file().replace("  version", "  # ours\n  version");
+    let commented = environment
+        .lock_file()
+        .replace("  version", "  # ours\n  version");
     environment.write_lock_file(&commented);
 
     let output = environment.provlock(UPGRADE);
@@ -78,7 +84,10 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
-    assert_eq!(environment.lock_file(), expected.replace("  version", "  # ours\n  version"));
+    assert_eq!(
+        environment.lock_file(),
+        expected.replace("  version", "  # ours\n  version")
+    );
 
     let before = environment.snapshot();
     environment.provlock(UPGRADE).matches(str![[r#"
@@ -97,11 +106,18 @@ fn only_the_providers_that_are_named_move() {
     let other = locked(&gamma[0], "~> 1.0").replace("\n  version", "\n\tversion");
     environment.write_lock_file(lock_file(&[other.clone(), locked(&null[0], "~> 3.0")]));
 
-    environment.provlock(upgrade(&["hashicorp/null"])).assert_code(0);
+    environment
+        .provlock(upgrade(&["hashicorp/null"]))
+        .assert_code(0);
 
-    assert_eq!(environment.lock_file(), lock_file(&[other, locked(&null[1], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[other, locked(&null[1], "~> 3.0")])
+    );
     assert_eq!(registry.requests_to("*/acme/gamma/*"), 0);
-    environment.provlock(upgrade(&["acme/other"])).matches(str![[r#"
+    environment
+        .provlock(upgrade(&["acme/other"]))
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require acme/other
@@ -125,8 +141,14 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0
 ----- stderr -----
 1 provider can move within the constraints
 "#]]);
-    environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    environment
+        .provlock(upgrade(&["acme/gamma@1.1.0"]))
+        .assert_code(0)
+        .assert_lacks("held back");
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")])
+    );
     let refused = environment.provlock(upgrade(&["acme/gamma@1.0.0"]));
     refused.matches(str![[r#"
 exit code: 2
@@ -139,7 +161,13 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
   |
 help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma@1.0.0
 "#]]);
-    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--check", "--allow-downgrade"])).matches(str![[r#"
+    environment
+        .provlock(upgrade(&[
+            "acme/gamma@1.0.0",
+            "--check",
+            "--allow-downgrade",
+        ]))
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 provider     locked   allowed   change            newest
@@ -151,7 +179,10 @@ acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
 "#]]);
     let down = environment.provlock(upgrade(&["acme/gamma@1.0.0", "--allow-downgrade"]));
     down.assert_code(0).assert_stderr_has("minor downgrade");
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")])
+    );
 
     let before = environment.snapshot();
     let missing = environment.provlock(upgrade(&["acme/gamma@1.9.0"]));
@@ -179,8 +210,13 @@ error[invalid-argument]: two different versions of registry.opentofu.org/hashico
 #[test]
 fn a_version_outside_constraints_is_refused_with_their_positions() {
     let (_registry, environment, ..) = two_providers();
-    environment
-        .write("main.tf", format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", "~> 3.0")));
+    environment.write(
+        "main.tf",
+        format!(
+            "{}module \"a\" {{\n  source = \"./a\"\n}}\n",
+            requires_both("~> 1.0", "~> 3.0")
+        ),
+    );
     environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
     let before = environment.snapshot();
 
@@ -216,9 +252,14 @@ exit code: 0
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")])
+    );
     environment.provlock(["upgrade", "--check"]).assert_code(0);
-    environment.provlock(["upgrade", "--check", "--prune"]).matches(str![[r#"
+    environment
+        .provlock(["upgrade", "--check", "--prune"])
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 provider         locked   allowed   newest
@@ -227,15 +268,23 @@ hashicorp/null   3.2.4              3.2.4
 1 entry to remove, as it is not required
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&null[1], "~> 3.0")])
+    );
 }
 
 #[test]
 fn a_locked_version_that_was_withdrawn_is_left() {
     let (registry, environment, gamma, null) = two_providers();
-    environment.write_lock_file(lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    environment.write_lock_file(lock_file(&[
+        locked(&gamma[1], "~> 1.0"),
+        locked(&null[1], "~> 3.0"),
+    ]));
     registry.withdraw("acme/gamma", "1.1.0");
-    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[version-withdrawn]: acme/gamma 1.1.0 is locked, but no longer listed by its source
@@ -258,14 +307,19 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
   = its source no longer lists 1.1.0
 help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma
 "#]]);
-    environment.provlock(upgrade(&["--allow-downgrade"])).matches(str![[r#"
+    environment
+        .provlock(upgrade(&["--allow-downgrade"]))
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.1.0 → 1.0.0   signed, key 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")])
+    );
 }
 
 #[test]
@@ -311,7 +365,10 @@ No newer version is allowed: 1 provider for linux_amd64
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")])
+    );
     assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);
 }
 
@@ -319,7 +376,10 @@ acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 fn wrong_hashes_of_a_version_that_stays_are_refused() {
     let (_registry, environment, gamma, null) = two_providers();
     let wrong = vec![format!("zh:{}", "0".repeat(64))];
-    environment.write_lock_file(lock_file(&[gamma[1].entry("~> 1.0", &wrong), locked(&null[0], "~> 3.0")]));
+    environment.write_lock_file(lock_file(&[
+        gamma[1].entry("~> 1.0", &wrong),
+        locked(&null[0], "~> 3.0"),
+    ]));
     let before = environment.snapshot();
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 2
@@ -334,8 +394,13 @@ error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file differ fr
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
 "#]]);
     before.assert_same(&environment.snapshot());
-    environment.provlock(upgrade(&["--accept-changed-hashes"])).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    environment
+        .provlock(upgrade(&["--accept-changed-hashes"]))
+        .assert_code(0);
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")])
+    );
 }
 
 #[test]
@@ -358,9 +423,17 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 "#]]);
 
     environment.write("main.tf", requires_both("1.0.0", "~> 3.0"));
-    environment.provlock(upgrade(&["--pre", "--constraints", "acme/gamma"])).assert_code(0);
-    assert_eq!(environment.read("main.tf"), requires_both("3.0.0-beta.1", "~> 3.0"));
-    assert_eq!(environment.lock_file(), lock_file(&[locked(&beta, "3.0.0-beta.1"), locked(&null[0], "~> 3.0")]));
+    environment
+        .provlock(upgrade(&["--pre", "--constraints", "acme/gamma"]))
+        .assert_code(0);
+    assert_eq!(
+        environment.read("main.tf"),
+        requires_both("3.0.0-beta.1", "~> 3.0")
+    );
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&beta, "3.0.0-beta.1"), locked(&null[0], "~> 3.0")])
+    );
 }
 
 #[test]
@@ -386,17 +459,31 @@ fn json_contains_the_versions() {
     });
     let dry_run = root(&["upgrade", "--dry-run", "--json"]);
     assert_eq!(
-        (&dry_run["versions"][0], &dry_run["written"], &dry_run["changed"]),
+        (
+            &dry_run["versions"][0],
+            &dry_run["written"],
+            &dry_run["changed"]
+        ),
         (&planned, &json!(false), &json!(true))
     );
     let edits = root(&["upgrade", "--dry-run", "--json", "--constraints"]);
-    let edit = json!({ "file": "main.tf", "line": 5, "column": 18, "old": "~> 1.0", "new": "~> 2.0" });
+    let edit =
+        json!({ "file": "main.tf", "line": 5, "column": 18, "old": "~> 1.0", "new": "~> 2.0" });
     assert_eq!(edits["constraint_edits"], json!([edit]));
     let done = root(&upgrade(&["--json"]));
-    assert_eq!((&done["versions"][0], &done["written"]), (&planned, &json!(true)));
-    assert_eq!(done["providers"][0]["version"], json!({ "old": "1.0.0", "new": "1.1.0" }));
+    assert_eq!(
+        (&done["versions"][0], &done["written"]),
+        (&planned, &json!(true))
+    );
+    assert_eq!(
+        done["providers"][0]["version"],
+        json!({ "old": "1.0.0", "new": "1.1.0" })
+    );
 
     let failed = environment.provlock(["upgrade", "--json", "acme/gamma@9.0.0"]);
     failed.assert_code(2);
-    assert_eq!(validated(&failed.stdout)["errors"][0]["code"], "no-matching-version");
+    assert_eq!(
+        validated(&failed.stdout)["errors"][0]["code"],
+        "no-matching-version"
+    );
 }

@@ -35,7 +35,10 @@ fn a_comment_of_the_base_contains_no_provider() {
     let gate = Gate::with(|gate| {
         gate.write("provlock.toml", "[policy]\nnew-hosts = \"deny\"\n");
         gate.remove("examples/a/.terraform.lock.hcl");
-        gate.write("other/.terraform.lock.hcl", comment.clone() + &gate.read("other/.terraform.lock.hcl"));
+        gate.write(
+            "other/.terraform.lock.hcl",
+            comment.clone() + &gate.read("other/.terraform.lock.hcl"),
+        );
     });
     root(&gate, "live", evil);
     let found = gate.judge(&FLAGS);
@@ -53,7 +56,10 @@ fn additions_of_a_change_are_notes() {
     root(&gate, "live", GAMMA);
     assert_eq!(gate.judge(&FLAGS), ["namespace-added", "provider-added"]);
     root(&gate, "live", "modules.example.com/acme/gamma");
-    assert_eq!(gate.judge(&FLAGS), ["host-added", "namespace-added", "provider-added"]);
+    assert_eq!(
+        gate.judge(&FLAGS),
+        ["host-added", "namespace-added", "provider-added"]
+    );
     gate.run(&FLAGS).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -99,7 +105,11 @@ fn providers_of_other_root_modules_are_not_new() {
 fn providers_in_an_invalid_lock_file_of_the_base_are_not_new() {
     let locked = entry(GAMMA, "3.2.4", "", &[H1, ZH]);
     let conflict = format!("<<<<<<< ours\n{locked}=======\n{locked}>>>>>>> theirs\n");
-    for text in [conflict, format!("{locked}\n{locked}"), locked.replace("h1:", "h1")] {
+    for text in [
+        conflict,
+        format!("{locked}\n{locked}"),
+        locked.replace("h1:", "h1"),
+    ] {
         let gate = Gate::with(|gate| {
             gate.write("provlock.toml", "");
             gate.remove("examples/a/.terraform.lock.hcl");
@@ -107,7 +117,10 @@ fn providers_in_an_invalid_lock_file_of_the_base_are_not_new() {
         });
         root(&gate, "live", GAMMA);
         let found = gate.judge(&FLAGS);
-        assert!(!found.iter().any(|code| code.ends_with("-added")), "{found:?}\n{text}");
+        assert!(
+            !found.iter().any(|code| code.ends_with("-added")),
+            "{found:?}\n{text}"
+        );
     }
 }
 
@@ -116,7 +129,10 @@ fn settings_deny_what_a_change_brings() {
     for (settings, code) in [
         ("[policy]\nnew-hosts = \"deny\"\n", "host-added"),
         ("[verify]\ndeny = [\"host-added\"]\n", "host-added"),
-        ("[verify]\ndeny = [\"namespace-added\"]\n", "namespace-added"),
+        (
+            "[verify]\ndeny = [\"namespace-added\"]\n",
+            "namespace-added",
+        ),
         ("[verify]\ndeny = [\"provider-added\"]\n", "provider-added"),
     ] {
         let gate = gate(settings);
@@ -125,14 +141,21 @@ fn settings_deny_what_a_change_brings() {
     }
     let gate = gate("[verify]\ndeny = [\"warnings\"]\n");
     root(&gate, "live", "registry.opentofu.org/hashicorp/random");
-    assert_eq!(gate.errors(&FLAGS), [] as [&str; 0], "a note is not a warning");
+    assert_eq!(
+        gate.errors(&FLAGS),
+        [] as [&str; 0],
+        "a note is not a warning"
+    );
 }
 
 #[test]
 fn new_hosts_are_denied_or_allowed() {
     let environment = super::good();
     environment.write("provlock.toml", "[policy]\nnew-hosts = \"never\"\n");
-    environment.provlock(["verify"]).assert_code(2).assert_stderr_has("write \"deny\" or \"allow\"");
+    environment
+        .provlock(["verify"])
+        .assert_code(2)
+        .assert_stderr_has("write \"deny\" or \"allow\"");
 }
 
 /// An attempt, and the finding.
@@ -150,11 +173,17 @@ fn unlocked_are_found(attempts: &[Attempt]) {
         attempt(&gate);
         let found = gate.judge(&FLAGS);
         for code in *codes {
-            assert!(found.iter().any(|found| found == code), "{name}: {code} is not in {found:?}");
+            assert!(
+                found.iter().any(|found| found == code),
+                "{name}: {code} is not in {found:?}"
+            );
         }
         gate.reset();
     }
-    survived("a pull request requires what the policy forbids, and locks nothing", attempts.len());
+    survived(
+        "a pull request requires what the policy forbids, and locks nothing",
+        attempts.len(),
+    );
 }
 
 #[test]
@@ -181,13 +210,27 @@ fn unlocked_requirements_of_a_change_are_checked() {
             },
             &["namespace-not-allowed"],
         ),
-        ("an impostor", |gate| gate.write("new/main.tf", requires("hashlcorp/null", "")), &["look-alike"]),
-        ("a module that floats", |gate| gate.write("new/main.tf", FLOATING), &["module-ref-floating"]),
+        (
+            "an impostor",
+            |gate| gate.write("new/main.tf", requires("hashlcorp/null", "")),
+            &["look-alike"],
+        ),
+        (
+            "a module that floats",
+            |gate| gate.write("new/main.tf", FLOATING),
+            &["module-ref-floating"],
+        ),
         (
             "beside a lock file that is no root module's",
             |gate| {
-                gate.write("modules/unused/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
-                gate.write("modules/unused/more.tf", "module \"m\" {\n  source = \"./evil\"\n}\n");
+                gate.write(
+                    "modules/unused/.terraform.lock.hcl",
+                    lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]),
+                );
+                gate.write(
+                    "modules/unused/more.tf",
+                    "module \"m\" {\n  source = \"./evil\"\n}\n",
+                );
                 gate.write("modules/unused/evil/main.tf", requires("evil/null", ""));
             },
             &["namespace-not-allowed"],
@@ -200,13 +243,21 @@ fn unlocked_requirements_of_modules_of_a_change_are_checked() {
     unlocked_are_found(&[
         (
             "a module that nothing calls",
-            |gate| gate.write("modules/unused/more.tf", "resource \"evil_null\" \"a\" {\n  provider = evil\n}\n"),
+            |gate| {
+                gate.write(
+                    "modules/unused/more.tf",
+                    "resource \"evil_null\" \"a\" {\n  provider = evil\n}\n",
+                )
+            },
             &["provider-added"],
         ),
         (
             "a module that a root module calls",
             |gate| {
-                gate.write("live/call.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+                gate.write(
+                    "live/call.tf",
+                    "module \"m\" {\n  source = \"../called\"\n}\n",
+                );
                 gate.write("called/main.tf", requires("evil/null", ""));
             },
             &["provider-not-locked", "namespace-not-allowed"],
@@ -214,7 +265,10 @@ fn unlocked_requirements_of_modules_of_a_change_are_checked() {
         (
             "a module that only a module which is no root module calls",
             |gate| {
-                gate.write("wrapper/main.tf", "module \"m\" {\n  source = \"../evil\"\n}\n");
+                gate.write(
+                    "wrapper/main.tf",
+                    "module \"m\" {\n  source = \"../evil\"\n}\n",
+                );
                 gate.write("evil/main.tf", requires("evil/null", ""));
             },
             &["namespace-not-allowed"],
@@ -225,7 +279,10 @@ fn unlocked_requirements_of_modules_of_a_change_are_checked() {
 #[test]
 fn honest_changes_of_modules_are_counted_and_nothing_else() {
     let gate = gate("[policy]\nallowed-namespaces = [\"hashicorp\"]\n");
-    gate.write("modules/unused/more.tf", "resource \"null_resource\" \"a\" {}\n");
+    gate.write(
+        "modules/unused/more.tf",
+        "resource \"null_resource\" \"a\" {}\n",
+    );
     gate.write("templates/{{name}}/main.tf", "module \"{{ name }}\" {");
     gate.judge(&FLAGS);
     gate.run(&FLAGS).matches(str![[r#"
@@ -242,30 +299,51 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 fn a_version_that_is_too_young_is_not_let_in() {
     let registry = Registry::start();
     registry.add_host("api.opentofu.org");
-    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 8), ("1.0.0", 3)]);
+    document(
+        &registry,
+        "acme/gamma",
+        &[("1.2.0", 2), ("1.1.0", 8), ("1.0.0", 3)],
+    );
     for version in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] {
-        registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
+        registry
+            .publish("acme/gamma", version)
+            .platforms(["linux_amd64"])
+            .done();
     }
     let repository = Repository::around(TestEnvironment::with_registry(&registry));
     let environment = &repository.environment;
     let lock = |version: &str| {
         environment.write("main.tf", requires("acme/gamma", version));
-        environment.provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
+        environment
+            .provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"])
+            .assert_code(0);
     };
     let commit = |settings: &str, version: &str| {
         environment.write("provlock.toml", settings);
         lock(version);
         repository.environment.commit_all(".");
     };
-    let verify =
-        |flags: &[&str]| environment.provlock(["verify", "-p", "linux_amd64", "--base", "HEAD"].iter().chain(flags));
+    let verify = |flags: &[&str]| {
+        environment.provlock(
+            ["verify", "-p", "linux_amd64", "--base", "HEAD"]
+                .iter()
+                .chain(flags),
+        )
+    };
     let found = || {
         let report = validated(&verify(&["--online", "--json"]).stdout);
         let findings = report["roots"][0]["findings"].as_array().unwrap().clone();
-        findings.into_iter().filter(|finding| finding["code"] == "version-too-young").count()
+        findings
+            .into_iter()
+            .filter(|finding| finding["code"] == "version-too-young")
+            .count()
     };
     commit("[policy]\nmin-age = \"7d\"\n", "1.0.0");
-    assert_eq!(found(), 0, "what was locked before stays, however young it is");
+    assert_eq!(
+        found(),
+        0,
+        "what was locked before stays, however young it is"
+    );
     lock("1.1.0");
     assert_eq!(found(), 0, "it is old enough");
     lock("1.3.0");
@@ -300,13 +378,22 @@ help: provlock verify --online
 Not checked: hashes against the registry (--online does)
 1 warning in .terraform.lock.hcl
 "#]]);
-    environment.write("provlock.toml", "[policy]\nmin-age = \"1d\"\nmin-age-exempt = [\"acme/gamma\"]\n");
+    environment.write(
+        "provlock.toml",
+        "[policy]\nmin-age = \"1d\"\nmin-age-exempt = [\"acme/gamma\"]\n",
+    );
     assert_eq!(found(), 1, "the settings of the change do not count");
-    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n[verify]\nallow = [\"version-too-young\"]\n");
+    environment.write(
+        "provlock.toml",
+        "[policy]\nmin-age = \"7d\"\n[verify]\nallow = [\"version-too-young\"]\n",
+    );
     assert_eq!(found(), 1, "nor do its levels");
     survived("a pull request adds a version that is too young", 4);
 
-    commit("[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"acme/gamma\"]\n", "1.0.0");
+    commit(
+        "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"acme/gamma\"]\n",
+        "1.0.0",
+    );
     lock("1.2.0");
     assert_eq!(found(), 0, "it is exempt");
     commit("", "1.0.0");
@@ -318,20 +405,37 @@ Not checked: hashes against the registry (--online does)
 fn a_report_in_html_does_not_repeat_what_was_not_checked() {
     let registry = Registry::start();
     for version in ["1.0.0", "1.1.0"] {
-        registry.publish("registry.example.com/acme/gamma", version).platforms(["linux_amd64"]).done();
+        registry
+            .publish("registry.example.com/acme/gamma", version)
+            .platforms(["linux_amd64"])
+            .done();
     }
     registry.last_modified("*_SHA256SUMS", "Wed, 01 Jan 2020 00:00:00 GMT");
     let repository = Repository::around(TestEnvironment::with_registry(&registry));
     let environment = &repository.environment;
     let lock = |version: &str| {
-        environment.write("main.tf", requires("registry.example.com/acme/gamma", version));
-        environment.provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
+        environment.write(
+            "main.tf",
+            requires("registry.example.com/acme/gamma", version),
+        );
+        environment
+            .provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"])
+            .assert_code(0);
     };
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
     lock("1.0.0");
     environment.commit_all(".");
     lock("1.1.0");
-    let verify = ["verify", "-p", "linux_amd64", "--base", "HEAD", "--online", "--format", "html"];
+    let verify = [
+        "verify",
+        "-p",
+        "linux_amd64",
+        "--base",
+        "HEAD",
+        "--online",
+        "--format",
+        "html",
+    ];
     let output = environment.provlock(verify);
     let note = "Not checked: dates of releases on registry.example.com (Last-Modified, the server's own claim)\n";
     assert_eq!(output.stderr.matches(note).count(), 1, "{output}");
@@ -342,7 +446,10 @@ fn a_report_in_html_does_not_repeat_what_was_not_checked() {
 fn a_module_source_that_loses_its_encryption_has_a_new_publisher() {
     let call = |source: &str| format!("module \"m\" {{\n  source = \"{source}\"\n}}\n");
     let git = call("git::https://example.com/acme/m.git?ref=v1.0.0");
-    let (archive, ssh) = (call("https://example.com/m.zip"), call("git@example.com:acme/m.git"));
+    let (archive, ssh) = (
+        call("https://example.com/m.zip"),
+        call("git@example.com:acme/m.git"),
+    );
     let gate = Gate::with(|gate| {
         gate.write("live/git.tf", &git);
         gate.write("other/archive.tf", &archive);
@@ -376,12 +483,15 @@ Not checked: unknown requirements of 2 root modules
     assert_eq!(gate.judge(&flags), [] as [&str; 0], "the base calls it");
 }
 
-const COMMIT_OF_EVIL: &str = "git::https://github.com/evil/m.git?ref=0123456789abcdef0123456789abcdef01234567";
+const COMMIT_OF_EVIL: &str =
+    "git::https://github.com/evil/m.git?ref=0123456789abcdef0123456789abcdef01234567";
 
 #[test]
 fn a_hidden_call_of_a_module_does_not_make_its_publisher_known() {
     let call = |name: &str, owner: &str| {
-        format!("module \"{name}\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n")
+        format!(
+            "module \"{name}\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n"
+        )
     };
     let gate = Gate::with(|gate| {
         gate.write("live/call.tf", call("m", "acme"));
@@ -398,23 +508,40 @@ fn a_hidden_call_of_a_module_does_not_make_its_publisher_known() {
 
 #[test]
 fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
-    let call =
-        |owner: &str| format!("module \"m\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n");
+    let call = |owner: &str| {
+        format!(
+            "module \"m\" {{\n  source = \"git::https://github.com/{owner}/m.git?ref=v1\"\n}}\n"
+        )
+    };
     let evil = call("evil").replace("\"m\"", "\"e\"");
     let prepare = |gate: &Gate| {
         gate.write("live/call.tf", call("acme"));
-        gate.root("of-terraform", "registry.terraform.io/hashicorp/null", &[H1, ZH]);
+        gate.root(
+            "of-terraform",
+            "registry.terraform.io/hashicorp/null",
+            &[H1, ZH],
+        );
         gate.write("of-terraform/call.tf", call("acme"));
     };
     let flags = ["-r", "--allow", "module-not-installed,mixed-dialects"];
-    let (installed, cached) = ("new/.terraform/.modules.lock.hcl", "new/.terragrunt-cache/.modules.lock.hcl");
-    let entry = super::confused_hosts::locked("e", "git::https://github.com/evil/m.git?ref=v1", COMMIT_OF_EVIL);
+    let (installed, cached) = (
+        "new/.terraform/.modules.lock.hcl",
+        "new/.terragrunt-cache/.modules.lock.hcl",
+    );
+    let entry = super::confused_hosts::locked(
+        "e",
+        "git::https://github.com/evil/m.git?ref=v1",
+        COMMIT_OF_EVIL,
+    );
     let files: [&[(&str, &str)]; 5] = [
         &[(installed, &entry)],
         &[(cached, &entry)],
         &[("of-terraform/evil.tofu", &evil)],
         &[("live/evil.tf", &evil), ("live/evil.tofu", "locals {}\n")],
-        &[("new/tests/a.tftest.hcl", &format!("run \"x\" {{\n{evil}}}\n").replace("module \"e\"", "module"))],
+        &[(
+            "new/tests/a.tftest.hcl",
+            &format!("run \"x\" {{\n{evil}}}\n").replace("module \"e\"", "module"),
+        )],
     ];
     for files in files {
         let gate = Gate::with(prepare);
@@ -429,5 +556,8 @@ fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
             gate.write(&format!("{root}/call.tf"), call("acme"));
         }
     }
-    survived("a call that nothing loads makes a publisher known", 2 * files.len());
+    survived(
+        "a call that nothing loads makes a publisher known",
+        2 * files.len(),
+    );
 }

@@ -27,12 +27,26 @@ fn nothing_changed() {
 fn hashes_replaced() {
     let environment = committed();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["error hashes-replaced"]
+    );
     assert_eq!(found(&environment, &[]), NOTHING, "not asked for");
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1, ZH])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "a hash was added");
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1, ZH])],
+    );
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning hash-not-checked"],
+        "a hash was added"
+    );
     lock(&environment, &[entry(NULL, "3.2.5", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "the version is another");
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning hash-not-checked"],
+        "the version is another"
+    );
 }
 
 /// The base is the commit, whatever the index contains: `verify` checks the working tree.
@@ -42,29 +56,61 @@ fn the_base_is_the_commit_and_not_the_index() {
     let good = environment.read(".terraform.lock.hcl");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
     environment.git(".", ["add", "--all"]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "staged as it is");
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["error hashes-replaced"],
+        "staged as it is"
+    );
     environment.write_lock_file(good);
-    verify(&environment, &["--base", "HEAD"]).assert_code(0).assert_lacks("hashes-replaced");
+    verify(&environment, &["--base", "HEAD"])
+        .assert_code(0)
+        .assert_lacks("hashes-replaced");
     environment.git(".", ["reset", "--quiet"]);
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    environment.git(".", ["update-index", "--force-remove", ".terraform.lock.hcl"]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning untracked-lock-file", "error hashes-replaced"]);
+    environment.git(
+        ".",
+        ["update-index", "--force-remove", ".terraform.lock.hcl"],
+    );
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning untracked-lock-file", "error hashes-replaced"]
+    );
     for stage in ["1", "2", "3"] {
         let blob = environment.git(".", ["hash-object", "-w", ".terraform.lock.hcl"]);
         let entry = format!("100644 {blob} {stage}\t.terraform.lock.hcl\n");
-        environment.git_command(["update-index", "--index-info"]).stdin(entry).run().assert_code(0);
+        environment
+            .git_command(["update-index", "--index-info"])
+            .stdin(entry)
+            .run()
+            .assert_code(0);
     }
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "while a merge is not done");
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["error hashes-replaced"],
+        "while a merge is not done"
+    );
 }
 
 #[test]
 fn one_zh_exchanged_is_as_bad_as_all() {
-    let (one, other) = (&format!("zh:{}", "1".repeat(64)), &format!("zh:{}", "2".repeat(64)));
+    let (one, other) = (
+        &format!("zh:{}", "1".repeat(64)),
+        &format!("zh:{}", "2".repeat(64)),
+    );
     let environment = good();
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, one])]);
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, one])],
+    );
     commit(&environment);
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])],
+    );
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["error hashes-replaced"]
+    );
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 1
@@ -86,25 +132,54 @@ exit code: 0
 .terraform.lock.hcl
   ! hashicorp/null   3.2.4   1 zh replaced under the same version; zh 1 added, 1 removed
 "#]]);
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "an h1 is of one platform");
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])],
+    );
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning hash-not-checked"],
+        "an h1 is of one platform"
+    );
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a zh is gone");
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        NOTHING,
+        "a zh is gone"
+    );
 }
 
 #[test]
 fn downgrade() {
     let environment = committed();
     lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning downgrade", "warning hash-not-checked"]);
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning downgrade", "warning hash-not-checked"]
+    );
 }
 
 #[test]
 fn host_changed() {
     let environment = committed();
-    environment.write("main.tf", requires("registry.example.com/hashicorp/null", "~> 3.0"));
-    lock(&environment, &[entry("registry.example.com/hashicorp/null", "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    let expected = ["error look-alike", "warning host-changed", "warning hash-not-checked"];
+    environment.write(
+        "main.tf",
+        requires("registry.example.com/hashicorp/null", "~> 3.0"),
+    );
+    lock(
+        &environment,
+        &[entry(
+            "registry.example.com/hashicorp/null",
+            "3.2.4",
+            "~> 3.0",
+            &[OTHER_H1],
+        )],
+    );
+    let expected = [
+        "error look-alike",
+        "warning host-changed",
+        "warning hash-not-checked",
+    ];
     assert_eq!(found(&environment, &["--base", "HEAD"]), expected);
 }
 
@@ -129,7 +204,11 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     environment.write_lock_file(right);
     assert_eq!(
         found(&environment, &["--base", "HEAD"]),
-        ["warning lock-file-syntax", "note namespace-added", "note provider-added"]
+        [
+            "warning lock-file-syntax",
+            "note namespace-added",
+            "note provider-added"
+        ]
     );
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
@@ -164,7 +243,9 @@ help: make sure that this provider and its publisher are intended
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning and 2 notes in .terraform.lock.hcl
 "#]]);
-    environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
+    environment
+        .provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"])
+        .assert_code(1);
 }
 
 #[test]
@@ -172,9 +253,18 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let environment = committed();
     let object = environment.git(".", ["rev-parse", "HEAD:.terraform.lock.hcl"]);
     let (folder, file) = object.split_at(2);
-    std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
+    std::fs::remove_file(
+        environment
+            .project()
+            .join(".git/objects")
+            .join(folder)
+            .join(file),
+    )
+    .unwrap();
     // The file on disk has the content that git does not have.
-    environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]).assert_code(0);
+    environment
+        .provlock(["verify", "--allow", "single-platform", "--base", "HEAD"])
+        .assert_code(0);
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
@@ -192,7 +282,10 @@ fn a_large_configuration_file_of_the_base_is_read() {
     environment.write("large.tf", "# and so on\n".repeat(400_000));
     commit(&environment);
     environment.write("large.tf", "# and so on\n".repeat(400_001));
-    environment.provlock(["verify", "--base", "HEAD"]).assert_code(0).assert_stdout_has("note[single-platform]");
+    environment
+        .provlock(["verify", "--base", "HEAD"])
+        .assert_code(0)
+        .assert_stdout_has("note[single-platform]");
 }
 
 #[test]
@@ -202,8 +295,15 @@ fn a_committed_lock_file_that_is_too_large_is_refused() {
     environment.write_lock_file(format!("{right}{}", "# and so on\n".repeat(400_000)));
     commit(&environment);
     environment.write_lock_file(right);
-    for arguments in [&["verify", "--base", "HEAD"][..], &["diff"], &["diff", "-r", "--git", "HEAD"]] {
-        environment.provlock(arguments).assert_code(2).assert_stderr_has("it is larger than 4 MiB");
+    for arguments in [
+        &["verify", "--base", "HEAD"][..],
+        &["diff"],
+        &["diff", "-r", "--git", "HEAD"],
+    ] {
+        environment
+            .provlock(arguments)
+            .assert_code(2)
+            .assert_stderr_has("it is larger than 4 MiB");
     }
 }
 
@@ -211,6 +311,9 @@ fn a_committed_lock_file_that_is_too_large_is_refused() {
 fn a_commit_that_is_not_there_is_an_error() {
     for revision in ["no-such-branch", "--output=x", ""] {
         let base = format!("--base={revision}");
-        committed().provlock(["verify", &base]).assert_code(2).assert_stderr_has("unknown git commit");
+        committed()
+            .provlock(["verify", &base])
+            .assert_code(2)
+            .assert_stderr_has("unknown git commit");
     }
 }

@@ -1,4 +1,5 @@
-//! Each code of a finding, with the smallest defect that has it: the repository without the defect has no such finding.
+//! Each code of a finding, with the smallest defect that has it: the repository without the defect
+//! has no such finding.
 
 use std::fs;
 
@@ -29,7 +30,8 @@ const TERRAFORM: &str = "registry.terraform.io";
 /// A text in UTF-16.
 const ENCODED: &str = "n\0o\0t\0e\0\n\0";
 
-/// Makes a test for each code: the repository without the defect, the arguments of `verify`, and the defect.
+/// Makes a test for each code: the repository without the defect, the arguments of `verify`, and
+/// the defect.
 macro_rules! codes {
     ($($name:ident: $start:expr, $arguments:expr, $defect:expr;)+) => {
         $(
@@ -210,13 +212,20 @@ fn assert_found_with<T>(
     defect: impl FnOnce(&T),
 ) {
     let without = found(environment(start), arguments);
-    assert!(!without.iter().any(|found| found == code), "without the defect: {without:?}");
+    assert!(
+        !without.iter().any(|found| found == code),
+        "without the defect: {without:?}"
+    );
     defect(start);
     let with = found(environment(start), arguments);
-    assert!(with.iter().any(|found| found == code), "with the defect: {with:?}");
+    assert!(
+        with.iter().any(|found| found == code),
+        "with the defect: {with:?}"
+    );
 }
 
-/// The codes of findings in the root modules and in the change as a whole, after everything has been committed.
+/// The codes of findings in the root modules and in the change as a whole, after everything has
+/// been committed.
 #[track_caller]
 fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     if environment.project().join(".git").exists() {
@@ -225,9 +234,17 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let output = environment.provlock(["verify", "--json"].iter().chain(arguments));
     assert!(matches!(output.code, Some(0 | 1)), "{output}");
     let report = validated(&output.stdout);
-    let of_roots = report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
+    let of_roots = report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|root| root["findings"].as_array())
+        .flatten();
     let of_change = report["findings"].as_array().into_iter().flatten();
-    of_roots.chain(of_change).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+    of_roots
+        .chain(of_change)
+        .map(|finding| finding["code"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// The text of a call of a module.
@@ -235,7 +252,8 @@ fn call(source: &str) -> String {
     format!("module \"m\" {{\n  source = \"{source}\"\n}}\n")
 }
 
-/// A repository with a root module that is locked for two platforms; it is committed, and the base is `main`.
+/// A repository with a root module that is locked for two platforms; it is committed, and the base
+/// is `main`.
 struct Case {
     registry: Registry,
     environment: TestEnvironment,
@@ -255,25 +273,43 @@ impl Case {
     /// A repository for Terraform, whose registry reports a tier and dates.
     fn of_terraform() -> Self {
         Self::on_host(TERRAFORM, |case| {
-            let attributes = json!({ "version": "3.2.4", "published-at": jiff::Timestamp::now().to_string() });
+            let attributes =
+                json!({ "version": "3.2.4", "published-at": jiff::Timestamp::now().to_string() });
             let versions = [json!({ "type": "provider-versions", "attributes": attributes })];
             let data = json!({ "type": "providers", "attributes": { "tier": "community" } });
             let document = json!({ "data": data, "included": versions });
-            case.registry.serve("/v2/providers/acme/null", document.to_string());
+            case.registry
+                .serve("/v2/providers/acme/null", document.to_string());
         })
     }
 
     fn on_host(host: &str, prepare: impl FnOnce(&Self)) -> Self {
         let registry = Registry::start();
-        let null = registry.publish("acme/null", "3.2.4").on_host(host).platforms(PLATFORMS).done();
-        let Repository { environment } = Repository::around(TestEnvironment::with_registry(&registry));
-        let case = Self { registry, environment, null };
+        let null = registry
+            .publish("acme/null", "3.2.4")
+            .on_host(host)
+            .platforms(PLATFORMS)
+            .done();
+        let Repository { environment } =
+            Repository::around(TestEnvironment::with_registry(&registry));
+        let case = Self {
+            registry,
+            environment,
+            null,
+        };
         case.write("main.tf", requires("acme/null", "~> 3.0"));
-        let dialect = if host == TERRAFORM { "terraform" } else { "tofu" };
-        case.environment.provlock(["--dialect", dialect, "lock", "-p", BOTH]).assert_code(0);
+        let dialect = if host == TERRAFORM {
+            "terraform"
+        } else {
+            "tofu"
+        };
+        case.environment
+            .provlock(["--dialect", dialect, "lock", "-p", BOTH])
+            .assert_code(0);
         prepare(&case);
         case.environment.commit_all(".");
-        case.environment.git(".", ["checkout", "--quiet", "-b", "change"]);
+        case.environment
+            .git(".", ["checkout", "--quiet", "-b", "change"]);
         case
     }
 
@@ -316,17 +352,28 @@ impl Case {
 
     /// Adds a hash to the beginning of the only entry.
     fn add_hash(&self, hash: &str) {
-        self.edit(LOCK, "hashes = [\n", &format!("hashes = [\n    \"{hash}\",\n"));
+        self.edit(
+            LOCK,
+            "hashes = [\n",
+            &format!("hashes = [\n    \"{hash}\",\n"),
+        );
     }
 
     /// Adds a comment above the only entry.
     fn comment(&self, text: &str) {
-        self.edit(LOCK, "\nprovider", &format!("\n# provlock: {text}\nprovider"));
+        self.edit(
+            LOCK,
+            "\nprovider",
+            &format!("\n# provlock: {text}\nprovider"),
+        );
     }
 
     /// Replaces the lock file by one with this entry.
     fn lock(&self, address: &str, version: &str, hashes: &[&str]) {
-        self.write(LOCK, lock_file(&[entry(address, version, "~> 3.0", hashes)]));
+        self.write(
+            LOCK,
+            lock_file(&[entry(address, version, "~> 3.0", hashes)]),
+        );
     }
 
     /// Writes a root module in another directory.
@@ -338,13 +385,24 @@ impl Case {
 
     /// Publishes the locked release again, in another way.
     fn publish_again(&self, change: impl for<'a> FnOnce(Publish<'a>) -> Publish<'a>) {
-        change(self.registry.publish("acme/null", "3.2.4").platforms(PLATFORMS)).done();
+        change(
+            self.registry
+                .publish("acme/null", "3.2.4")
+                .platforms(PLATFORMS),
+        )
+        .done();
     }
 
     /// Publishes the next release, and locks it.
     fn upgrade(&self, key: &'static keys::Key) {
-        self.registry.publish("acme/null", "3.2.5").platforms(PLATFORMS).signed_by(key).done();
-        self.environment.provlock(["upgrade", "-p", BOTH, "--min-age", "0d"]).assert_code(0);
+        self.registry
+            .publish("acme/null", "3.2.5")
+            .platforms(PLATFORMS)
+            .signed_by(key)
+            .done();
+        self.environment
+            .provlock(["upgrade", "-p", BOTH, "--min-age", "0d"])
+            .assert_code(0);
     }
 }
 
@@ -359,12 +417,18 @@ fn installed() -> Project {
 fn installed_with_encoding() -> Project {
     let project = Project::new();
     let work = project.environment.root().join("work");
-    project.environment.write(work.join(".gitattributes"), "*.txt working-tree-encoding=UTF-16LE\n");
+    project.environment.write(
+        work.join(".gitattributes"),
+        "*.txt working-tree-encoding=UTF-16LE\n",
+    );
     project.environment.write(work.join("notes.txt"), ENCODED);
     project.environment.commit_all(&work);
     push_tag(&project.environment, "v2.0.0");
     project.edit("main.tf", "ref=v1.0.0", "ref=v2.0.0");
-    project.environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    project
+        .environment
+        .provlock(["lock", "-p", "linux_amd64", "--modules"])
+        .assert_code(0);
     project.install("network");
     project
 }

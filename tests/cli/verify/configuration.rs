@@ -24,38 +24,62 @@ fn requirements_of_tests_are_checked_without_no_tests() {
     assert_eq!(found(&environment, &["--no-tests"]), NOTHING);
 }
 
-/// OpenTofu counts the `provider` blocks of test files, and Terraform has not since 1.9. Both count modules of runs.
+/// OpenTofu counts the `provider` blocks of test files, and Terraform has not since 1.9. Both count
+/// modules of runs.
 #[test]
 fn provider_blocks_of_tests_count_for_opentofu_alone() {
     let registry = Registry::start();
     for name in ["null", "random", "tls"] {
         for host in ["registry.opentofu.org", "registry.terraform.io"] {
-            registry.publish(&format!("{host}/hashicorp/{name}"), "1.0.0").platforms(["linux_amd64"]).done();
+            registry
+                .publish(&format!("{host}/hashicorp/{name}"), "1.0.0")
+                .platforms(["linux_amd64"])
+                .done();
         }
     }
-    for (dialect, locked) in [("tofu", ["null", "random", "tls"].as_slice()), ("terraform", &["null", "tls"])] {
+    for (dialect, locked) in [
+        ("tofu", ["null", "random", "tls"].as_slice()),
+        ("terraform", &["null", "tls"]),
+    ] {
         let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", "resource \"null_resource\" \"x\" {}\n");
         let run = "run \"a\" {\n  module {\n    source = \"./tests/setup\"\n  }\n}\n";
         environment.write("a.tftest.hcl", format!("provider \"random\" {{}}\n{run}"));
-        environment.write("tests/setup/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
+        environment.write(
+            "tests/setup/main.tf",
+            "resource \"tls_private_key\" \"x\" {}\n",
+        );
 
-        environment.provlock(["lock", "-p", "linux_amd64", "--dialect", dialect]).assert_code(0);
+        environment
+            .provlock(["lock", "-p", "linux_amd64", "--dialect", dialect])
+            .assert_code(0);
 
         let text = environment.lock_file();
-        let found: Vec<_> =
-            ["null", "random", "tls"].into_iter().filter(|name| text.contains(&format!("/{name}\""))).collect();
+        let found: Vec<_> = ["null", "random", "tls"]
+            .into_iter()
+            .filter(|name| text.contains(&format!("/{name}\"")))
+            .collect();
         assert_eq!(found, locked, "{dialect}: {text}");
-        environment.provlock(["verify", "--allow", "single-platform", "--dialect", dialect]).assert_code(0);
+        environment
+            .provlock(["verify", "--allow", "single-platform", "--dialect", dialect])
+            .assert_code(0);
     }
 }
 
 #[test]
 fn provider_not_required() {
     let environment = good();
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[H1])]);
+    lock(
+        &environment,
+        &[
+            entry(NULL, "3.2.4", "~> 3.0", &[H1]),
+            entry(OTHER, "1.0.0", "", &[H1]),
+        ],
+    );
     assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
-    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "--allow", "single-platform"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[provider-not-required]: hashicorp/other is locked, but the configuration does not require it
@@ -77,7 +101,10 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 fn version_outside_constraints() {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
-    assert_eq!(found(&environment, &[]), ["error version-outside-constraints"]);
+    assert_eq!(
+        found(&environment, &[]),
+        ["error version-outside-constraints"]
+    );
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -102,8 +129,13 @@ help: provlock upgrade hashicorp/null
 #[test]
 fn modules_that_were_not_read_are_not_checked_whatever_is_allowed() {
     let environment = good();
-    environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
-    environment.provlock(["verify", "--allow", "single-platform,module-not-installed"]).matches(str![[r#"
+    environment.write(
+        "more.tf",
+        "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n",
+    );
+    environment
+        .provlock(["verify", "--allow", "single-platform,module-not-installed"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required
@@ -116,7 +148,10 @@ Not checked: unknown requirements of 1 root module
 #[test]
 fn findings_in_the_configuration_are_counted_there() {
     let environment = good();
-    environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
+    environment.write(
+        "more.tf",
+        "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n",
+    );
     let output = environment.provlock(["verify", "--allow", "single-platform"]);
     output.matches(str![[r#"
 exit code: 0
@@ -135,9 +170,14 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 "#]]);
     output.assert_stderr_has("\n1 warning in more.tf\n");
     // provlock cannot fetch from Amazon S3.
-    environment.write("more.tf", "module \"a\" {\n  source = \"s3::https://s3.amazonaws.com/b/a.zip\"\n}\n");
+    environment.write(
+        "more.tf",
+        "module \"a\" {\n  source = \"s3::https://s3.amazonaws.com/b/a.zip\"\n}\n",
+    );
     let output = environment.provlock(["verify", "--allow", "single-platform"]);
-    output.assert_code(0).assert_stdout_has("help: install it with tofu get or tofu init\n");
+    output
+        .assert_code(0)
+        .assert_stdout_has("help: install it with tofu get or tofu init\n");
 }
 
 #[test]
@@ -155,16 +195,27 @@ help: name the root module's directory, or find all root modules below with --re
 fn constraints_differ() {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", ">= 3.1"));
-    assert_eq!(found(&environment, &[]), ["warning constraints-differ"], "harmless, because the version is right");
+    assert_eq!(
+        found(&environment, &[]),
+        ["warning constraints-differ"],
+        "harmless, because the version is right"
+    );
     environment.write("main.tf", requires("hashicorp/null", "~>3.0"));
-    assert_eq!(found(&environment, &[]), NOTHING, "the notation does not count");
+    assert_eq!(
+        found(&environment, &[]),
+        NOTHING,
+        "the notation does not count"
+    );
 }
 
 #[test]
 fn no_hashes() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[])]);
-    assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["error no-hashes"]);
+    assert_eq!(
+        found(&environment, &["-p", "linux_amd64"]),
+        ["error no-hashes"]
+    );
 }
 
 #[test]
@@ -173,12 +224,28 @@ fn requirements_of_missing_modules_are_not_guessed() {
     let call = "module \"m\" {\n  source = \"example/m/null\"\n}\n";
     environment.write("call.tf", call);
     for constraints in ["~> 3.0", "~> 3.0, >= 3.1.0", ">= 3.1.0"] {
-        lock(&environment, &[entry(NULL, "3.2.4", constraints, &[H1, ZH]), entry(OTHER, "1.0.0", "", &[H1, ZH])]);
-        assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "the module may ask for {constraints}");
+        lock(
+            &environment,
+            &[
+                entry(NULL, "3.2.4", constraints, &[H1, ZH]),
+                entry(OTHER, "1.0.0", "", &[H1, ZH]),
+            ],
+        );
+        assert_eq!(
+            found(&environment, &[]),
+            ["warning module-not-installed"],
+            "the module may ask for {constraints}"
+        );
     }
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     let found = found(&environment, &[]);
-    assert_eq!(found, ["error version-outside-constraints", "warning module-not-installed"]);
+    assert_eq!(
+        found,
+        [
+            "error version-outside-constraints",
+            "warning module-not-installed"
+        ]
+    );
 }
 
 #[test]
@@ -208,7 +275,9 @@ help: install them with tofu get or tofu init; to fetch them for the check only:
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in calls.tf
 "#]]);
-    environment.provlock(["lock", "--no-fetch-modules"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "--no-fetch-modules"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[module-not-installed]: 5 modules are not installed, so what they require is not known
@@ -249,7 +318,10 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in call.tf
 "#]]);
     environment.write("call.tf", call.replace(".terraform", "elsewhere"));
-    let set = environment.command(["verify", "--json"]).env("TF_DATA_DIR", "elsewhere").run();
+    let set = environment
+        .command(["verify", "--json"])
+        .env("TF_DATA_DIR", "elsewhere")
+        .run();
     set.assert_code(0);
     assert!(set.stdout.contains("module-not-installed"), "{set}");
     environment.provlock(["verify"]).assert_code(2);
@@ -258,10 +330,16 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 #[test]
 fn a_module_in_a_submodule_that_is_not_checked_out_says_so() {
     let environment = good();
-    environment.write(".gitmodules", "[submodule \"shared\"]\n\tpath = vendor/shared\n\turl = ../shared\n");
+    environment.write(
+        ".gitmodules",
+        "[submodule \"shared\"]\n\tpath = vendor/shared\n\turl = ../shared\n",
+    );
     std::fs::create_dir_all(environment.project().join("vendor/shared")).unwrap();
     std::fs::create_dir_all(environment.project().join("vendor/other")).unwrap();
-    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared/network\"\n}\n");
+    environment.write(
+        "call.tf",
+        "module \"m\" {\n  source = \"./vendor/shared/network\"\n}\n",
+    );
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -277,9 +355,15 @@ help: git submodule update --init
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in call.tf
 "#]]);
-    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared\"\n}\n");
+    environment.write(
+        "call.tf",
+        "module \"m\" {\n  source = \"./vendor/shared\"\n}\n",
+    );
     assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
-    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/other\"\n}\n");
+    environment.write(
+        "call.tf",
+        "module \"m\" {\n  source = \"./vendor/other\"\n}\n",
+    );
     assert_eq!(found(&environment, &[]), NOTHING);
 }
 
@@ -288,8 +372,12 @@ fn modules_in_a_directory_that_git_ignores_are_not_installed() {
     let repository = Repository::around(good());
     let environment = &repository.environment;
     environment.write(".gitignore", "/vendor/\n*.fetched\n");
-    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
-    environment.write("call.tf", call("m", "./vendor/network") + &call("n", "./vendor/dns/zone"));
+    let call =
+        |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    environment.write(
+        "call.tf",
+        call("m", "./vendor/network") + &call("n", "./vendor/dns/zone"),
+    );
     environment.provlock(["verify", "--allow", "single-platform,untracked-lock-file"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -315,38 +403,66 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
             ["warning module-not-installed"],
             "{source}"
         );
-        environment.provlock(["lock"]).assert_code(2).assert_stderr_has("is ignored by git");
+        environment
+            .provlock(["lock"])
+            .assert_code(2)
+            .assert_stderr_has("is ignored by git");
     }
     for source in ["./fetched", "../vendor/network"] {
         environment.write("call.tf", call("m", source));
-        environment.provlock(["verify"]).assert_code(2).assert_stderr_has("which does not exist");
+        environment
+            .provlock(["verify"])
+            .assert_code(2)
+            .assert_stderr_has("which does not exist");
     }
     environment.write("vendor/network/main.tf", "locals {}\n");
     environment.write("call.tf", call("m", "./vendor/network"));
-    assert_eq!(found(environment, &["--allow", "untracked-lock-file"]), NOTHING, "it is there");
+    assert_eq!(
+        found(environment, &["--allow", "untracked-lock-file"]),
+        NOTHING,
+        "it is there"
+    );
 }
 
 #[test]
 fn a_provider_without_a_source_is_required_beside_missing_modules() {
     let environment = good();
-    environment.write("call.tf", "provider \"yandex\" {}\nresource \"other_thing\" \"a\" {}\n");
+    environment.write(
+        "call.tf",
+        "provider \"yandex\" {}\nresource \"other_thing\" \"a\" {}\n",
+    );
     let not_locked = "error provider-not-locked";
     assert_eq!(found(&environment, &[]), [not_locked, not_locked]);
     let missing = "module \"m\" {\n  source = \"git::https://git.test/m.git\"\n}\n";
     environment.write("missing.tf", missing);
     let expected = [not_locked, not_locked, "warning module-not-installed"];
-    assert_eq!(found(&environment, &[]), expected, "no module changes what the names of another one mean");
+    assert_eq!(
+        found(&environment, &[]),
+        expected,
+        "no module changes what the names of another one mean"
+    );
     environment.write("called/main.tf", "resource \"third_thing\" \"a\" {}\n");
     environment.write("call.tf", "module \"n\" {\n  source = \"./called\"\n}\n");
     let expected = [not_locked, "warning module-not-installed"];
-    assert_eq!(found(&environment, &[]), expected, "all files of the called module are known");
+    assert_eq!(
+        found(&environment, &[]),
+        expected,
+        "all files of the called module are known"
+    );
 }
 
 #[test]
 fn files_for_the_other_dialect_are_named() {
     let environment = good();
-    std::fs::rename(environment.project().join("main.tf"), environment.project().join("main.tofu")).unwrap();
+    std::fs::rename(
+        environment.project().join("main.tf"),
+        environment.project().join("main.tofu"),
+    )
+    .unwrap();
     assert_eq!(found(&environment, &[]), NOTHING);
     let found = found(&environment, &["--dialect", "terraform"]);
-    assert_eq!(found, ["warning no-configuration", "warning provider-not-required"]);
+    assert_eq!(
+        found,
+        ["warning no-configuration", "warning provider-not-required"]
+    );
 }

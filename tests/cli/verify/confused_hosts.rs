@@ -1,5 +1,5 @@
-//! Sources of modules in which programs find different hosts: a person or another program reads `good.test`, and git
-//! or a web client requests `evil.test`.
+//! Sources of modules in which programs find different hosts: a person or another program reads
+//! `good.test`, and git or a web client requests `evil.test`.
 
 use super::gate::Gate;
 use super::gate_bypass::all_are_errors;
@@ -10,7 +10,10 @@ const REPOSITORY: &str = "git::https://good.test/net.git?ref=v1.0.0";
 pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 fn call(name: &str, source: &str) -> String {
-    format!("module \"{name}\" {{\n  source = \"{}\"\n}}\n", source.replace('\\', "\\\\"))
+    format!(
+        "module \"{name}\" {{\n  source = \"{}\"\n}}\n",
+        source.replace('\\', "\\\\")
+    )
 }
 
 pub(super) fn locked(name: &str, source: &str, package: &str) -> String {
@@ -23,14 +26,28 @@ pub(super) fn locked(name: &str, source: &str, package: &str) -> String {
 
 /// A root module with two locked modules.
 fn two_modules(gate: &Gate) {
-    gate.write("live/net.tf", call("archive", ARCHIVE) + &call("repository", REPOSITORY));
-    let repository = locked("repository", REPOSITORY, &REPOSITORY.replace("v1.0.0", COMMIT));
-    gate.write("live/.modules.lock.hcl", locked("archive", ARCHIVE, ARCHIVE) + &repository);
+    gate.write(
+        "live/net.tf",
+        call("archive", ARCHIVE) + &call("repository", REPOSITORY),
+    );
+    let repository = locked(
+        "repository",
+        REPOSITORY,
+        &REPOSITORY.replace("v1.0.0", COMMIT),
+    );
+    gate.write(
+        "live/.modules.lock.hcl",
+        locked("archive", ARCHIVE, ARCHIVE) + &repository,
+    );
 }
 
 /// Writes another source, and leaves the lock file as it is.
 fn change(gate: &Gate, from: &str, to: &str) {
-    gate.write("live/net.tf", gate.read("live/net.tf").replace(from, &to.replace('\\', "\\\\")));
+    gate.write(
+        "live/net.tf",
+        gate.read("live/net.tf")
+            .replace(from, &to.replace('\\', "\\\\")),
+    );
 }
 
 /// Adds a call with an entry in the lock file.
@@ -40,7 +57,11 @@ fn add(gate: &Gate, source: &str, recorded: &str) {
     let entries = gate.read("live/.modules.lock.hcl");
     gate.write(
         "live/.modules.lock.hcl",
-        entries.replacen("module", &(locked("more", recorded, &package) + "module"), 1),
+        entries.replacen(
+            "module",
+            &(locked("more", recorded, &package) + "module"),
+            1,
+        ),
     );
 }
 
@@ -50,13 +71,35 @@ fn a_locked_source_that_leads_to_another_host_is_an_error() {
         "a pull request hides the host of a locked module",
         two_modules,
         &[
-            ("in front of a #", |gate| change(gate, ARCHIVE, "https://evil.test#@good.test/net.zip"), "made-unknown"),
-            ("with a port", |gate| change(gate, ARCHIVE, "https://evil.test:443#@good.test/net.zip"), "made-unknown"),
-            ("with a login", |gate| change(gate, ARCHIVE, "https://a:b@evil.test#@good.test/net.zip"), "made-unknown"),
-            ("in front of a \\", |gate| change(gate, ARCHIVE, "https://evil.test\\@good.test/net.zip"), "made-unknown"),
+            (
+                "in front of a #",
+                |gate| change(gate, ARCHIVE, "https://evil.test#@good.test/net.zip"),
+                "made-unknown",
+            ),
+            (
+                "with a port",
+                |gate| change(gate, ARCHIVE, "https://evil.test:443#@good.test/net.zip"),
+                "made-unknown",
+            ),
+            (
+                "with a login",
+                |gate| change(gate, ARCHIVE, "https://a:b@evil.test#@good.test/net.zip"),
+                "made-unknown",
+            ),
+            (
+                "in front of a \\",
+                |gate| change(gate, ARCHIVE, "https://evil.test\\@good.test/net.zip"),
+                "made-unknown",
+            ),
             (
                 "of a repository",
-                |gate| change(gate, REPOSITORY, "git::https://evil.test#@good.test/net.git?ref=v1.0.0"),
+                |gate| {
+                    change(
+                        gate,
+                        REPOSITORY,
+                        "git::https://evil.test#@good.test/net.git?ref=v1.0.0",
+                    )
+                },
                 "made-unknown",
             ),
         ],
@@ -71,7 +114,13 @@ fn an_added_source_that_leads_to_another_host_is_an_error() {
         &[
             (
                 "the entry has the other host",
-                |gate| add(gate, "git::https://evil.test#@good.test/net.git?ref=v1.0.0", REPOSITORY),
+                |gate| {
+                    add(
+                        gate,
+                        "git::https://evil.test#@good.test/net.git?ref=v1.0.0",
+                        REPOSITORY,
+                    )
+                },
                 "module-lock-stale",
             ),
             (

@@ -24,7 +24,8 @@ fn roots(environment: &TestEnvironment, directory: &str, number: usize) {
 /// Adds a unit that runs a module of the repository.
 fn unit(environment: &TestEnvironment, path: &str, more: &str) {
     environment.write("modules/app/main.tf", USED);
-    let text = format!("{more}terraform {{\n  source = \"${{get_repo_root()}}//modules/app\"\n}}\n");
+    let text =
+        format!("{more}terraform {{\n  source = \"${{get_repo_root()}}//modules/app\"\n}}\n");
     environment.write(format!("{path}/terragrunt.hcl"), text);
 }
 
@@ -32,13 +33,17 @@ fn unit(environment: &TestEnvironment, path: &str, more: &str) {
 fn counts(environment: &TestEnvironment, kind: &str) -> serde_json::Value {
     let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
     let mut counts = report["counts"][kind].clone();
-    counts.as_object_mut().unwrap().retain(|_, number| *number != 0);
+    counts
+        .as_object_mut()
+        .unwrap()
+        .retain(|_, number| *number != 0);
     counts
 }
 
 #[track_caller]
 fn is_silent_if_quiet(environment: &TestEnvironment) {
-    let output = environment.provlock(["verify", "-r", "--quiet", "--allow", "untracked-lock-file"]);
+    let output =
+        environment.provlock(["verify", "-r", "--quiet", "--allow", "untracked-lock-file"]);
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
 }
 
@@ -64,15 +69,28 @@ help: remove this line, run provlock lock -r -p all, and add the lock files to g
 1 warning in .gitignore
 21 root modules: none has a lock file (git ignores them: .gitignore:15)
 "#]]);
-    assert_eq!(counts(&environment, "root_modules"), json!({ "ignored": 21 }));
+    assert_eq!(
+        counts(&environment, "root_modules"),
+        json!({ "ignored": 21 })
+    );
     is_silent_if_quiet(&environment);
     let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
-    assert!(report["roots"].as_array().unwrap().iter().all(|root| root["lock_file"].is_null()), "there is none");
+    assert!(
+        report["roots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|root| root["lock_file"].is_null()),
+        "there is none"
+    );
 
     environment.write(".gitignore", "/live/[1-9]/.terraform.lock.hcl\n");
     let output = environment.provlock(["verify", "-r", "--allow", "untracked-lock-file"]);
     let expected = "21 root modules: none has a lock file (git ignores 9 of them: .gitignore:1)\n";
-    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", expected));
+    assert_eq!(
+        (output.stdout.as_str(), output.stderr.as_str()),
+        ("", expected)
+    );
 }
 
 #[test]
@@ -80,7 +98,11 @@ fn lock_files_of_units_that_git_ignores_are_counted_whether_state_is_shared_or_n
     let Repository { environment, .. } = Repository::new();
     environment.write(".gitignore", ".terraform.lock.hcl\n");
     unit(&environment, "live/a", "");
-    unit(&environment, "live/b", "remote_state {\n  backend = \"s3\"\n}\n");
+    unit(
+        &environment,
+        "live/b",
+        "remote_state {\n  backend = \"s3\"\n}\n",
+    );
     unit(&environment, "live/c", "");
     let output = environment.provlock(["verify", "-r", "--allow", "untracked-lock-file"]);
     let expected = "3 Terragrunt units: none has a lock file (git ignores them: .gitignore:1)\n";
@@ -96,7 +118,10 @@ fn units_without_a_lock_file() {
     }
     environment.write("live/a/.terraform.lock.hcl", locked());
     environment.git(".", ["add", "--all"]);
-    environment.write("live/terragrunt.hcl", "remote_state {\n  backend = \"s3\"\n}\n");
+    environment.write(
+        "live/terragrunt.hcl",
+        "remote_state {\n  backend = \"s3\"\n}\n",
+    );
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -104,12 +129,18 @@ OK: 1 provider locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
 5 Terragrunt units: 1 OK, 4 without a lock file
 "#]]);
-    assert_eq!(counts(&environment, "units"), json!({ "ok": 1, "without_lock_file": 4 }));
+    assert_eq!(
+        counts(&environment, "units"),
+        json!({ "ok": 1, "without_lock_file": 4 })
+    );
     is_silent_if_quiet(&environment);
     std::fs::remove_file(environment.project().join("live/a/.terraform.lock.hcl")).unwrap();
     for command in ["verify", "lock", "upgrade"] {
         let output = environment.provlock([command, "-r"]);
-        assert_eq!(output.assert_code(0).stderr, "5 Terragrunt units: none has a lock file\n");
+        assert_eq!(
+            output.assert_code(0).stderr,
+            "5 Terragrunt units: none has a lock file\n"
+        );
     }
 }
 
@@ -120,13 +151,22 @@ fn root_modules_that_the_settings_exclude() {
     environment.write("provlock.toml", "[roots]\nexclude = [\"live/**\"]\n");
     for command in ["verify", "lock", "upgrade"] {
         let output = environment.provlock([command, "-r"]);
-        assert_eq!(output.assert_code(0).stderr, "All 4 root modules are excluded by provlock.toml\n");
+        assert_eq!(
+            output.assert_code(0).stderr,
+            "All 4 root modules are excluded by provlock.toml\n"
+        );
     }
-    assert_eq!(counts(&environment, "root_modules"), json!({ "excluded": 4 }));
+    assert_eq!(
+        counts(&environment, "root_modules"),
+        json!({ "excluded": 4 })
+    );
     is_silent_if_quiet(&environment);
     environment.write("provlock.toml", "[roots]\nexclude = [\"live/1\"]\n");
     let output = environment.provlock(["verify", "-r"]);
-    assert_eq!(output.assert_code(0).stderr, "4 root modules: 3 without a lock file, 1 excluded by provlock.toml\n");
+    assert_eq!(
+        output.assert_code(0).stderr,
+        "4 root modules: 3 without a lock file, 1 excluded by provlock.toml\n"
+    );
     environment.write("live/2/.terraform.lock.hcl", locked());
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
@@ -136,7 +176,10 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 4 root modules: 1 OK, 2 without a lock file, 1 excluded by provlock.toml
 "#]]);
     let output = environment.provlock(["verify", "-r", "live/1"]);
-    assert_eq!(output.assert_code(0).stderr, "1 root module: excluded by provlock.toml\n");
+    assert_eq!(
+        output.assert_code(0).stderr,
+        "1 root module: excluded by provlock.toml\n"
+    );
 }
 
 #[test]
@@ -144,36 +187,67 @@ fn a_lock_file_that_is_fine() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write_lock_file(locked());
-    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    environment.write(
+        "provlock.toml",
+        "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n",
+    );
     let well = "OK: 1 provider locked as required\n\
                 Not checked: which platforms the hashes are for (--online checks that)\n\
                 Not checked: hashes against the registry (--online does)\n";
-    for arguments in [&["verify"][..], &["verify", "-r"], &["verify", "--format", "github"]] {
+    for arguments in [
+        &["verify"][..],
+        &["verify", "-r"],
+        &["verify", "--format", "github"],
+    ] {
         let output = environment.provlock(arguments);
-        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well), "{arguments:?}");
+        assert_eq!(
+            (output.stdout.as_str(), output.stderr.as_str()),
+            ("", well),
+            "{arguments:?}"
+        );
     }
     environment.write("main.tf", "locals {}\n");
     environment.write_lock_file("");
     let output = environment.provlock(["verify"]);
-    assert!(output.stderr.starts_with("OK: no provider locked as required"), "{output}");
+    assert!(
+        output
+            .stderr
+            .starts_with("OK: no provider locked as required"),
+        "{output}"
+    );
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
-    assert_eq!(environment.provlock(["verify"]).stderr, "1 root module: needs no lock file\n");
+    assert_eq!(
+        environment.provlock(["verify"]).stderr,
+        "1 root module: needs no lock file\n"
+    );
 }
 
 #[test]
 fn unknown_requirements_are_reported_without_a_lock_file() {
     let environment = TestEnvironment::new();
-    environment.write("main.tf", "variable \"v\" {}\nmodule \"m\" {\n  source = \"./${var.v}\"\n}\n");
+    environment.write(
+        "main.tf",
+        "variable \"v\" {}\nmodule \"m\" {\n  source = \"./${var.v}\"\n}\n",
+    );
     let output = environment.provlock(["verify"]);
-    output.assert_code(0).assert_stdout_has("warning[module-not-installed]: the source of module \"m\" is not known");
-    environment.provlock(["verify", "--deny", "module-not-installed"]).assert_code(1);
+    output.assert_code(0).assert_stdout_has(
+        "warning[module-not-installed]: the source of module \"m\" is not known",
+    );
+    environment
+        .provlock(["verify", "--deny", "module-not-installed"])
+        .assert_code(1);
     let unknown = environment.read("main.tf");
     environment.write("a/main.tf", unknown.clone() + USED);
     let output = environment.provlock(["verify", "-r", "a"]);
-    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", "1 root module: without a lock file\n"));
+    assert_eq!(
+        (output.stdout.as_str(), output.stderr.as_str()),
+        ("", "1 root module: without a lock file\n")
+    );
     environment.write("a/main.tf", unknown + S3);
     let output = environment.provlock(["verify", "-r", "a"]);
-    output.assert_code(0).assert_stdout_has("the source of module \"m\" is not known");
+    output
+        .assert_code(0)
+        .assert_stdout_has("the source of module \"m\" is not known");
 }
 
 #[test]
@@ -183,7 +257,11 @@ fn a_unit_with_shared_state_is_to_have_a_lock_file() {
     unit(&environment, "live/shared", &state("s3"));
     unit(&environment, "live/local", &state("local"));
     environment.write("root.hcl", state("gcs"));
-    unit(&environment, "live/included", "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n");
+    unit(
+        &environment,
+        "live/included",
+        "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n",
+    );
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -223,10 +301,14 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 fn the_first_run_on_root_modules_with_lock_files() {
     let Repository { environment, .. } = Repository::new();
     for root in ["a", "b", "old", "rewritten", "unlocked"] {
-        environment.write(format!("live/{root}/main.tf"), requires("hashicorp/null", "~> 3.0"));
+        environment.write(
+            format!("live/{root}/main.tf"),
+            requires("hashicorp/null", "~> 3.0"),
+        );
         environment.write(format!("live/{root}/backend.tf"), S3);
     }
-    let locked = |version: &str, hashes: &[&str]| lock_file(&[entry(NULL, version, "~> 3.0", hashes)]);
+    let locked =
+        |version: &str, hashes: &[&str]| lock_file(&[entry(NULL, version, "~> 3.0", hashes)]);
     let sorted = [H1, super::gate::OTHER_H1, ZH];
     for (root, version, hashes) in [
         ("a", "3.2.4", sorted),
@@ -234,7 +316,10 @@ fn the_first_run_on_root_modules_with_lock_files() {
         ("old", "2.1.0", sorted),
         ("rewritten", "3.2.4", [ZH, super::gate::OTHER_H1, H1]),
     ] {
-        environment.write(format!("live/{root}/.terraform.lock.hcl"), locked(version, &hashes));
+        environment.write(
+            format!("live/{root}/.terraform.lock.hcl"),
+            locked(version, &hashes),
+        );
     }
     roots(&environment, "sandbox", 2);
     environment.write("provlock.toml", "[roots]\nexclude = [\"sandbox/**\"]\n");
@@ -288,8 +373,14 @@ help: sort the list and remove duplicates
 fn the_first_run_on_modules_only() {
     let Repository { environment, .. } = Repository::new();
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.write("modules/inner/main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.write("examples/complete/main.tf", format!("{USED}module \"m\" {{\n  source = \"../..\"\n}}\n"));
+    environment.write(
+        "modules/inner/main.tf",
+        requires("hashicorp/null", "~> 3.0"),
+    );
+    environment.write(
+        "examples/complete/main.tf",
+        format!("{USED}module \"m\" {{\n  source = \"../..\"\n}}\n"),
+    );
     environment.write("examples/locked/main.tf", USED);
     let nothing = environment.provlock(["verify", "-r"]);
     nothing.matches(str![[r#"
@@ -297,12 +388,17 @@ exit code: 0
 ----- stderr -----
 No root module in . or below: skipped by name (modules, examples, tests, templates): examples/complete and examples/locked; no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
-    environment.provlock(["verify", "-r", "examples"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "-r", "examples"])
+        .matches(str![[r#"
 exit code: 0
 ----- stderr -----
 2 root modules: none has a lock file
 "#]]);
-    environment.provlock(["verify", "examples/complete"]).assert_code(1).assert_stdout_has("error[lock-file-missing]");
+    environment
+        .provlock(["verify", "examples/complete"])
+        .assert_code(1)
+        .assert_stdout_has("error[lock-file-missing]");
     environment.write("examples/locked/.terraform.lock.hcl", locked());
     environment.git(".", ["add", "--all"]);
     environment.provlock(["verify", "-r"]).matches(str![[r#"
@@ -322,7 +418,10 @@ exit code: 0
 ----- stderr -----
 3 root modules: none has a lock file
 "#]]);
-    assert_eq!(counts(&environment, "root_modules"), json!({ "without_lock_file": 3 }));
+    assert_eq!(
+        counts(&environment, "root_modules"),
+        json!({ "without_lock_file": 3 })
+    );
     is_silent_if_quiet(&environment);
     environment.write("shared/main.tf", format!("{USED}{S3}"));
     environment.provlock(["verify", "-r"]).matches(str![[r#"
@@ -352,7 +451,9 @@ fn the_first_run_on_units_and_root_modules() {
     environment.write("bootstrap/main.tf", format!("{USED}{S3}"));
     environment.write("bootstrap/.terraform.lock.hcl", locked());
     environment.git(".", ["add", "--all"]);
-    environment.provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"])
+        .matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[platform-not-known]: the platforms of the recorded h1 are unknown offline, in 3 root modules
@@ -378,15 +479,24 @@ Not checked: hashes against the registry (--online does)
 fn of_many_root_modules_errors_and_warnings_are_counted() {
     let environment = TestEnvironment::new();
     for root in ["a", "b"] {
-        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", "~> 3.0") + "provider \"null\" {}\n");
-        let old = [entry(NULL, "2.0.0", "", &[H1, ZH]), entry("example.com/a/b", "1.0.0", "", &[H1, ZH])];
+        environment.write(
+            format!("{root}/main.tf"),
+            requires("hashicorp/null", "~> 3.0") + "provider \"null\" {}\n",
+        );
+        let old = [
+            entry(NULL, "2.0.0", "", &[H1, ZH]),
+            entry("example.com/a/b", "1.0.0", "", &[H1, ZH]),
+        ];
         environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&old));
     }
     let output = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
     output.assert_code(1).assert_stderr_has(
         "2 errors and 2 warnings in a/.terraform.lock.hcl and b/.terraform.lock.hcl\n2 root modules: 2 with errors",
     );
-    environment.write("c/main.tf", "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n");
+    environment.write(
+        "c/main.tf",
+        "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n",
+    );
     environment.provlock(["lock", "-r", "--offline"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -419,9 +529,18 @@ fn findings_of_units_call_them_units_as_the_last_line_does() {
     environment.write(".git/HEAD", "");
     for unit in ["a", "b"] {
         environment.write(format!("{unit}/terragrunt.hcl"), "");
-        environment.write(format!("{unit}/main.tf"), requires("hashicorp/null", "~> 3.0"));
-        environment.write(format!("{unit}/.terraform.lock.hcl"), lock_file(&[entry(NULL, "2.0.0", "", &[H1, ZH])]));
+        environment.write(
+            format!("{unit}/main.tf"),
+            requires("hashicorp/null", "~> 3.0"),
+        );
+        environment.write(
+            format!("{unit}/.terraform.lock.hcl"),
+            lock_file(&[entry(NULL, "2.0.0", "", &[H1, ZH])]),
+        );
     }
     let output = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
-    output.assert_code(1).assert_stdout_has("in 2 Terragrunt units").assert_lacks("root module");
+    output
+        .assert_code(1)
+        .assert_stdout_has("in 2 Terragrunt units")
+        .assert_lacks("root module");
 }

@@ -3,8 +3,7 @@
 use super::gate::Gate;
 use provlock_test::str;
 
-const MANIFEST: &str =
-    "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"https://example.com/m.zip\",\"Dir\":\"DIR/modules/m\"}]}";
+const MANIFEST: &str = "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"https://example.com/m.zip\",\"Dir\":\"DIR/modules/m\"}]}";
 /// A directory with installed modules, the value of `TF_DATA_DIR`, and whether there is a finding.
 type Case = (&'static str, fn(&Gate) -> String, bool);
 
@@ -13,7 +12,10 @@ const FLAGS: [&str; 3] = ["-r", "--allow", "hash-not-checked"];
 /// A root module `live` that calls a module which is not installed, in a run with `TF_DATA_DIR`.
 fn gate(data_directory: impl FnOnce(&Gate) -> String) -> Gate {
     let mut gate = Gate::with(|gate| {
-        gate.write("live/call.tf", "module \"m\" {\n  source = \"https://example.com/m.zip\"\n}\n");
+        gate.write(
+            "live/call.tf",
+            "module \"m\" {\n  source = \"https://example.com/m.zip\"\n}\n",
+        );
     });
     let data_directory = data_directory(&gate);
     gate.0.environment.set("TF_DATA_DIR", data_directory);
@@ -22,7 +24,10 @@ fn gate(data_directory: impl FnOnce(&Gate) -> String) -> Gate {
 
 /// Installs an empty module in a data directory.
 fn install(gate: &Gate, directory: &str, name: &str) {
-    gate.write(&format!("{directory}/modules/modules.json"), MANIFEST.replace("DIR", name));
+    gate.write(
+        &format!("{directory}/modules/modules.json"),
+        MANIFEST.replace("DIR", name),
+    );
     gate.write(&format!("{directory}/modules/m/main.tf"), "");
 }
 
@@ -46,7 +51,11 @@ help: remove the directory of TF_DATA_DIR from git, and add it to .gitignore
     let new = ["--new", "-r", "--allow", "module-not-installed"];
     assert_eq!(gate.judge(&new), ["tracked-data-directory"]);
     gate.git(&["branch", "--force", "main"]);
-    assert_eq!(gate.judge(&new), [] as [&str; 0], "the base has the same files");
+    assert_eq!(
+        gate.judge(&new),
+        [] as [&str; 0],
+        "the base has the same files"
+    );
     gate.write("live/.tfdata/modules/m/main.tf", "locals {}\n");
     assert_eq!(gate.judge(&new), ["tracked-data-directory"]);
     gate.reset();
@@ -59,16 +68,28 @@ fn the_data_directory_may_be_anywhere_in_the_repository() {
     let cases: [Case; 6] = [
         ("live/a/b", |_| "a/./b".to_owned(), true),
         ("data", |_| "../data".to_owned(), true),
-        ("shared", |gate| gate.project().join("shared").display().to_string(), true),
+        (
+            "shared",
+            |gate| gate.project().join("shared").display().to_string(),
+            true,
+        ),
         ("live/.terraform", |_| "elsewhere".to_owned(), true),
         ("live/other", |_| "elsewhere".to_owned(), false),
-        ("live/elsewhere", |gate| gate.0.environment.home().display().to_string(), false),
+        (
+            "live/elsewhere",
+            |gate| gate.0.environment.home().display().to_string(),
+            false,
+        ),
     ];
     for (directory, value, is_found) in cases {
         let gate = gate(value);
         install(&gate, directory, ".");
         let found = gate.errors(&FLAGS);
-        assert_eq!(found.contains(&"tracked-data-directory".to_owned()), is_found, "{directory}: {found:?}");
+        assert_eq!(
+            found.contains(&"tracked-data-directory".to_owned()),
+            is_found,
+            "{directory}: {found:?}"
+        );
     }
 }
 
@@ -90,6 +111,9 @@ fn a_link_does_not_hide_tracked_data() {
         let gate = gate(|_| ".tfdata".to_owned());
         install(&gate, "real", "../real");
         attempt(&gate);
-        assert!(gate.errors(&FLAGS).contains(&"tracked-data-directory".to_owned()));
+        assert!(
+            gate.errors(&FLAGS)
+                .contains(&"tracked-data-directory".to_owned())
+        );
     }
 }

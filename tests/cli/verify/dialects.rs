@@ -11,7 +11,10 @@ const TERRAFORM_HEADER: &str = "# This file is maintained automatically by \"ter
 
 /// Writes a clean file that only OpenTofu reads, which hides an evil file.
 fn hidden_by_tofu(gate: &Gate, directory: &str) {
-    gate.write(&format!("{directory}/main.tofu"), requires("hashicorp/null", ""));
+    gate.write(
+        &format!("{directory}/main.tofu"),
+        requires("hashicorp/null", ""),
+    );
     evil_configuration(gate, directory);
 }
 
@@ -27,7 +30,10 @@ fn of_terraform(gate: &Gate) {
     for directory in ["live", "other"] {
         let text = lock_file(&[entry(&terraform, "3.2.4", "", &[H1, ZH])]);
         let (_, rest) = text.split_once('\n').unwrap();
-        gate.write(&format!("{directory}/.terraform.lock.hcl"), format!("{TERRAFORM_HEADER}{rest}"));
+        gate.write(
+            &format!("{directory}/.terraform.lock.hcl"),
+            format!("{TERRAFORM_HEADER}{rest}"),
+        );
     }
     gate.remove("examples/a/.terraform.lock.hcl");
 }
@@ -62,7 +68,10 @@ fn a_change_does_not_choose_its_dialect() {
                 |gate| {
                     hidden_by_tofu(gate, "live");
                     let text = lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]);
-                    gate.write("live/.terraform.lock.hcl", text.split_once("\n\n").unwrap().1);
+                    gate.write(
+                        "live/.terraform.lock.hcl",
+                        text.split_once("\n\n").unwrap().1,
+                    );
                 },
                 "dialect-changed",
             ),
@@ -78,7 +87,10 @@ fn a_change_does_not_choose_its_dialect() {
                 "one that had no lock file, by a file for OpenTofu",
                 |gate| {
                     gate.write("backend/main.tofu", "");
-                    gate.write("backend/main.tf", format!("{BACKEND}{}", requires("evil/null", "")));
+                    gate.write(
+                        "backend/main.tf",
+                        format!("{BACKEND}{}", requires("evil/null", "")),
+                    );
                     gate.write("backend/.terraform.lock.hcl", lock_file(&[]));
                 },
                 "provider-not-locked",
@@ -95,7 +107,10 @@ fn a_change_does_not_let_the_next_one_choose_its_dialect() {
         &[(
             "but in a comment",
             |gate| {
-                let text = format!("/*\n{TERRAFORM_HEADER}*/\n{}", entry("x.test/a/b", "3.2.4", "", &[H1, ZH]));
+                let text = format!(
+                    "/*\n{TERRAFORM_HEADER}*/\n{}",
+                    entry("x.test/a/b", "3.2.4", "", &[H1, ZH])
+                );
                 gate.write("live/.terraform.lock.hcl", text);
             },
             "dialect-changed",
@@ -103,12 +118,16 @@ fn a_change_does_not_let_the_next_one_choose_its_dialect() {
     );
 }
 
-/// Writes a new root module with a lock file of Terraform's, which the lock files around it are not.
+/// Writes a new root module with a lock file of Terraform's, which the lock files around it are
+/// not.
 fn new_for_terraform(gate: &Gate) {
     let terraform = NULL.replace("opentofu.org", "terraform.io");
     gate.root("new", &terraform, &[H1, ZH]);
     let entry = entry(&terraform, "3.2.4", "", &[H1, ZH]);
-    gate.write("new/.terraform.lock.hcl", format!("{TERRAFORM_HEADER}{entry}"));
+    gate.write(
+        "new/.terraform.lock.hcl",
+        format!("{TERRAFORM_HEADER}{entry}"),
+    );
 }
 
 #[test]
@@ -117,10 +136,19 @@ fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
     new_for_terraform(&gate);
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     let found = gate.judge(&["-r"]);
-    assert!(found.contains(&"host-added".to_owned()), "its registry is new: {found:?}");
+    assert!(
+        found.contains(&"host-added".to_owned()),
+        "its registry is new: {found:?}"
+    );
     gate.rename("new/.terraform.lock.hcl", "empty/.terraform.lock.hcl");
-    gate.write("empty/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
-    assert!(gate.errors(&["-r"]).contains(&"dialect-changed".to_owned()), "empty is not new");
+    gate.write(
+        "empty/main.tf",
+        format!("{BACKEND}{}", requires("hashicorp/null", "")),
+    );
+    assert!(
+        gate.errors(&["-r"]).contains(&"dialect-changed".to_owned()),
+        "empty is not new"
+    );
 }
 
 #[test]
@@ -149,7 +177,10 @@ fn a_new_root_module_for_the_other_tool_does_not_hide_what_that_tool_loads() {
                 "that calls a module with a file for OpenTofu",
                 |gate| {
                     new_for_terraform(gate);
-                    gate.write("new/call.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+                    gate.write(
+                        "new/call.tf",
+                        "module \"m\" {\n  source = \"../called\"\n}\n",
+                    );
                     gate.write("called/main.tf", "");
                     gate.write("called/main.tofu", requires("evil/other", ""));
                 },
@@ -160,7 +191,9 @@ fn a_new_root_module_for_the_other_tool_does_not_hide_what_that_tool_loads() {
                 |gate| {
                     new_for_terraform(gate);
                     gate.write("new/main.tf", requires("evil/null", ""));
-                    let text = gate.read("new/.terraform.lock.hcl").replace("hashicorp", "evil");
+                    let text = gate
+                        .read("new/.terraform.lock.hcl")
+                        .replace("hashicorp", "evil");
                     gate.write("new/.terraform.lock.hcl", text);
                 },
                 FORBIDDEN,
@@ -174,14 +207,24 @@ fn without_lock_files(gate: &Gate) {
     for directory in ["live", "other", "examples/a"] {
         gate.remove(&format!("{directory}/.terraform.lock.hcl"));
     }
-    gate.write("live/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
-    gate.write("provlock.toml", "[policy]\nallowed-namespaces = [\"hashicorp\"]\n");
+    gate.write(
+        "live/main.tf",
+        format!("{BACKEND}{}", requires("hashicorp/null", "")),
+    );
+    gate.write(
+        "provlock.toml",
+        "[policy]\nallowed-namespaces = [\"hashicorp\"]\n",
+    );
 }
 
 #[test]
 fn a_first_lock_file_does_not_choose_the_dialect() {
     let attempts: [Attempt; 3] = [
-        ("by its header", |gate| header(gate, "live", "tofu"), FORBIDDEN),
+        (
+            "by its header",
+            |gate| header(gate, "live", "tofu"),
+            FORBIDDEN,
+        ),
         (
             "by its header, and a file that mentions the program",
             |gate| {
@@ -207,18 +250,30 @@ fn a_first_lock_file_does_not_choose_the_dialect() {
         assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
         gate.reset();
     }
-    survived("a pull request adds the first lock file, for the other dialect", attempts.len());
+    survived(
+        "a pull request adds the first lock file, for the other dialect",
+        attempts.len(),
+    );
 
     gate.write("new/main.tofu", requires("hashicorp/null", ""));
     header(&gate, "new", "tofu");
-    assert!(!gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()), "a new root module has a dialect of its own");
-    for (path, text) in [("README.md", "Run tofu init.\n"), ("docs/tofu/README.md", "")] {
+    assert!(
+        !gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()),
+        "a new root module has a dialect of its own"
+    );
+    for (path, text) in [
+        ("README.md", "Run tofu init.\n"),
+        ("docs/tofu/README.md", ""),
+    ] {
         let gate = Gate::with(|gate| {
             without_lock_files(gate);
             gate.write(path, text);
         });
         header(&gate, "live", "tofu");
-        assert!(!gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()), "the base has {path}");
+        assert!(
+            !gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()),
+            "the base has {path}"
+        );
     }
 }
 
@@ -227,17 +282,36 @@ fn an_owner_chooses_the_dialect() {
     let gate = Gate::with(|gate| gate.write("tofu/main.tofu", requires("hashicorp/null", "")));
     gate.write(
         "live/.terraform.lock.hcl",
-        format!("{TERRAFORM_HEADER}{}", entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH])),
+        format!(
+            "{TERRAFORM_HEADER}{}",
+            entry(
+                &NULL.replace("opentofu.org", "terraform.io"),
+                "3.2.4",
+                "",
+                &[H1, ZH]
+            )
+        ),
     );
     assert!(gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()));
-    assert!(!gate.judge(&["-r", "--dialect", "terraform"]).contains(&"dialect-changed".to_owned()));
+    assert!(
+        !gate
+            .judge(&["-r", "--dialect", "terraform"])
+            .contains(&"dialect-changed".to_owned())
+    );
 }
 
 /// Lock files of both dialects.
 fn mixed(gate: &Gate) {
     without_lock_files(gate);
-    let terraform =
-        format!("{TERRAFORM_HEADER}{}", entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH]));
+    let terraform = format!(
+        "{TERRAFORM_HEADER}{}",
+        entry(
+            &NULL.replace("opentofu.org", "terraform.io"),
+            "3.2.4",
+            "",
+            &[H1, ZH]
+        )
+    );
     gate.write("live/.terraform.lock.hcl", terraform);
     gate.root("other", NULL, &[H1, ZH]);
 }
@@ -269,11 +343,18 @@ const NEW_ROOT_MODULES: [Attempt; 6] = [
         },
         FORBIDDEN,
     ),
-    ("without a lock file", |gate| hidden_by_tofu(gate, "new"), FORBIDDEN),
+    (
+        "without a lock file",
+        |gate| hidden_by_tofu(gate, "new"),
+        FORBIDDEN,
+    ),
     (
         "in a module that it calls",
         |gate| {
-            gate.write("new/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+            gate.write(
+                "new/main.tf",
+                "module \"m\" {\n  source = \"../called\"\n}\n",
+            );
             hidden_by_tofu(gate, "called");
             header(gate, "new", "tofu");
         },
@@ -282,7 +363,10 @@ const NEW_ROOT_MODULES: [Attempt; 6] = [
     (
         "with a call that nobody can read",
         |gate| {
-            gate.write("new/main.tf", "module \"m\" {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
+            gate.write(
+                "new/main.tf",
+                "module \"m\" {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n",
+            );
             gate.write("new/main.tofu", requires("hashicorp/null", ""));
             header(gate, "new", "tofu");
         },
@@ -305,8 +389,18 @@ fn both_dialects_are_checked_if_the_base_determines_none() {
         }
         gate.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
         gate.write("new/main.tofu", requires("hashicorp/null", ""));
-        gate.write("new/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
-        assert_eq!(gate.errors(&["-r"]), before, "files for both programs may differ");
+        gate.write(
+            "new/.terraform.lock.hcl",
+            lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]),
+        );
+        assert_eq!(
+            gate.errors(&["-r"]),
+            before,
+            "files for both programs may differ"
+        );
     }
-    survived("a pull request adds a root module whose files differ by dialect", bases.len() * NEW_ROOT_MODULES.len());
+    survived(
+        "a pull request adds a root module whose files differ by dialect",
+        bases.len() * NEW_ROOT_MODULES.len(),
+    );
 }

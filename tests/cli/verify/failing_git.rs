@@ -8,7 +8,11 @@ fn git_that_cannot_be_asked_is_reported() {
     let run = |arguments: &[&str], variable: &str, value: &str| {
         gate.0
             .environment
-            .command(["verify", "--allow", "single-platform", "-r"].iter().chain(arguments))
+            .command(
+                ["verify", "--allow", "single-platform", "-r"]
+                    .iter()
+                    .chain(arguments),
+            )
             .env(variable, value)
             .run()
     };

@@ -9,15 +9,27 @@ fn lock_file_missing() {
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     assert_eq!(found(&environment, &[]), ["error lock-file-missing"]);
     environment.write("main.tf", "locals {}\n");
-    assert_eq!(found(&environment, &[]), NOTHING, "nothing is required, so there is nothing to lock");
+    assert_eq!(
+        found(&environment, &[]),
+        NOTHING,
+        "nothing is required, so there is nothing to lock"
+    );
 }
 
 #[test]
 fn lock_file_syntax() {
-    for text in ["provider {", "provider \"a\" {}\n", "version = 1\n", "other {}\n"] {
+    for text in [
+        "provider {",
+        "provider \"a\" {}\n",
+        "version = 1\n",
+        "other {}\n",
+    ] {
         let environment = good();
         environment.write_lock_file(text);
-        assert!(found(&environment, &[]).contains(&"error lock-file-syntax".to_owned()), "{text}");
+        assert!(
+            found(&environment, &[]).contains(&"error lock-file-syntax".to_owned()),
+            "{text}"
+        );
     }
 }
 
@@ -73,12 +85,18 @@ fn conflict_markers_that_do_not_match_are_for_no_merge() {
     let environment = good();
     for lost in ["<<<<<<<", "=======", ">>>>>>>"] {
         let text = conflict();
-        let kept = text.lines().filter(|line| !line.starts_with(lost)).map(|line| format!("{line}\n"));
+        let kept = text
+            .lines()
+            .filter(|line| !line.starts_with(lost))
+            .map(|line| format!("{line}\n"));
         environment.write_lock_file(kept.collect::<String>());
         let output = environment.provlock(["verify"]);
-        let help = "help: take one side with `git checkout --ours` or `--theirs`, then lock again\n";
+        let help =
+            "help: take one side with `git checkout --ours` or `--theirs`, then lock again\n";
         output.assert_code(1).assert_stdout_has(help);
-        environment.provlock(["merge", ".terraform.lock.hcl"]).assert_code(2);
+        environment
+            .provlock(["merge", ".terraform.lock.hcl"])
+            .assert_code(2);
     }
 }
 
@@ -126,11 +144,17 @@ fn conflict_markers_of_many_root_modules() {
         environment.write(format!("live/{root}/main.tf"), "");
         environment.write(format!("live/{root}/.terraform.lock.hcl"), conflict());
     }
-    for arguments in [&["verify", "-r", "live"][..], &["-C", "live", "verify", "-r"]] {
-        environment.provlock(arguments).assert_code(1).assert_stdout_has(
-            "\nhelp: in each root module: provlock merge .terraform.lock.hcl; \
+    for arguments in [
+        &["verify", "-r", "live"][..],
+        &["-C", "live", "verify", "-r"],
+    ] {
+        environment
+            .provlock(arguments)
+            .assert_code(1)
+            .assert_stdout_has(
+                "\nhelp: in each root module: provlock merge .terraform.lock.hcl; \
              to lock the entries in conflict again: provlock merge --resolve .terraform.lock.hcl\n",
-        );
+            );
     }
 }
 
@@ -140,8 +164,12 @@ fn lock_says_what_verify_says_of_a_broken_file() {
     environment.write("live/a/main.tf", "");
     environment.write("live/a/.terraform.lock.hcl", "providers {}\n");
     let help = "help: correct the file, or remove it and run: provlock -C live/a lock\n";
-    environment.provlock(["verify", "live/a"]).assert_stdout_has(help);
-    environment.provlock(["lock", "-r", "live"]).assert_stderr_has(help);
+    environment
+        .provlock(["verify", "live/a"])
+        .assert_stdout_has(help);
+    environment
+        .provlock(["lock", "-r", "live"])
+        .assert_stderr_has(help);
 }
 
 #[test]
@@ -154,11 +182,21 @@ fn duplicate_provider() {
 
 #[test]
 fn not_canonical() {
-    for (canonical, other) in [("registry.opentofu.org/", ""), ("3.2.4", "3.2"), ("~> 3.0", "~>3.0")] {
+    for (canonical, other) in [
+        ("registry.opentofu.org/", ""),
+        ("3.2.4", "3.2"),
+        ("~> 3.0", "~>3.0"),
+    ] {
         let environment = good();
-        lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]).replace(canonical, other)]);
+        lock(
+            &environment,
+            &[entry(NULL, "3.2.4", "~> 3.0", &[H1]).replace(canonical, other)],
+        );
         let found = found(&environment, &[]);
-        assert!(found.iter().any(|finding| finding == "error not-canonical"), "{other}: {found:?}");
+        assert!(
+            found.iter().any(|finding| finding == "error not-canonical"),
+            "{other}: {found:?}"
+        );
     }
 }
 
@@ -178,20 +216,37 @@ fn malformed_hash() {
 #[test]
 fn unknown_hash_scheme() {
     let environment = good();
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, "h2:anything"])]);
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[H1, "h2:anything"])],
+    );
     assert_eq!(found(&environment, &[]), ["warning unknown-hash-scheme"]);
     assert!(messages(&environment, &[]).contains("h2:anything"));
 }
 
 #[test]
 fn hashes_of_unknown_schemes_alone_are_no_hashes() {
-    for hashes in [&["h2:abc"][..], &["h2:abc", "sha512:def"], &["H1:abc"], &["zh1:abc"]] {
+    for hashes in [
+        &["h2:abc"][..],
+        &["h2:abc", "sha512:def"],
+        &["H1:abc"],
+        &["zh1:abc"],
+    ] {
         let environment = good();
         lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", hashes)]);
-        assert!(found(&environment, &[]).contains(&"error no-hashes".to_owned()), "{hashes:?}");
-        assert!(messages(&environment, &[]).contains("only hashes of unknown schemes are recorded"), "{hashes:?}");
+        assert!(
+            found(&environment, &[]).contains(&"error no-hashes".to_owned()),
+            "{hashes:?}"
+        );
+        assert!(
+            messages(&environment, &[]).contains("only hashes of unknown schemes are recorded"),
+            "{hashes:?}"
+        );
         // The error stays if the warning is allowed.
-        assert_eq!(found(&environment, &["--allow", "unknown-hash-scheme"]), ["error no-hashes"]);
+        assert_eq!(
+            found(&environment, &["--allow", "unknown-hash-scheme"]),
+            ["error no-hashes"]
+        );
     }
 }
 
@@ -200,7 +255,11 @@ fn unsorted_hashes() {
     let environment = good();
     for hashes in [[ZH, H1], [H1, H1]] {
         lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &hashes)]);
-        assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"], "{hashes:?}");
+        assert_eq!(
+            found(&environment, &[]),
+            ["warning unsorted-hashes"],
+            "{hashes:?}"
+        );
     }
 }
 
@@ -233,14 +292,24 @@ fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
     let output = environment.provlock(["verify", "--allow", "single-platform", "--recursive"]);
     output.assert_code(0);
     assert_eq!(output.stdout, "");
-    assert!(output.stderr.starts_with("OK: 2 providers of 2 root modules"), "{output}");
+    assert!(
+        output
+            .stderr
+            .starts_with("OK: 2 providers of 2 root modules"),
+        "{output}"
+    );
 }
 
 #[test]
 fn without_git_tracking_is_not_checked() {
     let environment = good();
     environment.git_init(".");
-    let output = environment.command(["verify", "--allow", "single-platform"]).env("PATH", environment.bin()).run();
-    output.assert_code(0).assert_stderr_has("could not check whether git tracks the lock files");
+    let output = environment
+        .command(["verify", "--allow", "single-platform"])
+        .env("PATH", environment.bin())
+        .run();
+    output
+        .assert_code(0)
+        .assert_stderr_has("could not check whether git tracks the lock files");
     assert_eq!(output.stdout, "");
 }

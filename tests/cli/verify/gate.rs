@@ -11,9 +11,11 @@ use crate::lock::{lock_file, requires};
 use provlock_test::git::Repository;
 
 const EVIL: &str = "registry.opentofu.org/evil/null";
-pub(super) const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
+pub(super) const OTHER_ZH: &str =
+    "zh:1111111111111111111111111111111111111111111111111111111111111111";
 pub(super) const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
-const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
+const SETTINGS: &str =
+    "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
 /// The finding about a provider that the policy does not allow.
 pub(super) const FORBIDDEN: &str = "namespace-not-allowed";
 
@@ -32,7 +34,10 @@ impl Gate {
         gate.root("live", NULL, &[H1, ZH]);
         gate.root("other", NULL, &[H1, ZH]);
         gate.write("examples/a/main.tf", "");
-        gate.write("examples/a/.terraform.lock.hcl", lock_file(&[entry(EVIL, "1.0.0", "", &[H1])]));
+        gate.write(
+            "examples/a/.terraform.lock.hcl",
+            lock_file(&[entry(EVIL, "1.0.0", "", &[H1])]),
+        );
         prepare(&gate);
         gate.0.environment.commit_all(".");
         gate.0.git(["checkout", "--quiet", "-b", "change"]);
@@ -45,9 +50,15 @@ impl Gate {
 
     /// Writes a root module that locks this provider only.
     pub(super) fn root(&self, directory: &str, provider: &str, hashes: &[&str]) {
-        self.write(&format!("{directory}/main.tf"), requires(provider.split_once('/').unwrap().1, ""));
+        self.write(
+            &format!("{directory}/main.tf"),
+            requires(provider.split_once('/').unwrap().1, ""),
+        );
         let entry = entry(provider, "3.2.4", "", hashes);
-        self.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(&[entry]));
+        self.write(
+            &format!("{directory}/.terraform.lock.hcl"),
+            lock_file(&[entry]),
+        );
     }
 
     pub(super) fn project(&self) -> std::path::PathBuf {
@@ -109,7 +120,8 @@ impl Gate {
     /// Commits everything, also what git ignores.
     pub(super) fn commit(&self) {
         self.0.git(["add", "--all", "--force"]);
-        self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
+        self.0
+            .git(["commit", "--quiet", "--allow-empty", "--message=change"]);
     }
 
     /// Output of `verify` for the committed change.
@@ -120,27 +132,49 @@ impl Gate {
 
     /// The codes of findings in the change after everything in it has been committed.
     pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
-        self.judged(arguments).into_iter().map(|(_, code)| code).collect()
+        self.judged(arguments)
+            .into_iter()
+            .map(|(_, code)| code)
+            .collect()
     }
 
     /// The codes of the errors in the change once everything in it is committed.
     pub(super) fn errors(&self, arguments: &[&str]) -> Vec<String> {
         let judged = self.judged(arguments).into_iter();
-        judged.filter(|(severity, _)| severity == "error").map(|(_, code)| code).collect()
+        judged
+            .filter(|(severity, _)| severity == "error")
+            .map(|(_, code)| code)
+            .collect()
     }
 
     /// The severity and the code of each finding in the change once everything in it is committed.
     fn judged(&self, arguments: &[&str]) -> Vec<(String, String)> {
         self.commit();
-        let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
+        let base = [
+            "verify",
+            "--json",
+            "--allow",
+            "single-platform",
+            "--base",
+            "main",
+        ];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
         let report = validated(&output.stdout);
-        let of_roots =
-            report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
+        let of_roots = report["roots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|root| root["findings"].as_array())
+            .flatten();
         let of_change = report["findings"].as_array().into_iter().flatten();
         let errors = report["errors"].as_array().unwrap();
         let text = |value: &Value, otherwise: &str| value.as_str().unwrap_or(otherwise).to_owned();
-        let found = |finding: &Value| (text(&finding["severity"], "error"), text(&finding["code"], ""));
+        let found = |finding: &Value| {
+            (
+                text(&finding["severity"], "error"),
+                text(&finding["code"], ""),
+            )
+        };
         of_change.chain(of_roots).chain(errors).map(found).collect()
     }
 
@@ -174,13 +208,37 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
         &[
             ("in a root module", |gate| gate.evil("live"), FORBIDDEN),
             ("in a new root module", |gate| gate.evil("new"), FORBIDDEN),
-            ("in a hidden directory", |gate| gate.evil(".hidden"), FORBIDDEN),
-            ("in a vendored directory", |gate| gate.evil("node_modules/a"), FORBIDDEN),
-            ("in an excluded directory", |gate| gate.evil("examples/b"), FORBIDDEN),
+            (
+                "in a hidden directory",
+                |gate| gate.evil(".hidden"),
+                FORBIDDEN,
+            ),
+            (
+                "in a vendored directory",
+                |gate| gate.evil("node_modules/a"),
+                FORBIDDEN,
+            ),
+            (
+                "in an excluded directory",
+                |gate| gate.evil("examples/b"),
+                FORBIDDEN,
+            ),
             ("among modules", |gate| gate.evil("modules/b"), FORBIDDEN),
-            ("below .terraform", |gate| gate.evil("live/.terraform/modules/a"), FORBIDDEN),
-            ("below .terragrunt-cache", |gate| gate.evil(".terragrunt-cache/a"), FORBIDDEN),
-            ("without a configuration", |gate| gate.evil_without("live/main.tf"), FORBIDDEN),
+            (
+                "below .terraform",
+                |gate| gate.evil("live/.terraform/modules/a"),
+                FORBIDDEN,
+            ),
+            (
+                "below .terragrunt-cache",
+                |gate| gate.evil(".terragrunt-cache/a"),
+                FORBIDDEN,
+            ),
+            (
+                "without a configuration",
+                |gate| gate.evil_without("live/main.tf"),
+                FORBIDDEN,
+            ),
             (
                 "beside a configuration that is broken",
                 |gate| gate.evil_and("live/main.tf", "terraform {"),
@@ -196,7 +254,12 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
             ),
             (
                 "beside a terragrunt.hcl",
-                |gate| gate.evil_and("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n"),
+                |gate| {
+                    gate.evil_and(
+                        "live/terragrunt.hcl",
+                        "terraform {\n  source = \"../other\"\n}\n",
+                    )
+                },
                 FORBIDDEN,
             ),
             (
@@ -204,19 +267,34 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
                 |gate| {
                     gate.evil("live");
                     let path = "live/.terraform.lock.hcl";
-                    gate.write(path, format!("\u{feff}{}", gate.0.environment.read(path).replace('\n', "\r\n")));
+                    gate.write(
+                        path,
+                        format!(
+                            "\u{feff}{}",
+                            gate.0.environment.read(path).replace('\n', "\r\n")
+                        ),
+                    );
                 },
                 FORBIDDEN,
             ),
-            ("after a rename", |gate| gate.evil_after_rename("Live"), FORBIDDEN),
-            ("after a rename to a name that looks the same", |gate| gate.evil_after_rename("l\u{456}ve"), FORBIDDEN),
+            (
+                "after a rename",
+                |gate| gate.evil_after_rename("Live"),
+                FORBIDDEN,
+            ),
+            (
+                "after a rename to a name that looks the same",
+                |gate| gate.evil_after_rename("l\u{456}ve"),
+                FORBIDDEN,
+            ),
             (
                 "in another repository in this one",
                 |gate| {
                     gate.evil("sub");
                     gate.0.git(["init", "--quiet", "sub"]);
                     gate.0.git(["-C", "sub", "add", "--all"]);
-                    gate.0.git(["-C", "sub", "commit", "--quiet", "--message=evil"]);
+                    gate.0
+                        .git(["-C", "sub", "commit", "--quiet", "--message=evil"]);
                 },
                 FORBIDDEN,
             ),
@@ -231,17 +309,39 @@ fn a_change_cannot_hide_a_root_module() {
         &[
             (
                 "a new module calls it",
-                |gate| gate.evil_and("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n"),
+                |gate| {
+                    gate.evil_and(
+                        "caller/main.tf",
+                        "module \"m\" {\n  source = \"../live\"\n}\n",
+                    )
+                },
                 FORBIDDEN,
             ),
             (
                 "a module in it calls it",
-                |gate| gate.evil_and("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n"),
+                |gate| {
+                    gate.evil_and(
+                        "live/caller/main.tf",
+                        "module \"m\" {\n  source = \"../\"\n}\n",
+                    )
+                },
                 FORBIDDEN,
             ),
-            (".gitignore names it", |gate| gate.evil_and(".gitignore", "live/\n"), FORBIDDEN),
-            (".gitignore in it names everything", |gate| gate.evil_and("live/.gitignore", "*\n"), FORBIDDEN),
-            (".ignore names it", |gate| gate.evil_and(".ignore", "live\n"), FORBIDDEN),
+            (
+                ".gitignore names it",
+                |gate| gate.evil_and(".gitignore", "live/\n"),
+                FORBIDDEN,
+            ),
+            (
+                ".gitignore in it names everything",
+                |gate| gate.evil_and("live/.gitignore", "*\n"),
+                FORBIDDEN,
+            ),
+            (
+                ".ignore names it",
+                |gate| gate.evil_and(".ignore", "live\n"),
+                FORBIDDEN,
+            ),
             (
                 ".gitattributes says that the file is not to be looked at",
                 |gate| gate.evil_and(".gitattributes", "*.hcl binary export-ignore -diff\n"),
@@ -285,16 +385,34 @@ fn a_change_cannot_loosen_the_policy_that_checks_it() {
     all_are_caught(
         "a pull request changes the policy",
         &[
-            ("an empty file that is nearer", |gate| gate.evil_and("live/provlock.toml", ""), FORBIDDEN),
             (
-                "a nearer file that allows it",
-                |gate| gate.evil_and("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n"),
+                "an empty file that is nearer",
+                |gate| gate.evil_and("live/provlock.toml", ""),
                 FORBIDDEN,
             ),
-            ("a nearer file that cannot be read", |gate| gate.evil_and("live/provlock.toml", "["), FORBIDDEN),
+            (
+                "a nearer file that allows it",
+                |gate| {
+                    gate.evil_and(
+                        "live/provlock.toml",
+                        "[policy]\nallowed-namespaces = [\"evil\"]\n",
+                    )
+                },
+                FORBIDDEN,
+            ),
+            (
+                "a nearer file that cannot be read",
+                |gate| gate.evil_and("live/provlock.toml", "["),
+                FORBIDDEN,
+            ),
             (
                 "an edit that allows it",
-                |gate| gate.evil_and("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\"")),
+                |gate| {
+                    gate.evil_and(
+                        "provlock.toml",
+                        SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""),
+                    )
+                },
                 FORBIDDEN,
             ),
             (
@@ -312,15 +430,32 @@ fn a_change_cannot_loosen_the_policy_that_checks_it() {
                 |gate| gate.evil_and("provlock.toml", "[roots]\ninclude = [\"other\"]\n"),
                 FORBIDDEN,
             ),
-            ("no policy any more", |gate| gate.evil_without("provlock.toml"), FORBIDDEN),
-            ("an edit is seen", |gate| gate.write("provlock.toml", "[roots]\n"), "policy-changed"),
-            ("a new file is seen", |gate| gate.write("live/provlock.toml", ""), "policy-changed"),
-            ("that it is gone is seen", |gate| gate.remove("provlock.toml"), "policy-changed"),
+            (
+                "no policy any more",
+                |gate| gate.evil_without("provlock.toml"),
+                FORBIDDEN,
+            ),
+            (
+                "an edit is seen",
+                |gate| gate.write("provlock.toml", "[roots]\n"),
+                "policy-changed",
+            ),
+            (
+                "a new file is seen",
+                |gate| gate.write("live/provlock.toml", ""),
+                "policy-changed",
+            ),
+            (
+                "that it is gone is seen",
+                |gate| gate.remove("provlock.toml"),
+                "policy-changed",
+            ),
         ],
     );
 }
 
-/// The rules of a directory do not follow a root module that leaves it, so leaving them is a finding.
+/// The rules of a directory do not follow a root module that leaves it, so leaving them is a
+/// finding.
 #[test]
 fn a_root_module_that_leaves_its_settings_is_seen() {
     let rules = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n";
@@ -329,7 +464,11 @@ fn a_root_module_that_leaves_its_settings_is_seen() {
         gate.write("live/provlock.toml", rules);
     });
     let attempts: [Attempt; 3] = [
-        ("the settings move along", |gate| gate.rename("live", "renamed"), "policy-changed"),
+        (
+            "the settings move along",
+            |gate| gate.rename("live", "renamed"),
+            "policy-changed",
+        ),
         (
             "they move along and allow more",
             |gate| {
@@ -351,10 +490,16 @@ fn a_root_module_that_leaves_its_settings_is_seen() {
     ];
     for (name, attempt, code) in attempts {
         attempt(&gate);
-        assert!(gate.errors(&["-r"]).iter().any(|found| found == code), "{name}");
+        assert!(
+            gate.errors(&["-r"]).iter().any(|found| found == code),
+            "{name}"
+        );
         gate.reset();
     }
-    survived("a pull request moves a root module away from its settings", attempts.len());
+    survived(
+        "a pull request moves a root module away from its settings",
+        attempts.len(),
+    );
 }
 
 #[test]
@@ -407,18 +552,29 @@ fn symbolic_links_hide_nothing() {
 #[test]
 fn whether_a_lock_file_fits_its_configuration_matters_in_root_modules_only() {
     let gate = Gate::with(|gate| {
-        gate.write("provlock.toml", format!("platforms = [\"linux_amd64\", \"darwin_arm64\"]\n{SETTINGS}"));
+        gate.write(
+            "provlock.toml",
+            format!("platforms = [\"linux_amd64\", \"darwin_arm64\"]\n{SETTINGS}"),
+        );
         for root in ["live", "other"] {
             gate.root(root, NULL, &[H1, OTHER_H1, ZH]);
         }
         gate.root("called", NULL, &[H1]);
         gate.write("called/main.tf", requires("hashicorp/random", "~> 3.0"));
-        gate.write("caller/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+        gate.write(
+            "caller/main.tf",
+            "module \"m\" {\n  source = \"../called\"\n}\n",
+        );
         gate.write("examples/a/main.tf", requires("hashicorp/random", ""));
     });
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
-    assert!(!gate.judge(&["called"]).is_empty(), "it is named, so it is a root module");
-    gate.0.provlock(["verify", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
+    assert!(
+        !gate.judge(&["called"]).is_empty(),
+        "it is named, so it is a root module"
+    );
+    gate.0
+        .provlock(["verify", "-r", "--base", "main"])
+        .matches(provlock_test::str![[r#"
 exit code: 0
 ----- stderr -----
 OK: 3 providers locked as required
@@ -431,7 +587,10 @@ Not checked: hashes against the registry (--online does)
     assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"]);
     gate.root("called", EVIL, &[H1, ZH]);
     assert!(gate.judge(&["-r"]).iter().any(|code| code == FORBIDDEN));
-    gate.write("called/.terraform.lock.hcl", "<<<<<<< a\n=======\n>>>>>>> b\n");
+    gate.write(
+        "called/.terraform.lock.hcl",
+        "<<<<<<< a\n=======\n>>>>>>> b\n",
+    );
     assert_eq!(gate.judge(&["-r"]), ["conflict-markers"]);
 }
 
@@ -440,9 +599,21 @@ fn hashes_that_a_change_adds_are_checked() {
     all_are_caught(
         "a pull request adds or replaces hashes",
         &[
-            ("a zh for another", |gate| gate.root("live", NULL, &[H1, OTHER_ZH]), "hashes-replaced"),
-            ("one more zh", |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]), "hashes-replaced"),
-            ("one more h1", |gate| gate.root("live", NULL, &[H1, OTHER_H1, ZH]), "hash-not-checked"),
+            (
+                "a zh for another",
+                |gate| gate.root("live", NULL, &[H1, OTHER_ZH]),
+                "hashes-replaced",
+            ),
+            (
+                "one more zh",
+                |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]),
+                "hashes-replaced",
+            ),
+            (
+                "one more h1",
+                |gate| gate.root("live", NULL, &[H1, OTHER_H1, ZH]),
+                "hash-not-checked",
+            ),
             (
                 "one more h1 after a rename",
                 |gate| {
@@ -451,7 +622,11 @@ fn hashes_that_a_change_adds_are_checked() {
                 },
                 "hash-not-checked",
             ),
-            ("in a new root module", |gate| gate.root("new", NULL, &[OTHER_H1]), "hash-not-checked"),
+            (
+                "in a new root module",
+                |gate| gate.root("new", NULL, &[OTHER_H1]),
+                "hash-not-checked",
+            ),
         ],
     );
 }
@@ -473,17 +648,30 @@ fn git_runs_no_program_of_the_repository() {
     let marker = gate.0.environment.root().join("ran");
     let program = crate::credentials_helper::write_program;
     let monitor = gate.0.environment.root().join("monitor");
-    program(&monitor, &format!("#!/bin/sh\necho ran >> {}\n", marker.display()));
-    gate.0.git(["config", "core.fsmonitor", monitor.to_str().unwrap()]);
-    gate.0.provlock(["verify", "-r", "--base", "main"]).assert_code(0);
+    program(
+        &monitor,
+        &format!("#!/bin/sh\necho ran >> {}\n", marker.display()),
+    );
+    gate.0
+        .git(["config", "core.fsmonitor", monitor.to_str().unwrap()]);
+    gate.0
+        .provlock(["verify", "-r", "--base", "main"])
+        .assert_code(0);
     gate.0.provlock(["diff", "-r"]).assert_code(0);
     assert!(!marker.exists(), "{}", fs::read_to_string(&marker).unwrap());
 
     // A directory that looks like a bare repository brings a configuration of its own.
     gate.0.git(["init", "--quiet", "--bare", "live/.store"]);
     let store = gate.0.environment.project().join("live/.store");
-    let output = gate.0.environment.command(["diff", "-r"]).run_in(&store).run();
-    output.assert_code(2).assert_stderr_has("safe.bareRepository");
+    let output = gate
+        .0
+        .environment
+        .command(["diff", "-r"])
+        .run_in(&store)
+        .run();
+    output
+        .assert_code(2)
+        .assert_stderr_has("safe.bareRepository");
 }
 
 #[test]
@@ -491,8 +679,15 @@ fn paths_are_no_patterns() {
     let gate = Gate::new();
     gate.evil("examples/b");
     gate.0.git(["add", "--all"]);
-    for variable in ["GIT_LITERAL_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
-        let command = gate.0.environment.command(["verify", "-r", "--base", "main"]);
+    for variable in [
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_NOGLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+    ] {
+        let command = gate
+            .0
+            .environment
+            .command(["verify", "-r", "--base", "main"]);
         command.env(variable, "1").run().assert_code(1);
     }
 }

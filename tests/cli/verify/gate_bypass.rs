@@ -1,5 +1,5 @@
-//! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check something else than what
-//! runs.
+//! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check
+//! something else than what runs.
 
 use std::fs;
 
@@ -15,13 +15,20 @@ pub(super) const BACKEND: &str = "terraform {\n  backend \"s3\" {}\n}\n";
 #[track_caller]
 pub(super) fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attempt]) {
     let gate = Gate::with(prepare);
-    assert_eq!(gate.judge(&["-r", "--allow", "module-not-installed"]), [] as [&str; 0], "nothing has changed");
+    assert_eq!(
+        gate.judge(&["-r", "--allow", "module-not-installed"]),
+        [] as [&str; 0],
+        "nothing has changed"
+    );
     for (name, attempt, code) in attempts {
         attempt(&gate);
         gate.commit();
         let output = gate.provlock(&["verify", "-r", "--base", "main"]);
         assert_eq!(output.code, Some(1), "{name}: {output}");
-        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
+        assert!(
+            output.stdout.contains(&format!("error[{code}]")),
+            "{name}: {output}"
+        );
         gate.reset();
     }
     survived(attack, attempts.len());
@@ -43,7 +50,10 @@ pub(super) fn evil_configuration(gate: &Gate, directory: &str) {
 /// A unit that runs a root module.
 fn unit_of_root_module(gate: &Gate) {
     gate.root("modules/m", NULL, &[H1, ZH]);
-    gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+    gate.write(
+        "units/u/terragrunt.hcl",
+        "terraform {\n  source = \"../../modules/m\"\n}\n",
+    );
 }
 
 #[test]
@@ -64,7 +74,10 @@ fn a_new_unit_does_not_hide_the_root_module_beside_it() {
                 "in JSON",
                 |gate| {
                     evil_configuration(gate, "live");
-                    gate.write("live/terragrunt.hcl.json", "{\"terraform\": {\"source\": \"../other\"}}");
+                    gate.write(
+                        "live/terragrunt.hcl.json",
+                        "{\"terraform\": {\"source\": \"../other\"}}",
+                    );
                 },
                 "provider-not-locked",
             ),
@@ -72,7 +85,10 @@ fn a_new_unit_does_not_hide_the_root_module_beside_it() {
                 "it runs another module",
                 |gate| {
                     evil_configuration(gate, "live");
-                    gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
+                    gate.write(
+                        "live/terragrunt.hcl",
+                        "terraform {\n  source = \"../other\"\n}\n",
+                    );
                 },
                 "provider-not-locked",
             ),
@@ -101,7 +117,10 @@ fn a_unit_elsewhere_does_not_hide_the_root_module_that_it_runs() {
                     evil_configuration(gate, "live");
                     gate.write(
                         "a/terragrunt.hcl",
-                        format!("terraform {{\n  source = \"../live\"\n}}\n{}", overwriting("main.tf")),
+                        format!(
+                            "terraform {{\n  source = \"../live\"\n}}\n{}",
+                            overwriting("main.tf")
+                        ),
                     );
                 },
                 "provider-not-locked",
@@ -112,7 +131,10 @@ fn a_unit_elsewhere_does_not_hide_the_root_module_that_it_runs() {
                     evil_configuration(gate, "live");
                     gate.write(
                         "units/u/terragrunt.hcl",
-                        format!("terraform {{\n  source = \"../../live\"\n}}\n{}", overwriting("main.tf")),
+                        format!(
+                            "terraform {{\n  source = \"../../live\"\n}}\n{}",
+                            overwriting("main.tf")
+                        ),
                     );
                 },
                 "provider-not-locked",
@@ -126,10 +148,24 @@ fn a_unit_beside_a_root_module_is_seen() {
     let gate = Gate::with(|_| {});
     gate.write("live/terragrunt.hcl", "locals {}\n");
     assert_eq!(gate.judge(&["-r"]), ["unit-added"]);
-    gate.write("units/a/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+    gate.write(
+        "units/a/terragrunt.hcl",
+        "terraform {\n  source = \"../../modules/m\"\n}\n",
+    );
     gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
-    assert_eq!(gate.judge(&["-r"]), ["unit-added"], "a new unit of a new module hides nothing");
-    let output = gate.provlock(&["verify", "-r", "--base", "main", "--allow", "single-platform"]);
+    assert_eq!(
+        gate.judge(&["-r"]),
+        ["unit-added"],
+        "a new unit of a new module hides nothing"
+    );
+    let output = gate.provlock(&[
+        "verify",
+        "-r",
+        "--base",
+        "main",
+        "--allow",
+        "single-platform",
+    ]);
     output.matches(provlock_test::str![[r#"
 exit code: 0
 ----- stdout -----
@@ -146,13 +182,18 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 }
 
 /// Requirements that name a provider `extra`.
-const NAMES_EXTRA: &str = "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
+const NAMES_EXTRA: &str =
+    "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
 
-/// A unit with a lock file, a file of its own that uses a provider of the module, and the module that it runs.
+/// A unit with a lock file, a file of its own that uses a provider of the module, and the module
+/// that it runs.
 fn new_unit(gate: &Gate, configuration: &str) {
     gate.write("modules/m/main.tf", NAMES_EXTRA);
     gate.write("new/more.tf", "resource \"extra_thing\" \"more\" {}\n");
-    gate.write("new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write(
+        "new/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
     gate.write("new/terragrunt.hcl", configuration);
 }
 
@@ -162,19 +203,36 @@ const RUNS_M: &str = "terraform {\n  source = \"../modules/m\"\n}\n";
 fn a_new_unit_with_a_file_of_its_own_is_checked_as_terragrunt_runs_it() {
     let gate = Gate::with(|gate| gate.write("units/u/terragrunt.hcl", RUNS_M));
     new_unit(&gate, RUNS_M);
-    assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"], "its own directory needs hashicorp/extra without the module");
+    assert_eq!(
+        gate.judge(&["-r"]),
+        ["hash-not-checked"],
+        "its own directory needs hashicorp/extra without the module"
+    );
     let generate = "generate \"more\" {\n  path = \"settings.tf\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}\n";
     gate.write("new/terragrunt.hcl", format!("{RUNS_M}{generate}"));
-    assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"], "a generated file beside it hides nothing");
-    gate.write("new/terragrunt.hcl", "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
+    assert_eq!(
+        gate.judge(&["-r"]),
+        ["hash-not-checked"],
+        "a generated file beside it hides nothing"
+    );
+    gate.write(
+        "new/terragrunt.hcl",
+        "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n",
+    );
     let remote = gate.judge(&["-r"]);
     let is_found = |code: &&str| remote.iter().any(|found| found == code);
-    assert!(["unit-added", "provider-not-locked"].iter().all(is_found), "a remote module may override it: {remote:?}");
+    assert!(
+        ["unit-added", "provider-not-locked"].iter().all(is_found),
+        "a remote module may override it: {remote:?}"
+    );
 }
 
 /// A new unit with an evil file, and the lock file of the base.
 fn hiding(gate: &Gate, configuration: &str) {
-    gate.write("new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write(
+        "new/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
     gate.write("new/evil.tf", "resource \"evil_thing\" \"a\" {}\n");
     gate.write("new/terragrunt.hcl", configuration);
 }
@@ -199,7 +257,11 @@ fn a_new_unit_does_not_hide_its_own_files() {
         "a pull request hides the files of a new Terragrunt unit",
         unit_of_m,
         &[
-            ("nothing hides it", |gate| hiding(gate, RUNS_M), "provider-not-locked"),
+            (
+                "nothing hides it",
+                |gate| hiding(gate, RUNS_M),
+                "provider-not-locked",
+            ),
             (
                 "it generates another text over one",
                 |gate| hiding(gate, &generating("evil.tf", "")),
@@ -207,12 +269,22 @@ fn a_new_unit_does_not_hide_its_own_files() {
             ),
             (
                 "it removes one",
-                |gate| hiding(gate, &generating("evil.tf", "  disable = true\n  if_disabled = \"remove\"\n")),
+                |gate| {
+                    hiding(
+                        gate,
+                        &generating("evil.tf", "  disable = true\n  if_disabled = \"remove\"\n"),
+                    )
+                },
                 "provider-not-locked",
             ),
             (
                 "it does not copy one",
-                |gate| hiding(gate, &RUNS_M.replace("}\n", "  exclude_from_copy = [\"evil.tf\"]\n}\n")),
+                |gate| {
+                    hiding(
+                        gate,
+                        &RUNS_M.replace("}\n", "  exclude_from_copy = [\"evil.tf\"]\n}\n"),
+                    )
+                },
                 "provider-not-locked",
             ),
             (
@@ -252,7 +324,10 @@ fn a_new_unit_does_not_change_what_its_own_files_mean() {
                 "its path leads to another module beside the unit's module",
                 |gate| {
                     hiding(gate, RUNS_M);
-                    gate.write("new/evil.tf", "module \"evil\" {\n  source = \"./evil\"\n}\n");
+                    gate.write(
+                        "new/evil.tf",
+                        "module \"evil\" {\n  source = \"./evil\"\n}\n",
+                    );
                     gate.write("new/evil/main.tf", requires("evil/other", ""));
                     gate.write("modules/m/evil/main.tf", "");
                 },
@@ -263,7 +338,10 @@ fn a_new_unit_does_not_change_what_its_own_files_mean() {
                 |gate| {
                     hiding(gate, "inputs = {\n  source = \"../modules/m\"\n}\n");
                     let variable = "variable \"source\" {\n  default = \"../evil\"\n}\n";
-                    gate.write("new/evil.tf", format!("{variable}module \"evil\" {{\n  source = var.source\n}}\n"));
+                    gate.write(
+                        "new/evil.tf",
+                        format!("{variable}module \"evil\" {{\n  source = var.source\n}}\n"),
+                    );
                     gate.write("evil/main.tf", requires("evil/other", ""));
                 },
                 "provider-not-locked",
@@ -282,7 +360,10 @@ fn a_new_unit_does_not_change_what_its_own_files_mean() {
             (
                 "the base has a configuration there",
                 |gate| {
-                    gate.write("configured/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+                    gate.write(
+                        "configured/.terraform.lock.hcl",
+                        gate.read("live/.terraform.lock.hcl"),
+                    );
                     gate.write("configured/more.tf", "resource \"extra_thing\" \"a\" {}\n");
                     gate.write("modules/m/main.tf", "");
                     gate.write("modules/m/names.tf", NAMES_EXTRA);
@@ -305,9 +386,18 @@ fn a_root_module_of_the_base_stays_a_root_module() {
     all_are_errors(
         "a pull request turns a root module into something else",
         |gate| {
-            gate.write("backed/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
-            gate.write("backed/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
-            gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+            gate.write(
+                "backed/main.tf",
+                format!("{BACKEND}{}", requires("hashicorp/null", "")),
+            );
+            gate.write(
+                "backed/.terraform.lock.hcl",
+                gate.read("live/.terraform.lock.hcl"),
+            );
+            gate.write(
+                "units/u/terragrunt.hcl",
+                "terraform {\n  source = \"../../modules/m\"\n}\n",
+            );
             gate.root("modules/m", NULL, &[H1, ZH]);
         },
         &[
@@ -315,7 +405,10 @@ fn a_root_module_of_the_base_stays_a_root_module() {
                 "it deletes the lock file, and a new module calls it",
                 |gate| {
                     gate.remove("live/.terraform.lock.hcl");
-                    gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
+                    gate.write(
+                        "caller/main.tf",
+                        "module \"m\" {\n  source = \"../live\"\n}\n",
+                    );
                 },
                 "root-removed",
             ),
@@ -323,7 +416,10 @@ fn a_root_module_of_the_base_stays_a_root_module() {
                 "it deletes the lock file, and a unit runs it",
                 |gate| {
                     gate.remove("live/.terraform.lock.hcl");
-                    gate.write("caller/terragrunt.hcl", "terraform {\n  source = \"../live\"\n}\n");
+                    gate.write(
+                        "caller/terragrunt.hcl",
+                        "terraform {\n  source = \"../live\"\n}\n",
+                    );
                 },
                 "root-removed",
             ),
@@ -331,7 +427,10 @@ fn a_root_module_of_the_base_stays_a_root_module() {
                 "it deletes the lock file, and a unit of the base runs it",
                 |gate| {
                     gate.remove("live/.terraform.lock.hcl");
-                    gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../live\"\n}\n");
+                    gate.write(
+                        "units/u/terragrunt.hcl",
+                        "terraform {\n  source = \"../../live\"\n}\n",
+                    );
                 },
                 "root-removed",
             ),
@@ -343,8 +442,16 @@ fn a_root_module_of_the_base_stays_a_root_module() {
                 },
                 "root-removed",
             ),
-            ("it deletes the lock file", |gate| gate.remove("live/.terraform.lock.hcl"), "root-removed"),
-            ("it deletes all root modules", remove_root_modules, "root-removed"),
+            (
+                "it deletes the lock file",
+                |gate| gate.remove("live/.terraform.lock.hcl"),
+                "root-removed",
+            ),
+            (
+                "it deletes all root modules",
+                remove_root_modules,
+                "root-removed",
+            ),
             (
                 "it deletes all root modules, and changes the policy",
                 |gate| {
@@ -366,7 +473,10 @@ fn ignore_files_of_a_change_hide_nothing_that_git_has() {
             (
                 ".gitignore names it",
                 |gate| {
-                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write(
+                        "new/main.tf",
+                        format!("{BACKEND}{}", requires("hashicorp/null", "")),
+                    );
                     gate.write(".gitignore", "new/\n");
                 },
                 "lock-file-missing",
@@ -374,7 +484,10 @@ fn ignore_files_of_a_change_hide_nothing_that_git_has() {
             (
                 ".gitignore in it names its files",
                 |gate| {
-                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write(
+                        "new/main.tf",
+                        format!("{BACKEND}{}", requires("hashicorp/null", "")),
+                    );
                     gate.write("new/.gitignore", "*\n");
                 },
                 "lock-file-missing",
@@ -382,7 +495,10 @@ fn ignore_files_of_a_change_hide_nothing_that_git_has() {
             (
                 ".ignore names it",
                 |gate| {
-                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write(
+                        "new/main.tf",
+                        format!("{BACKEND}{}", requires("hashicorp/null", "")),
+                    );
                     gate.write(".ignore", "new\n");
                 },
                 "lock-file-missing",
@@ -416,11 +532,28 @@ fn a_cache_in_the_repository_is_refused() {
     let gate = Gate::with(|_| {});
     for cache in [".cache", "live/none/yet", "../project/a"] {
         let output = gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", cache]);
-        assert!(output.code == Some(2) && output.stderr.contains("so the pull request may have forged it"), "{output}");
+        assert!(
+            output.code == Some(2)
+                && output
+                    .stderr
+                    .contains("so the pull request may have forged it"),
+            "{output}"
+        );
     }
-    gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", "../cache"]).assert_code(0);
-    gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", ".cache", "--no-cache"]).assert_code(0);
-    gate.provlock(&["verify", "-r", "--cache-dir", ".cache"]).assert_code(0);
+    gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", "../cache"])
+        .assert_code(0);
+    gate.provlock(&[
+        "verify",
+        "-r",
+        "--base",
+        "main",
+        "--cache-dir",
+        ".cache",
+        "--no-cache",
+    ])
+    .assert_code(0);
+    gate.provlock(&["verify", "-r", "--cache-dir", ".cache"])
+        .assert_code(0);
     survived("a pull request adds a cache", 3);
 }
 
@@ -440,21 +573,45 @@ fn a_cli_configuration_or_a_mirror_that_the_change_alters_is_refused() {
     let own: &[&str] = &["-r"];
     let cases: [SourceCase; 9] = [
         (|_| {}, &["-r", "--use-cli-config"], false),
-        (|gate| gate.write("ci.tfrc", "host \"evil.test\" {\n  services = {}\n}\n"), own, true),
+        (
+            |gate| gate.write("ci.tfrc", "host \"evil.test\" {\n  services = {}\n}\n"),
+            own,
+            true,
+        ),
         (|gate| gate.write("ci.tfrc", "{{"), own, true),
         (|gate| gate.remove("ci.tfrc"), own, true),
         (|gate| gate.write("m/evil.zip", ""), own, false),
-        (|gate| gate.write("m/evil.zip", ""), &["-r", "--use-cli-config"], true),
-        (|gate| gate.write("m/evil.zip", ""), &["-r", "--fs-mirror", "m"], true),
-        (|gate| gate.write("n/evil.zip", ""), &["-r", "--fs-mirror", "live/../n"], true),
-        (|gate| gate.write("n/evil.zip", ""), &["-r", "--fs-mirror", "m"], false),
+        (
+            |gate| gate.write("m/evil.zip", ""),
+            &["-r", "--use-cli-config"],
+            true,
+        ),
+        (
+            |gate| gate.write("m/evil.zip", ""),
+            &["-r", "--fs-mirror", "m"],
+            true,
+        ),
+        (
+            |gate| gate.write("n/evil.zip", ""),
+            &["-r", "--fs-mirror", "live/../n"],
+            true,
+        ),
+        (
+            |gate| gate.write("n/evil.zip", ""),
+            &["-r", "--fs-mirror", "m"],
+            false,
+        ),
     ];
     for (attempt, flags, is_refused) in cases {
         attempt(&gate);
         gate.commit();
         let output = gate.run(flags);
         let message = "differs from the base, so the pull request would choose the packages";
-        assert_eq!((output.code == Some(2), output.stderr.contains(message)), (is_refused, is_refused), "{output}");
+        assert_eq!(
+            (output.code == Some(2), output.stderr.contains(message)),
+            (is_refused, is_refused),
+            "{output}"
+        );
         gate.reset();
     }
     gate.write("ci.tfrc", "");
@@ -472,15 +629,31 @@ fn nothing_is_written_through_links() {
     gate.commit();
     let before = gate.read(".git/config");
     let mut attempts = 0;
-    for path in ["report.sarif", "reports/config", "reports/new", "outside.json", "none.json"] {
+    for path in [
+        "report.sarif",
+        "reports/config",
+        "reports/new",
+        "outside.json",
+        "none.json",
+    ] {
         let output = gate.provlock(&["verify", "-r", "--report", &format!("sarif={path}")]);
-        assert!(output.code == Some(2) && output.stderr.contains("is a symbolic link in the repository"), "{output}");
+        assert!(
+            output.code == Some(2)
+                && output
+                    .stderr
+                    .contains("is a symbolic link in the repository"),
+            "{output}"
+        );
         assert_eq!(gate.read(".git/config"), before, "{output}");
         attempts += 1;
     }
     for path in [".git/new", "outside", "new", "../outside"] {
         assert!(!gate.project().join(path).exists(), "{path}");
     }
-    gate.provlock(&["verify", "-r", "--report", "sarif=/dev/stdout"]).assert_code(0);
-    survived("a pull request puts a link where a report is written", attempts);
+    gate.provlock(&["verify", "-r", "--report", "sarif=/dev/stdout"])
+        .assert_code(0);
+    survived(
+        "a pull request puts a link where a report is written",
+        attempts,
+    );
 }

@@ -1,4 +1,5 @@
-//! Lock files and settings that are symbolic links at the base revision are compared by the files behind them.
+//! Lock files and settings that are symbolic links at the base revision are compared by the files
+//! behind them.
 #![cfg(unix)]
 
 use provlock_test::survived;
@@ -28,7 +29,11 @@ fn replaced() -> String {
 #[test]
 fn the_file_behind_a_link_of_the_base_is_compared() {
     let attempts: &[Attempt] = &[
-        ("in the file behind the link", |gate| gate.write("shared/1/lock.hcl", replaced()), "hashes-replaced"),
+        (
+            "in the file behind the link",
+            |gate| gate.write("shared/1/lock.hcl", replaced()),
+            "hashes-replaced",
+        ),
         (
             "by another target",
             |gate| {
@@ -72,12 +77,24 @@ fn the_file_behind_a_link_of_the_base_is_compared() {
         attempt(&gate);
         assert_eq!(gate.errors(&FLAGS), [*code], "{name}");
         let found = gate.judge(&FLAGS);
-        assert!(!found.iter().any(|code| code.ends_with("-added") || code == "lock-file-syntax"), "{name}: {found:?}");
-        gate.provlock(&["diff", "-r", "main"]).assert_code(0).assert_stdout_has("! hashicorp/null");
-        gate.provlock(&["diff", "-r", "main..HEAD"]).assert_code(0).assert_stdout_has("! hashicorp/null");
+        assert!(
+            !found
+                .iter()
+                .any(|code| code.ends_with("-added") || code == "lock-file-syntax"),
+            "{name}: {found:?}"
+        );
+        gate.provlock(&["diff", "-r", "main"])
+            .assert_code(0)
+            .assert_stdout_has("! hashicorp/null");
+        gate.provlock(&["diff", "-r", "main..HEAD"])
+            .assert_code(0)
+            .assert_stdout_has("! hashicorp/null");
         gate.reset();
     }
-    survived("a pull request replaces hashes behind a link of the base", attempts.len());
+    survived(
+        "a pull request replaces hashes behind a link of the base",
+        attempts.len(),
+    );
 }
 
 #[test]
@@ -87,7 +104,9 @@ fn the_same_content_in_another_place_is_no_change() {
     gate.remove(LOCK_FILE);
     gate.link("../common/1/lock.hcl", LOCK_FILE);
     assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
-    gate.provlock(&["diff", "-r", "main"]).assert_code(0).assert_lacks("hashicorp/null");
+    gate.provlock(&["diff", "-r", "main"])
+        .assert_code(0)
+        .assert_lacks("hashicorp/null");
 }
 
 #[test]
@@ -95,7 +114,13 @@ fn a_lock_file_of_modules_behind_a_link_is_compared() {
     let source = |reference: &str| format!("git::https://example.com/net.git?ref={reference}");
     let entry = locked("net", &source("v1"), &source(COMMIT));
     let gate = Gate::with(|gate| {
-        gate.write("net/main.tf", format!("{BACKEND}module \"net\" {{\n  source = \"{}\"\n}}\n", source("v1")));
+        gate.write(
+            "net/main.tf",
+            format!(
+                "{BACKEND}module \"net\" {{\n  source = \"{}\"\n}}\n",
+                source("v1")
+            ),
+        );
         gate.write("shared/one.hcl", &entry);
         gate.link("../shared/one.hcl", "net/.modules.lock.hcl");
     });
@@ -104,7 +129,10 @@ fn a_lock_file_of_modules_behind_a_link_is_compared() {
     gate.link("../shared/two.hcl", "net/.modules.lock.hcl");
     let found = gate.judge(&["-r"]);
     assert!(found.contains(&"hashes-replaced".to_owned()), "{found:?}");
-    survived("a pull request replaces the hash of a module behind a link of the base", 1);
+    survived(
+        "a pull request replaces the hash of a module behind a link of the base",
+        1,
+    );
 }
 
 #[test]
@@ -133,14 +161,22 @@ fn settings_behind_a_link_of_the_base_apply() {
             assert!(found.contains(&code.to_owned()), "{flags:?}: {found:?}");
         }
     }
-    survived("a pull request changes settings behind a link of the base", 2);
+    survived(
+        "a pull request changes settings behind a link of the base",
+        2,
+    );
 }
 
-/// Links to nothing, in a circle and out of the repository do not stop the comparison of other files.
+/// Links to nothing, in a circle and out of the repository do not stop the comparison of other
+/// files.
 #[test]
 fn a_link_of_the_base_may_lead_nowhere() {
     let gate = Gate::with(|gate| {
-        for (directory, target) in [("a", "missing"), ("b", ".terraform.lock.hcl"), ("c", "../../../etc/x\ny/z")] {
+        for (directory, target) in [
+            ("a", "missing"),
+            ("b", ".terraform.lock.hcl"),
+            ("c", "../../../etc/x\ny/z"),
+        ] {
             gate.write(&format!("links/{directory}/main.tf"), "");
             gate.link(target, &format!("links/{directory}/.terraform.lock.hcl"));
         }
@@ -151,5 +187,7 @@ fn a_link_of_the_base_may_lead_nowhere() {
     gate.write(LOCK_FILE, replaced());
     let found = gate.judge(&FLAGS);
     assert!(found.contains(&"hashes-replaced".to_owned()), "{found:?}");
-    gate.provlock(&["diff", "-r", "main"]).assert_code(2).assert_stderr_has("links/c/.terraform.lock.hcl");
+    gate.provlock(&["diff", "-r", "main"])
+        .assert_code(2)
+        .assert_stderr_has("links/c/.terraform.lock.hcl");
 }

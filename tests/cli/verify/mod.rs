@@ -75,13 +75,18 @@ fn lock(environment: &TestEnvironment, entries: &[String]) {
     environment.write_lock_file(lock_file(entries));
 }
 
-/// Runs `verify --json` with more arguments. `single-platform` is allowed unless they say otherwise.
+/// Runs `verify --json` with more arguments. `single-platform` is allowed unless they say
+/// otherwise.
 fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
-    environment.provlock(["verify", "--json", "--allow", "single-platform"].iter().chain(arguments))
+    environment.provlock(
+        ["verify", "--json", "--allow", "single-platform"]
+            .iter()
+            .chain(arguments),
+    )
 }
 
-/// Findings, each as `severity code`. Also checks the exit code, that every finding has help, and that no file was
-/// written.
+/// Findings, each as `severity code`. Also checks the exit code, that every finding has help, and
+/// that no file was written.
 #[track_caller]
 pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let before = environment.snapshot();
@@ -89,23 +94,37 @@ pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<St
     before.assert_same(&environment.snapshot());
     let report = validated(&output.stdout);
     assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");
-    let findings: Vec<_> =
-        report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap()).collect();
+    let findings: Vec<_> = report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|root| root["findings"].as_array().unwrap())
+        .collect();
     for finding in &findings {
         assert!(finding["help"].is_string(), "no help in {finding}");
     }
     let text = |finding: &&serde_json::Value, key| finding[key].as_str().unwrap().to_owned();
-    let found: Vec<String> =
-        findings.iter().map(|finding| format!("{} {}", text(finding, "severity"), text(finding, "code"))).collect();
-    output.assert_code(i32::from(found.iter().any(|finding| finding.starts_with("error"))));
+    let found: Vec<String> = findings
+        .iter()
+        .map(|finding| format!("{} {}", text(finding, "severity"), text(finding, "code")))
+        .collect();
+    output.assert_code(i32::from(
+        found.iter().any(|finding| finding.starts_with("error")),
+    ));
     found
 }
 
 /// The messages of the findings.
 fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
     let report = validated(&verify(environment, arguments).stdout);
-    let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
-    findings.flat_map(|finding| [finding["message"].as_str().unwrap(), "\n"].map(str::to_owned)).collect()
+    let findings = report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|root| root["findings"].as_array().unwrap());
+    findings
+        .flat_map(|finding| [finding["message"].as_str().unwrap(), "\n"].map(str::to_owned))
+        .collect()
 }
 
 const NOTHING: [&str; 0] = [];
@@ -113,7 +132,10 @@ const NOTHING: [&str; 0] = [];
 #[test]
 fn the_checks_of_a_root_module_without_findings_are_shown() {
     let environment = good();
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, gate::OTHER_H1, ZH])]);
+    lock(
+        &environment,
+        &[entry(NULL, "3.2.4", "~> 3.0", &[H1, gate::OTHER_H1, ZH])],
+    );
     let output = environment.provlock(["verify"]);
     output.assert_code(0);
     let well = "OK: 1 provider locked as required\n\
@@ -126,7 +148,13 @@ fn the_checks_of_a_root_module_without_findings_are_shown() {
 fn findings_are_shown_in_the_order_of_the_file_and_then_counted() {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]), entry("example.com/a/b", "1.0.0", "", &[H1])]);
+    lock(
+        &environment,
+        &[
+            entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]),
+            entry("example.com/a/b", "1.0.0", "", &[H1]),
+        ],
+    );
     let output = environment.provlock(["verify", "--allow", "single-platform"]);
     output.matches(str![[r#"
 exit code: 1
@@ -164,16 +192,36 @@ help: provlock lock --prune, unless a state elsewhere still has resources of it
 ----- stderr -----
 1 error and 2 warnings in .terraform.lock.hcl
 "#]]);
-    let position = |text: &str| output.stdout.find(text).unwrap_or_else(|| panic!("no {text} in {output}"));
-    assert!(position("error[version-outside-constraints]") < position("warning[unsorted-hashes]"), "{output}");
-    assert!(position("warning[unsorted-hashes]") < position("warning[provider-not-required]"), "{output}");
-    assert_eq!(output.stderr, "1 error and 2 warnings in .terraform.lock.hcl\n");
+    let position = |text: &str| {
+        output
+            .stdout
+            .find(text)
+            .unwrap_or_else(|| panic!("no {text} in {output}"))
+    };
+    assert!(
+        position("error[version-outside-constraints]") < position("warning[unsorted-hashes]"),
+        "{output}"
+    );
+    assert!(
+        position("warning[unsorted-hashes]") < position("warning[provider-not-required]"),
+        "{output}"
+    );
+    assert_eq!(
+        output.stderr,
+        "1 error and 2 warnings in .terraform.lock.hcl\n"
+    );
 }
 
 #[test]
 fn quiet_shows_errors_only() {
     let environment = good();
-    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]), entry("example.com/a/b", "1.0.0", "", &[])]);
+    lock(
+        &environment,
+        &[
+            entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]),
+            entry("example.com/a/b", "1.0.0", "", &[]),
+        ],
+    );
     environment.provlock(["verify", "-q"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -185,14 +233,19 @@ error[no-hashes]: no hash is recorded for example.com/a/b 1.0.0, so any package 
    |
 help: provlock lock -p all
 "#]]);
-    environment.provlock(["verify", "-q", "--allow", "no-hashes"]).matches(str!["exit code: 0"]);
+    environment
+        .provlock(["verify", "-q", "--allow", "no-hashes"])
+        .matches(str!["exit code: 0"]);
 }
 
 #[test]
 fn failed_checks_are_listed_separately() {
     let environment = good();
     environment.write("a/main.tf", "provider \"null\" {\n");
-    environment.write("b/main.tf", "module \"m\" {\n  source = \"./none\"\n}\nprovider \"null\" {}\n");
+    environment.write(
+        "b/main.tf",
+        "module \"m\" {\n  source = \"./none\"\n}\nprovider \"null\" {}\n",
+    );
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 2
@@ -237,10 +290,19 @@ fn levels_are_for_the_user_to_set() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1])]);
     assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"]);
-    assert_eq!(found(&environment, &["--deny", "unsorted-hashes"]), ["error unsorted-hashes"]);
-    assert_eq!(found(&environment, &["--allow", "unsorted-hashes"]), NOTHING);
+    assert_eq!(
+        found(&environment, &["--deny", "unsorted-hashes"]),
+        ["error unsorted-hashes"]
+    );
+    assert_eq!(
+        found(&environment, &["--allow", "unsorted-hashes"]),
+        NOTHING
+    );
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[])]);
-    assert_eq!(found(&environment, &["--warn", "no-hashes"]), ["warning no-hashes"]);
+    assert_eq!(
+        found(&environment, &["--warn", "no-hashes"]),
+        ["warning no-hashes"]
+    );
     environment.provlock(["verify", "--allow", "no-such-code"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----

@@ -5,13 +5,14 @@ use super::gate::{Gate, OTHER_H1};
 use super::{H1, NULL, ZH, entry};
 use crate::lock::lock_file;
 
-const RULES: &str = "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
+const RULES: &str =
+    "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
 const IGNORE: &str = "# provlock: ignore[no-hashes] known\n";
 /// The finding that the attempts try to hide.
 const BAD: &str = "no-hashes";
 
-/// A repository whose rules are in `ci/rules.toml`, and in which a comment lets the root module `commented` be without
-/// hashes.
+/// A repository whose rules are in `ci/rules.toml`, and in which a comment lets the root module
+/// `commented` be without hashes.
 pub(super) fn gate() -> Gate {
     Gate::with(|gate| {
         gate.write("provlock.toml", "");
@@ -25,7 +26,11 @@ pub(super) fn gate() -> Gate {
 /// Puts the comment above the entries of a root module.
 fn comment(gate: &Gate, root: &str) {
     let path = format!("{root}/.terraform.lock.hcl");
-    gate.write(&path, gate.read(&path).replace("provider \"", &format!("{IGNORE}provider \"")));
+    gate.write(
+        &path,
+        gate.read(&path)
+            .replace("provider \"", &format!("{IGNORE}provider \"")),
+    );
 }
 
 fn bad(gate: &Gate) {
@@ -56,8 +61,13 @@ fn settings_count_as_the_base_has_them() {
     const ALLOW: &str = "[verify]\nallow = [\"no-hashes\"]\n";
     let gate = gate();
     for (name, attempt) in [
-        ("an edit", (|gate| gate.write("provlock.toml", ALLOW)) as fn(&Gate)),
-        ("a nearer file", |gate| gate.write("live/provlock.toml", ALLOW)),
+        (
+            "an edit",
+            (|gate| gate.write("provlock.toml", ALLOW)) as fn(&Gate),
+        ),
+        ("a nearer file", |gate| {
+            gate.write("live/provlock.toml", ALLOW)
+        }),
         ("for a path", |gate| {
             gate.write(
                 "provlock.toml",
@@ -69,7 +79,8 @@ fn settings_count_as_the_base_has_them() {
         attempt(&gate);
         let found = gate.judge(&["-r"]);
         assert!(
-            found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"),
+            found.iter().any(|code| code == BAD)
+                && found.iter().any(|code| code == "policy-changed"),
             "{name}: {found:?}"
         );
         gate.reset();
@@ -128,14 +139,27 @@ fn a_named_settings_file_is_read_from_the_base() {
         gate.write("moved/strict.toml", "");
         gate.link("moved", "ci");
         gate.commit();
-        let output = gate.provlock(&["verify", "-r", "--base", "main", "--config", "ci/strict.toml"]);
-        output.assert_code(1).assert_stdout_has("error[hash-not-checked]").assert_stdout_has("error[policy-changed]");
+        let output = gate.provlock(&[
+            "verify",
+            "-r",
+            "--base",
+            "main",
+            "--config",
+            "ci/strict.toml",
+        ]);
+        output
+            .assert_code(1)
+            .assert_stdout_has("error[hash-not-checked]")
+            .assert_stdout_has("error[policy-changed]");
     }
     let gate = gate();
     bad(&gate);
     gate.write("new.toml", ALLOW);
     let found = gate.judge(&["-r", "--config", "new.toml"]);
-    assert!(found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"), "{found:?}");
+    assert!(
+        found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -161,7 +185,8 @@ fn comments_count_as_the_base_has_them() {
         (
             "another entry comes between",
             |gate| {
-                let entries = [entry(EVIL, "1.0.0", "", &[]), entry(NULL, "3.2.4", "", &[])].concat();
+                let entries =
+                    [entry(EVIL, "1.0.0", "", &[]), entry(NULL, "3.2.4", "", &[])].concat();
                 gate.write(
                     "commented/.terraform.lock.hcl",
                     lock_file(&[entries.replacen("\nprovider", &format!("\n{IGNORE}provider"), 1)]),
@@ -190,7 +215,8 @@ fn comments_count_as_the_base_has_them() {
             |gate| {
                 gate.root("other", NULL, &[H1, &ZH.replace('0', "1")]);
                 let path = "other/.terraform.lock.hcl";
-                let line = "# provlock: ignore[hashes-replaced, policy-changed] please\nprovider \"";
+                let line =
+                    "# provlock: ignore[hashes-replaced, policy-changed] please\nprovider \"";
                 gate.write(path, gate.read(path).replace("provider \"", line));
             },
             &["hashes-replaced", "invalid-ignore"],

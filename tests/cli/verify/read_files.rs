@@ -1,4 +1,5 @@
-//! Changes of files that a configuration reads by their names: templates, JSON, and values that a flag names.
+//! Changes of files that a configuration reads by their names: templates, JSON, and values that a
+//! flag names.
 
 use super::gate::Gate;
 use super::gate_bypass::all_are_errors;
@@ -16,10 +17,16 @@ fn call(name: &str, source: &str) -> String {
 fn what_a_unit_reads_is_compared() {
     fn with_source(gate: &Gate, unit: &str, rest: &str) {
         let module = "terraform {\n  source = \"../../modules/m\"\n}\n";
-        gate.write(&format!("units/{unit}/terragrunt.hcl"), module.to_owned() + rest);
+        gate.write(
+            &format!("units/{unit}/terragrunt.hcl"),
+            module.to_owned() + rest,
+        );
     }
     fn generated(gate: &Gate, source: &str) {
-        let (contents, hole) = (call("x", source).replace("}\n", ""), "  a = \"${run_cmd(\"x\")}\"\n}\n");
+        let (contents, hole) = (
+            call("x", source).replace("}\n", ""),
+            "  a = \"${run_cmd(\"x\")}\"\n}\n",
+        );
         let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n  contents = <<EOF\n";
         with_source(gate, "hole", &format!("{block}{contents}{hole}EOF\n}}\n"));
     }
@@ -32,16 +39,26 @@ fn what_a_unit_reads_is_compared() {
     }
     fn included(gate: &Gate, host: &str) {
         gate.write("common/.root.tg", unknown_source(host));
-        gate.write("units/included/terragrunt.hcl", "include \"c\" {\n  path = \"../../common/.root.tg\"\n}\n");
+        gate.write(
+            "units/included/terragrunt.hcl",
+            "include \"c\" {\n  path = \"../../common/.root.tg\"\n}\n",
+        );
     }
     let gate = Gate::with(|gate| {
         gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
         gate.write("modules/m/lib/main.tf", "locals {}\n");
         for unit in ["file", "hole", "computed", "included"] {
-            gate.write(&format!("units/{unit}/.terraform.lock.hcl"), gate.read("modules/m/.terraform.lock.hcl"));
+            gate.write(
+                &format!("units/{unit}/.terraform.lock.hcl"),
+                gate.read("modules/m/.terraform.lock.hcl"),
+            );
         }
         let block = "generate \"net\" {\n  path = \"net.tf\"\n  if_exists = \"overwrite\"\n";
-        with_source(gate, "file", &format!("{block}  contents = file(\"net.tpl\")\n}}\n"));
+        with_source(
+            gate,
+            "file",
+            &format!("{block}  contents = file(\"net.tpl\")\n}}\n"),
+        );
         gate.write("units/file/net.tpl", call("x", "\"./lib\""));
         generated(gate, "\"./lib\"");
         computed(gate, "good.test");
@@ -52,9 +69,16 @@ fn what_a_unit_reads_is_compared() {
         ("a file that becomes a generated file", |gate| {
             gate.write("units/file/net.tpl", call("x", &format!("\"{UNKNOWN}\"")));
         }),
-        ("text beside an unknown part of a generated file", |gate| generated(gate, &format!("\"{UNKNOWN}\""))),
-        ("a local of a source that is not known", |gate| computed(gate, "evil.test")),
-        ("a local of such a source in a file with another name", |gate| included(gate, "evil.test")),
+        ("text beside an unknown part of a generated file", |gate| {
+            generated(gate, &format!("\"{UNKNOWN}\""))
+        }),
+        ("a local of a source that is not known", |gate| {
+            computed(gate, "evil.test")
+        }),
+        (
+            "a local of such a source in a file with another name",
+            |gate| included(gate, "evil.test"),
+        ),
     ];
     for (name, attempt) in attempts {
         attempt(&gate);
@@ -72,7 +96,10 @@ fn files_that_a_source_is_read_from_are_compared() {
             gate.write("live/net.tf", local.to_owned() + &call("n", "local.s"));
             gate.write("live/m.json", "{\"s\": \"./m\"}\n");
             gate.write("live/m/main.tf", "locals {}\n");
-            gate.write("live/t.tftest.json", r#"{"run": {"a": {"module": {"source": "./m"}}}}"#);
+            gate.write(
+                "live/t.tftest.json",
+                r#"{"run": {"a": {"module": {"source": "./m"}}}}"#,
+            );
             let condition = format!("path.module == \"c\" ? \"./m\" : \"{UNKNOWN}\"");
             gate.write("live/c/main.tf", call("p", &condition));
             gate.write("live/c/m/main.tf", "locals {}\n");
@@ -80,7 +107,11 @@ fn files_that_a_source_is_read_from_are_compared() {
             gate.write("live/d/main.tf", call("p", &condition));
         },
         &[
-            ("JSON that a function reads", |gate| gate.write("live/m.json", "{\"s\": \"s3::x\"}\n"), "made-unknown"),
+            (
+                "JSON that a function reads",
+                |gate| gate.write("live/m.json", "{\"s\": \"s3::x\"}\n"),
+                "made-unknown",
+            ),
             (
                 "a test in JSON",
                 |gate| {
@@ -101,7 +132,10 @@ fn files_that_a_source_is_read_from_are_compared() {
 #[test]
 fn values_in_a_file_that_a_flag_names_are_compared() {
     let gate = Gate::with(|gate| {
-        gate.write("live/net.tf", "variable \"s\" {}\n".to_owned() + &call("m", "var.s"));
+        gate.write(
+            "live/net.tf",
+            "variable \"s\" {}\n".to_owned() + &call("m", "var.s"),
+        );
         gate.write("env/prod.values", "s = \"./m\"\n");
         gate.write("live/m/main.tf", "locals {}\n");
     });
@@ -114,18 +148,35 @@ fn values_in_a_file_that_a_flag_names_are_compared() {
 
 #[test]
 fn a_unit_beside_a_shared_file_does_not_hide_its_change() {
-    let shared = |host: &str| format!("terraform {{\n  source = \"git::https://{host}/a/x.git\"\n}}\n");
+    let shared =
+        |host: &str| format!("terraform {{\n  source = \"git::https://{host}/a/x.git\"\n}}\n");
     let gate = Gate::with(|gate| {
-        gate.write("provlock.toml", gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n");
+        gate.write(
+            "provlock.toml",
+            gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n",
+        );
         gate.root("units/u", super::NULL, &[super::H1, super::ZH]);
-        gate.write("units/u/terragrunt.hcl", "include \"c\" {\n  path = \"../../common/net.hcl\"\n}\n");
+        gate.write(
+            "units/u/terragrunt.hcl",
+            "include \"c\" {\n  path = \"../../common/net.hcl\"\n}\n",
+        );
         gate.write("common/net.hcl", shared("good.test"));
     });
     gate.write("common/net.hcl", shared("evil.test"));
-    assert!(gate.errors(&["-r"]).contains(&"module-source-added".to_owned()));
+    assert!(
+        gate.errors(&["-r"])
+            .contains(&"module-source-added".to_owned())
+    );
     gate.write("m/main.tf", "locals {}\n");
-    gate.write("common/terragrunt.hcl", "terraform {\n  source = \"../m\"\n}\n");
-    assert!(gate.errors(&["-r"]).contains(&"module-source-added".to_owned()), "with a unit beside it");
+    gate.write(
+        "common/terragrunt.hcl",
+        "terraform {\n  source = \"../m\"\n}\n",
+    );
+    assert!(
+        gate.errors(&["-r"])
+            .contains(&"module-source-added".to_owned()),
+        "with a unit beside it"
+    );
 }
 
 #[test]
@@ -133,12 +184,16 @@ fn a_generated_lock_file_makes_a_unit_unknown() {
     let module = "terraform {\n  source = \"../../modules/m\"\n}\n";
     let gate = Gate::with(|gate| {
         gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
-        gate.write("units/u/.terraform.lock.hcl", gate.read("modules/m/.terraform.lock.hcl"));
+        gate.write(
+            "units/u/.terraform.lock.hcl",
+            gate.read("modules/m/.terraform.lock.hcl"),
+        );
         gate.write("units/u/terragrunt.hcl", module);
     });
     for path in [".terraform.lock.hcl", ".terraform/modules/modules.json"] {
-        let block =
-            format!("generate \"x\" {{\n  path = \"{path}\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}}\n");
+        let block = format!(
+            "generate \"x\" {{\n  path = \"{path}\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}}\n"
+        );
         gate.write("units/u/terragrunt.hcl", module.to_owned() + &block);
         assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{path}");
     }

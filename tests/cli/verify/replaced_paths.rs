@@ -1,5 +1,5 @@
-//! Changes that put a different directory or file behind a path: symbolic links, submodules, and names that differ only
-//! in case.
+//! Changes that put a different directory or file behind a path: symbolic links, submodules, and
+//! names that differ only in case.
 
 use std::fs;
 
@@ -12,7 +12,10 @@ use super::{H1, NULL, ZH};
 /// A root module with stricter settings than the repository.
 fn strict(gate: &Gate) {
     gate.root("prod", NULL, &[H1, ZH]);
-    gate.write("prod/provlock.toml", "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n");
+    gate.write(
+        "prod/provlock.toml",
+        "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n",
+    );
 }
 
 /// Moves `prod` to a directory without its settings, and locks there what these do not allow.
@@ -42,7 +45,10 @@ fn a_checked_directory_does_not_become_a_link() {
     gate.commit();
     for arguments in arguments {
         let output = gate.provlock(arguments);
-        assert!(output.code == Some(1) && output.stdout.contains("error[link-added]: "), "{output}");
+        assert!(
+            output.code == Some(1) && output.stdout.contains("error[link-added]: "),
+            "{output}"
+        );
     }
     gate.reset();
     gate.rename("prod", "hidden");
@@ -52,8 +58,14 @@ fn a_checked_directory_does_not_become_a_link() {
     gate.write("a/prod/provlock.toml", "");
     gate.commit();
     let output = gate.provlock(arguments[0]);
-    assert!(output.code == Some(1) && output.stdout.contains("error[link-added]: "), "{output}");
-    survived("a pull request makes a link of a checked directory", arguments.len() + 1);
+    assert!(
+        output.code == Some(1) && output.stdout.contains("error[link-added]: "),
+        "{output}"
+    );
+    survived(
+        "a pull request makes a link of a checked directory",
+        arguments.len() + 1,
+    );
 }
 
 #[test]
@@ -67,22 +79,35 @@ fn a_link_of_the_base_leads_to_the_directory_behind_it() {
     gate.link("live", "unrelated");
     gate.commit();
     for path in ["current", "prod", "live"] {
-        gate.provlock(&["verify", path, "--base", "main"]).assert_code(0).assert_lacks("link-added");
+        gate.provlock(&["verify", path, "--base", "main"])
+            .assert_code(0)
+            .assert_lacks("link-added");
     }
-    gate.provlock(&["verify", "-r", "--base", "main"]).assert_code(0).assert_lacks("link-added");
+    gate.provlock(&["verify", "-r", "--base", "main"])
+        .assert_code(0)
+        .assert_lacks("link-added");
     gate.evil("prod");
     gate.commit();
     let output = gate.provlock(&["verify", "current", "--base", "main"]);
-    assert!(output.code == Some(1) && output.stdout.contains(FORBIDDEN), "{output}");
+    assert!(
+        output.code == Some(1) && output.stdout.contains(FORBIDDEN),
+        "{output}"
+    );
 }
 
 /// A root module that calls a module in a submodule which is not checked out.
 fn submodule(gate: &Gate) {
-    gate.write("live/m.tf", "module \"m\" {\n  source = \"../vendor/net/vpc\"\n}\n");
+    gate.write(
+        "live/m.tf",
+        "module \"m\" {\n  source = \"../vendor/net/vpc\"\n}\n",
+    );
     gate.write(".gitmodules", MODULES);
     add_submodule(gate, "vendor/net", '1');
     add_submodule(gate, "vendor/other", '1');
-    gate.write("other/m.tf", "module \"m\" {\n  source = \"../vendor/late\"\n}\n");
+    gate.write(
+        "other/m.tf",
+        "module \"m\" {\n  source = \"../vendor/late\"\n}\n",
+    );
     add_submodule(gate, "vendor/late", '1');
     for directory in ["vendor/net", "vendor/other", "vendor/late"] {
         fs::create_dir_all(gate.project().join(directory)).unwrap();
@@ -104,11 +129,24 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
         "a pull request changes a submodule in which a called module is",
         submodule,
         &[
-            ("another commit", |gate| add_submodule(gate, "vendor/net", '2'), "made-unknown"),
-            ("another repository", |gate| gate.write(".gitmodules", MODULES.replace("good", "evil")), "made-unknown"),
+            (
+                "another commit",
+                |gate| add_submodule(gate, "vendor/net", '2'),
+                "made-unknown",
+            ),
+            (
+                "another repository",
+                |gate| gate.write(".gitmodules", MODULES.replace("good", "evil")),
+                "made-unknown",
+            ),
             (
                 "another branch",
-                |gate| gate.write(".gitmodules", MODULES.replacen("net.git\n", "net.git\n\tbranch = evil\n", 1)),
+                |gate| {
+                    gate.write(
+                        ".gitmodules",
+                        MODULES.replacen("net.git\n", "net.git\n\tbranch = evil\n", 1),
+                    )
+                },
                 "made-unknown",
             ),
             (
@@ -131,7 +169,10 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                 "a directory becomes a submodule",
                 |gate| {
                     fs::remove_dir_all(gate.project().join("examples")).unwrap();
-                    gate.write("live/m.tf", "module \"m\" {\n  source = \"../vendor/new\"\n}\n");
+                    gate.write(
+                        "live/m.tf",
+                        "module \"m\" {\n  source = \"../vendor/new\"\n}\n",
+                    );
                     add_submodule(gate, "vendor/new", '1');
                     fs::create_dir_all(gate.project().join("vendor/new")).unwrap();
                     let new = "[submodule \"new\"]\n\tpath = vendor/new\n\turl = https://evil.test/new.git\n";
@@ -149,7 +190,10 @@ fn a_changed_submodule_without_called_modules_is_no_finding() {
     let arguments = ["-r", "--allow", "module-not-installed"];
     add_submodule(&gate, "vendor/other", '2');
     assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
-    gate.write(".gitmodules", MODULES.replace("good.test/other", "new.test/other"));
+    gate.write(
+        ".gitmodules",
+        MODULES.replace("good.test/other", "new.test/other"),
+    );
     assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
 }
 
@@ -159,23 +203,71 @@ fn a_path_that_differs_only_in_case_is_an_error() {
         "a pull request adds a file that takes the place of another one where case does not matter",
         |gate| gate.write("modules/caf\u{e9}/v.tf", ""),
         &[
-            ("a lock file", |gate| gate.write("live/.Terraform.lock.hcl", ""), "case-variant"),
-            ("a lock file of modules", |gate| gate.write("live/.MODULES.lock.hcl", ""), "case-variant"),
-            ("a configuration", |gate| gate.write("live/MAIN.TF", ""), "case-variant"),
-            ("a configuration that is read", |gate| gate.write("live/Main.tf", ""), "case-variant"),
-            ("in JSON", |gate| gate.write("live/more.TF.json", "{}"), "case-variant"),
-            ("settings", |gate| gate.write("live/Provlock.toml", ""), "case-variant"),
-            ("values", |gate| gate.write("live/TERRAFORM.TFVARS", ""), "case-variant"),
-            ("a unit", |gate| gate.write("live/Terragrunt.hcl", "locals {}"), "case-variant"),
-            ("installed modules", |gate| gate.write("live/.Terraform/modules/modules.json", "{}"), "case-variant"),
-            ("plugins", |gate| gate.write("live/Terraform.d/plugins/evil", ""), "case-variant"),
-            ("a directory", |gate| gate.write("Live/more.tf", ""), "case-variant"),
+            (
+                "a lock file",
+                |gate| gate.write("live/.Terraform.lock.hcl", ""),
+                "case-variant",
+            ),
+            (
+                "a lock file of modules",
+                |gate| gate.write("live/.MODULES.lock.hcl", ""),
+                "case-variant",
+            ),
+            (
+                "a configuration",
+                |gate| gate.write("live/MAIN.TF", ""),
+                "case-variant",
+            ),
+            (
+                "a configuration that is read",
+                |gate| gate.write("live/Main.tf", ""),
+                "case-variant",
+            ),
+            (
+                "in JSON",
+                |gate| gate.write("live/more.TF.json", "{}"),
+                "case-variant",
+            ),
+            (
+                "settings",
+                |gate| gate.write("live/Provlock.toml", ""),
+                "case-variant",
+            ),
+            (
+                "values",
+                |gate| gate.write("live/TERRAFORM.TFVARS", ""),
+                "case-variant",
+            ),
+            (
+                "a unit",
+                |gate| gate.write("live/Terragrunt.hcl", "locals {}"),
+                "case-variant",
+            ),
+            (
+                "installed modules",
+                |gate| gate.write("live/.Terraform/modules/modules.json", "{}"),
+                "case-variant",
+            ),
+            (
+                "plugins",
+                |gate| gate.write("live/Terraform.d/plugins/evil", ""),
+                "case-variant",
+            ),
+            (
+                "a directory",
+                |gate| gate.write("Live/more.tf", ""),
+                "case-variant",
+            ),
             (
                 "an accent that is a character of its own",
                 |gate| gate.write("modules/cafe\u{301}/v.tf", "locals {}\n"),
                 "case-variant",
             ),
-            ("a letter outside ASCII", |gate| gate.write("live/.terraform.loc\u{212a}.hcl", ""), "case-variant"),
+            (
+                "a letter outside ASCII",
+                |gate| gate.write("live/.terraform.loc\u{212a}.hcl", ""),
+                "case-variant",
+            ),
         ],
     );
 }
@@ -199,7 +291,11 @@ fn other_names_and_those_of_the_base_are_no_variants() {
 fn files_that_a_sparse_checkout_omits_are_not_removed_and_not_checked() {
     let gate = Gate::new();
     gate.git(&["sparse-checkout", "set", "live"]);
-    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "what is not there has not changed");
+    assert_eq!(
+        gate.judge(&["-r"]),
+        [] as [&str; 0],
+        "what is not there has not changed"
+    );
     gate.git(&["sparse-checkout", "disable"]);
     gate.root("other", NULL, &[OTHER_H1, ZH]);
     gate.write("new/main.tf", "");
@@ -210,6 +306,7 @@ fn files_that_a_sparse_checkout_omits_are_not_removed_and_not_checked() {
         "error[made-unknown]: new/main.tf and other/.terraform.lock.hcl are changed but not checked out (sparse \
          checkout), so the change was not checked",
     );
-    gate.provlock(&["verify", "live", "--base", "main"]).assert_code(0);
+    gate.provlock(&["verify", "live", "--base", "main"])
+        .assert_code(0);
     survived("a sparse checkout omits what a pull request changes", 1);
 }

@@ -12,7 +12,9 @@ use provlock_test::survived;
 #[test]
 fn removing_the_only_root_module_is_a_finding() {
     let repository = Repository::new();
-    repository.environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    repository
+        .environment
+        .write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     repository.commit("# empty\n");
     repository.git(["rm", "--quiet", "main.tf", ".terraform.lock.hcl"]);
     repository.git(["commit", "--quiet", "--message=remove"]);
@@ -34,10 +36,17 @@ No root module in . or below: none has a backend, a lock file, or providers that
 1 error in .terraform.lock.hcl
 1 error about the change as a whole
 "#]]);
-    let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
+    let report = validated(
+        &repository
+            .environment
+            .provlock(arguments.iter().chain(&["--json"]))
+            .stdout,
+    );
     assert_eq!(report["findings"][0]["code"], "root-removed");
     for format in ["github", "sarif", "gitlab", "junit", "html"] {
-        let output = repository.environment.provlock(arguments.iter().chain(&["--format", format]));
+        let output = repository
+            .environment
+            .provlock(arguments.iter().chain(&["--format", format]));
         output.assert_code(1).assert_stdout_has("root-removed");
     }
 }
@@ -77,10 +86,18 @@ help: provlock -C examples/a lock --prune, unless a state elsewhere still has re
 5 root modules: 1 with errors, 1 with warnings, 3 OK
 Suppressed: 1 finding by comments
 "#]]);
-    gate.git(&["checkout", "--quiet", "HEAD~1", "--", "old/.terraform.lock.hcl"]);
+    gate.git(&[
+        "checkout",
+        "--quiet",
+        "HEAD~1",
+        "--",
+        "old/.terraform.lock.hcl",
+    ]);
     gate.git(&["rm", "--quiet", "--cached", "old/.terraform.lock.hcl"]);
     gate.write(".gitignore", ".terraform.lock.hcl\n");
-    gate.run(&["-r"]).assert_code(1).assert_stdout_has("git no longer has the lock file old/.terraform.lock.hcl");
+    gate.run(&["-r"])
+        .assert_code(1)
+        .assert_stdout_has("git no longer has the lock file old/.terraform.lock.hcl");
 }
 
 #[test]
@@ -92,8 +109,16 @@ fn a_named_directory_whose_lock_file_was_removed_is_not_weaker_than_recursive() 
     for directory in ["modest", "live"] {
         remove(&gate, &[&format!("{directory}/.terraform.lock.hcl")]);
         assert_eq!(gate.errors(&[directory]), ["root-removed"], "{directory}");
-        assert_eq!(gate.errors(&[&format!("./{directory}/main.tf")]), ["root-removed"], "{directory}");
-        assert_eq!(gate.errors(&["-r", directory]), ["root-removed"], "{directory}");
+        assert_eq!(
+            gate.errors(&[&format!("./{directory}/main.tf")]),
+            ["root-removed"],
+            "{directory}"
+        );
+        assert_eq!(
+            gate.errors(&["-r", directory]),
+            ["root-removed"],
+            "{directory}"
+        );
         assert_eq!(gate.errors(&["other"]), [] as [&str; 0], "{directory}");
         gate.reset();
     }
@@ -107,7 +132,10 @@ fn a_removed_lock_file_of_modules_is_reported_once() {
         let call = format!("module \"net\" {{\n  source = \"{}\"\n}}\n", source("v1"));
         for directory in ["net", "both"] {
             gate.write(&format!("{directory}/main.tf"), format!("{BACKEND}{call}"));
-            gate.write(&format!("{directory}/.modules.lock.hcl"), locked("net", &source("v1"), &source(COMMIT)));
+            gate.write(
+                &format!("{directory}/.modules.lock.hcl"),
+                locked("net", &source("v1"), &source(COMMIT)),
+            );
         }
         gate.write("both/.terraform.lock.hcl", "# empty\n");
     });
@@ -119,10 +147,16 @@ fn a_removed_lock_file_of_modules_is_reported_once() {
     remove(&gate, &["net/.modules.lock.hcl"]);
     assert_eq!(errors(), ["root-removed"]);
     remove(&gate, &["net"]);
-    gate.run(&["-r"]).assert_code(1).assert_stdout_has("error[root-removed]: the root module in net was removed");
+    gate.run(&["-r"])
+        .assert_code(1)
+        .assert_stdout_has("error[root-removed]: the root module in net was removed");
     assert_eq!(errors(), ["root-removed"]);
     remove(&gate, &["both"]);
-    assert_eq!(errors(), ["root-removed"], "both lock files are one root module");
+    assert_eq!(
+        errors(),
+        ["root-removed"],
+        "both lock files are one root module"
+    );
     gate.git(&["mv", "net", "moved"]);
     gate.remove("moved/.modules.lock.hcl");
     assert_eq!(errors(), ["root-removed"]);
@@ -157,7 +191,8 @@ help: if this is intended, an owner allows it with --warn root-removed; a moved 
 
 #[test]
 fn a_version_that_reads_no_lock_file_is_an_error() {
-    let required = |constraints: &str| format!("terraform {{\n  required_version = \"{constraints}\"\n}}\n");
+    let required =
+        |constraints: &str| format!("terraform {{\n  required_version = \"{constraints}\"\n}}\n");
     let gate = Gate::with(|gate| {
         gate.write("live/versions.tf", required(">= 1.0"));
         gate.write("other/versions.tf", required("~> 0.13.0"));
@@ -180,7 +215,10 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
     const IGNORE: &str = ".terraformignore";
     let gate = Gate::with(|gate| {
         gate.write("live/backend.tf", "terraform {\n  cloud {}\n}\n");
-        gate.write("other/backend.tf", "terraform {\n  backend \"remote\" {}\n}\n");
+        gate.write(
+            "other/backend.tf",
+            "terraform {\n  backend \"remote\" {}\n}\n",
+        );
         gate.root("s3", NULL, &[H1, ZH]);
         gate.write("s3/backend.tf", BACKEND);
         gate.write("other/.terraformignore", "/.terraform.lock.hcl\n");
@@ -201,17 +239,36 @@ fn a_lock_file_that_remote_runs_do_not_get_is_an_error() {
     ];
     for (directory, text) in patterns {
         let before = gate.read("live/.terraformignore");
-        gate.write(format!("{directory}/{IGNORE}").trim_start_matches('/'), text);
-        gate.write("other/.terraformignore", format!("/.terraform.lock.hcl\n# {text:?}\n"));
-        assert_eq!(gate.errors(&["-r"]), ["root-removed"], "{directory} {text:?}");
+        gate.write(
+            format!("{directory}/{IGNORE}").trim_start_matches('/'),
+            text,
+        );
+        gate.write(
+            "other/.terraformignore",
+            format!("/.terraform.lock.hcl\n# {text:?}\n"),
+        );
+        assert_eq!(
+            gate.errors(&["-r"]),
+            ["root-removed"],
+            "{directory} {text:?}"
+        );
         let _ = std::fs::remove_file(gate.project().join(IGNORE));
         gate.write("live/.terraformignore", before);
     }
-    for text in ["*.md\n*.png\n", "s3\n", "!.terraform.lock.hcl\n", "/live/docs/\n", "*.hcl\n!.terraform.lock.hcl\n"] {
+    for text in [
+        "*.md\n*.png\n",
+        "s3\n",
+        "!.terraform.lock.hcl\n",
+        "/live/docs/\n",
+        "*.hcl\n!.terraform.lock.hcl\n",
+    ] {
         gate.write(IGNORE, text);
         assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "{text:?}");
     }
-    survived("a pull request keeps the lock file from remote runs", patterns.len());
+    survived(
+        "a pull request keeps the lock file from remote runs",
+        patterns.len(),
+    );
 }
 
 #[cfg(unix)]
@@ -231,7 +288,10 @@ fn patterns_behind_a_link_are_read() {
 #[test]
 fn a_lock_file_of_git_lfs_in_the_base_is_not_passed_over() {
     let gate = Gate::with(|gate| {
-        gate.write("live/.terraform.lock.hcl", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+        gate.write(
+            "live/.terraform.lock.hcl",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+        );
     });
     gate.root("live", NULL, &[H1, ZH]);
     assert_eq!(gate.errors(&["-r"]), ["lock-file-syntax"]);

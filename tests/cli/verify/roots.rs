@@ -11,16 +11,27 @@ fn two() -> TestEnvironment {
     let environment = TestEnvironment::new();
     let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";
     environment.write("a/main.tf", call);
-    environment.write("a/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[H1])]));
+    environment.write(
+        "a/.terraform.lock.hcl",
+        lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[H1])]),
+    );
     environment.write("modules/m/main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("b/main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.write("b/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
+    environment.write(
+        "b/.terraform.lock.hcl",
+        lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]),
+    );
     environment
 }
 
 fn checked(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let report = validated(&verify(environment, arguments).stdout);
-    report["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap().to_owned()).collect()
+    report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| root["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -58,10 +69,20 @@ fn the_settings_say_which_roots_count() {
 #[test]
 fn files_stand_for_their_root() {
     let environment = two();
-    for (file, root) in [("a/main.tf", "a"), ("./b/.terraform.lock.hcl", "b"), ("modules/m/main.tf", "a")] {
+    for (file, root) in [
+        ("a/main.tf", "a"),
+        ("./b/.terraform.lock.hcl", "b"),
+        ("modules/m/main.tf", "a"),
+    ] {
         assert_eq!(checked(&environment, &[file]), [root], "{file}");
     }
-    assert_eq!(checked(&environment, &["modules/m/main.tf", "b/main.tf", "a/main.tf"]), ["a", "b"]);
+    assert_eq!(
+        checked(
+            &environment,
+            &["modules/m/main.tf", "b/main.tf", "a/main.tf"]
+        ),
+        ["a", "b"]
+    );
     environment.write("unused/main.tf", "locals {}\n");
     assert_eq!(checked(&environment, &["unused/main.tf"]), NOTHING);
     assert_eq!(checked(&good(), &["main.tf"]), ["."]);
@@ -76,12 +97,16 @@ exit code: 0
 ----- stderr -----
 No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
-    environment.provlock(["verify", "missing"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "missing"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open missing: [..] (os error 2)
 "#]]);
-    environment.provlock(["verify", "missing/main.tf"]).matches(str![[r#"
+    environment
+        .provlock(["verify", "missing/main.tf"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot open missing/main.tf: [..]
@@ -96,7 +121,12 @@ fn one_root_that_cannot_be_read_does_not_stop_the_others() {
     let output = verify(&environment, &["-r"]);
     output.assert_code(2);
     let report = validated(&output.stdout);
-    let findings: Vec<_> = report["roots"].as_array().unwrap().iter().map(|root| root["findings"].is_array()).collect();
+    let findings: Vec<_> = report["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| root["findings"].is_array())
+        .collect();
     assert_eq!(findings, [true, true, false]);
     assert_eq!(report["errors"][0]["file"], "c/main.tf");
 }
@@ -106,8 +136,14 @@ fn verbose_shows_the_checks_of_each_root_module() {
     let environment = good();
     let output = environment.provlock(["verify", "--allow", "single-platform", "-v"]);
     let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, because none is set\n";
-    assert!(output.stdout.is_empty() && output.stderr.starts_with(expected), "{output}");
-    environment.write("live/a/provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    assert!(
+        output.stdout.is_empty() && output.stderr.starts_with(expected),
+        "{output}"
+    );
+    environment.write(
+        "live/a/provlock.toml",
+        "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n",
+    );
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
     environment.write("live/a/main.tf", environment.read("main.tf"));
     let output = environment.provlock(["verify", "-r", "-v", "live"]);
@@ -133,17 +169,29 @@ live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and li
 fn mixed_dialects_are_found() {
     let environment = TestEnvironment::new();
     let root = |path: &str, host: &str| {
-        let namespace = if host.starts_with("registry.example") { "acme" } else { "hashicorp" };
+        let namespace = if host.starts_with("registry.example") {
+            "acme"
+        } else {
+            "hashicorp"
+        };
         let address = format!("{host}/{namespace}/null");
         environment.write(format!("{path}/main.tf"), requires("hashicorp/null", ""));
-        environment
-            .write(format!("{path}/.terraform.lock.hcl"), lock_file(&[entry(&address, "3.2.4", "", &[H1, OTHER_H1])]));
+        environment.write(
+            format!("{path}/.terraform.lock.hcl"),
+            lock_file(&[entry(&address, "3.2.4", "", &[H1, OTHER_H1])]),
+        );
     };
     let (tofu, terraform) = ("registry.opentofu.org", "registry.terraform.io");
     root("live/a", tofu);
     root("live/b", tofu);
     root("live/private", "registry.example.com");
-    assert_eq!(found(&environment, &["-r", "--allow", "provider-not-locked,provider-not-required"]), NOTHING);
+    assert_eq!(
+        found(
+            &environment,
+            &["-r", "--allow", "provider-not-locked,provider-not-required"]
+        ),
+        NOTHING
+    );
     root("live/c", terraform);
     environment.provlock(["verify", "-r", "live/a", "live/b", "live/c"]).matches(str![[r#"
 exit code: 0
@@ -172,19 +220,42 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     let codes = "provider-not-locked,provider-not-required";
     let report = validated(&verify(&environment, &["-r", "--allow", codes]).stdout);
     let roots = report["roots"].as_array().unwrap();
-    let with = roots.iter().filter(|root| root["findings"][0]["code"] == "mixed-dialects");
-    assert_eq!(with.map(|root| root["path"].as_str().unwrap()).collect::<Vec<_>>(), ["live/a"], "the fewer");
-    for (root, dialect) in [("a", "tofu"), ("b", "tofu"), ("c", "terraform"), ("d", "terraform"), ("e", "terraform")] {
-        environment.write(format!("live/{root}/provlock.toml"), format!("dialect = \"{dialect}\"\n"));
+    let with = roots
+        .iter()
+        .filter(|root| root["findings"][0]["code"] == "mixed-dialects");
+    assert_eq!(
+        with.map(|root| root["path"].as_str().unwrap())
+            .collect::<Vec<_>>(),
+        ["live/a"],
+        "the fewer"
+    );
+    for (root, dialect) in [
+        ("a", "tofu"),
+        ("b", "tofu"),
+        ("c", "terraform"),
+        ("d", "terraform"),
+        ("e", "terraform"),
+    ] {
+        environment.write(
+            format!("live/{root}/provlock.toml"),
+            format!("dialect = \"{dialect}\"\n"),
+        );
     }
-    assert_eq!(found(&environment, &["-r", "--allow", codes]), NOTHING, "each says so");
+    assert_eq!(
+        found(&environment, &["-r", "--allow", codes]),
+        NOTHING,
+        "each says so"
+    );
 }
 
 #[test]
 fn the_help_for_some_of_many_root_modules_is_only_for_these() {
     let environment = TestEnvironment::new();
     let root = |name: &str, version: &str| {
-        environment.write(format!("{name}/main.tf"), requires("hashicorp/null", "~> 4.0"));
+        environment.write(
+            format!("{name}/main.tf"),
+            requires("hashicorp/null", "~> 4.0"),
+        );
         let locked = lock_file(&[entry(NULL, version, "~> 4.0", &[H1, OTHER_H1, ZH])]);
         environment.write(format!("{name}/.terraform.lock.hcl"), locked);
     };
@@ -192,9 +263,21 @@ fn the_help_for_some_of_many_root_modules_is_only_for_these() {
         root(name, "3.2.4");
     }
     let help = || environment.provlock(["verify", "-r"]).stdout;
-    assert!(help().contains("help: provlock upgrade -r hashicorp/null"), "{}", help());
+    assert!(
+        help().contains("help: provlock upgrade -r hashicorp/null"),
+        "{}",
+        help()
+    );
     root("c", "4.0.0");
-    assert!(help().contains("help: provlock upgrade a b hashicorp/null"), "{}", help());
+    assert!(
+        help().contains("help: provlock upgrade a b hashicorp/null"),
+        "{}",
+        help()
+    );
     (1..=25).for_each(|number| root(&format!("r{number}"), "3.2.4"));
-    assert!(help().contains("help: in each root module: provlock upgrade hashicorp/null"), "{}", help());
+    assert!(
+        help().contains("help: in each root module: provlock upgrade hashicorp/null"),
+        "{}",
+        help()
+    );
 }

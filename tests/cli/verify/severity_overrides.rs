@@ -1,4 +1,5 @@
-//! The severity of findings is changed by `[verify]` in provlock.toml, comments in the lock file, and flags.
+//! The severity of findings is changed by `[verify]` in provlock.toml, comments in the lock file,
+//! and flags.
 
 use super::gate::Gate;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
@@ -18,21 +19,54 @@ fn untidy() -> TestEnvironment {
 /// The entries of [`untidy`], the first with a line above it.
 fn untidy_entries(line: &str) -> [String; 2] {
     let aws = entry(AWS, "5.0.0", "", &[H1, ZH]);
-    [aws.replacen("\nprovider", &format!("\n{line}provider"), 1), entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1])]
+    [
+        aws.replacen("\nprovider", &format!("\n{line}provider"), 1),
+        entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]),
+    ]
 }
 
 #[test]
 fn settings_give_findings_their_level() {
     let environment = untidy();
-    assert_eq!(found(&environment, &[]), ["warning provider-not-required", "warning unsorted-hashes"]);
-    environment.write("provlock.toml", "[verify]\ndeny = [\"unsorted-hashes\"]\nallow = [\"provider-not-required\"]\n");
+    assert_eq!(
+        found(&environment, &[]),
+        ["warning provider-not-required", "warning unsorted-hashes"]
+    );
+    environment.write(
+        "provlock.toml",
+        "[verify]\ndeny = [\"unsorted-hashes\"]\nallow = [\"provider-not-required\"]\n",
+    );
     assert_eq!(found(&environment, &[]), ["error unsorted-hashes"]);
-    assert_eq!(found(&environment, &["--warn", "unsorted-hashes,provider-not-required"]).len(), 2, "flags win");
-    environment.write("provlock.toml", "[verify]\ndeny = [\"warnings\"]\nwarn = [\"unsorted-hashes\"]\n");
-    assert_eq!(found(&environment, &[]), ["error provider-not-required", "warning unsorted-hashes"]);
-    assert_eq!(found(&environment, &["--deny", "warnings"]), ["error provider-not-required", "error unsorted-hashes"]);
+    assert_eq!(
+        found(
+            &environment,
+            &["--warn", "unsorted-hashes,provider-not-required"]
+        )
+        .len(),
+        2,
+        "flags win"
+    );
+    environment.write(
+        "provlock.toml",
+        "[verify]\ndeny = [\"warnings\"]\nwarn = [\"unsorted-hashes\"]\n",
+    );
+    assert_eq!(
+        found(&environment, &[]),
+        ["error provider-not-required", "warning unsorted-hashes"]
+    );
+    assert_eq!(
+        found(&environment, &["--deny", "warnings"]),
+        ["error provider-not-required", "error unsorted-hashes"]
+    );
     environment.write("provlock.toml", "");
-    let flags = ["--deny", "warnings", "--warn", "unsorted-hashes", "--allow", "provider-not-required"];
+    let flags = [
+        "--deny",
+        "warnings",
+        "--warn",
+        "unsorted-hashes",
+        "--allow",
+        "provider-not-required",
+    ];
     assert_eq!(found(&environment, &flags), ["warning unsorted-hashes"]);
 }
 
@@ -41,7 +75,10 @@ fn a_level_may_be_for_some_root_modules() {
     let environment = untidy();
     for root in ["legacy/a", "live/a"] {
         environment.write(format!("{root}/main.tf"), environment.read("main.tf"));
-        environment.write(format!("{root}/.terraform.lock.hcl"), environment.lock_file());
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            environment.lock_file(),
+        );
     }
     let settings = "[verify]\ndeny = [\"unsorted-hashes\"]\nallow = [\"provider-not-required\"]\n\
         [[verify.paths]]\npaths = [\"legacy/**\"]\nallow = [\"unsorted-hashes\"]\n\
@@ -49,7 +86,10 @@ fn a_level_may_be_for_some_root_modules() {
     environment.write("provlock.toml", settings);
     assert_eq!(found(&environment, &["legacy/a"]), NOTHING);
     assert_eq!(found(&environment, &["live/a"]), ["error unsorted-hashes"]);
-    assert_eq!(found(&environment, &["."]), ["warning provider-not-required", "warning unsorted-hashes"]);
+    assert_eq!(
+        found(&environment, &["."]),
+        ["warning provider-not-required", "warning unsorted-hashes"]
+    );
 }
 
 #[test]
@@ -57,14 +97,23 @@ fn a_nearer_file_lowers_no_level() {
     let environment = good();
     environment.write(".git/HEAD", "ref: refs/heads/main\n");
     environment.write("live/main.tf", environment.read("main.tf"));
-    environment.write("live/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
+    environment.write(
+        "live/.terraform.lock.hcl",
+        lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]),
+    );
     let mut attempts = 0;
     for (above, expected) in [
         ("deny = [\"warnings\"]", "error no-hashes"),
-        ("deny = [\"warnings\"]\nallow = [\"downgrade\"]", "error no-hashes"),
+        (
+            "deny = [\"warnings\"]\nallow = [\"downgrade\"]",
+            "error no-hashes",
+        ),
         ("deny = [\"no-hashes\"]", "error no-hashes"),
         ("warn = [\"no-hashes\"]", "warning no-hashes"),
-        ("deny = [\"warnings\"]\nwarn = [\"no-hashes\"]", "warning no-hashes"),
+        (
+            "deny = [\"warnings\"]\nwarn = [\"no-hashes\"]",
+            "warning no-hashes",
+        ),
     ] {
         for nearer in [
             "[verify]\nallow = [\"no-hashes\"]\n",
@@ -73,7 +122,11 @@ fn a_nearer_file_lowers_no_level() {
         ] {
             environment.write("provlock.toml", format!("[verify]\n{above}\n"));
             environment.write("live/provlock.toml", nearer);
-            assert_eq!(found(&environment, &["live"]), [expected], "{above}, {nearer}");
+            assert_eq!(
+                found(&environment, &["live"]),
+                [expected],
+                "{above}, {nearer}"
+            );
             attempts += 1;
         }
     }
@@ -89,42 +142,120 @@ fn a_nearer_file_can_only_tighten() {
     let check = |above: &str, nearer: &str| {
         environment.write("provlock.toml", format!("[verify]\n{above}"));
         environment.write("live/provlock.toml", format!("[verify]\n{nearer}"));
-        found(&environment, &["live", "--allow", "provider-not-required,untracked-lock-file"])
+        found(
+            &environment,
+            &[
+                "live",
+                "--allow",
+                "provider-not-required,untracked-lock-file",
+            ],
+        )
     };
-    assert_eq!(check("deny = [\"unsorted-hashes\"]", "allow = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
-    assert_eq!(check("deny = [\"warnings\"]", "allow = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
-    assert_eq!(check("warn = [\"unsorted-hashes\"]", "allow = [\"unsorted-hashes\"]"), ["warning unsorted-hashes"]);
-    assert_eq!(check("allow = [\"unsorted-hashes\"]", "deny = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
+    assert_eq!(
+        check(
+            "deny = [\"unsorted-hashes\"]",
+            "allow = [\"unsorted-hashes\"]"
+        ),
+        ["error unsorted-hashes"]
+    );
+    assert_eq!(
+        check("deny = [\"warnings\"]", "allow = [\"unsorted-hashes\"]"),
+        ["error unsorted-hashes"]
+    );
+    assert_eq!(
+        check(
+            "warn = [\"unsorted-hashes\"]",
+            "allow = [\"unsorted-hashes\"]"
+        ),
+        ["warning unsorted-hashes"]
+    );
+    assert_eq!(
+        check(
+            "allow = [\"unsorted-hashes\"]",
+            "deny = [\"unsorted-hashes\"]"
+        ),
+        ["error unsorted-hashes"]
+    );
     assert_eq!(check("", "allow = [\"unsorted-hashes\"]"), NOTHING);
-    environment.write("live/main.tf", "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}\n");
-    let pinned = check("[policy]\npin-modules = true", "allow = [\"module-ref-floating\", \"unsorted-hashes\"]");
-    assert!(pinned.contains(&"error module-ref-floating".to_owned()), "{pinned:?}");
+    environment.write(
+        "live/main.tf",
+        "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}\n",
+    );
+    let pinned = check(
+        "[policy]\npin-modules = true",
+        "allow = [\"module-ref-floating\", \"unsorted-hashes\"]",
+    );
+    assert!(
+        pinned.contains(&"error module-ref-floating".to_owned()),
+        "{pinned:?}"
+    );
 }
 
 #[test]
 fn invalid_settings_are_errors_at_their_position() {
     let environment = good();
     for (settings, place, message) in [
-        ("[verify]\ndeny = [\"warning\"]", "2:9", "\"warning\": unknown finding"),
-        ("[verify]\nallow = [\"no-hashes\", \"io\"]", "2:23", "\"io\": unknown finding"),
-        ("[verify]\nallow = [\"hash-not-published\"]", "2:10", "hash-not-published cannot be loosened"),
-        ("[verify]\nwarn = [\"namespace-not-allowed\"]", "2:9", "namespace-not-allowed cannot be loosened"),
-        ("[verify]\ndeny = [\"downgrade\"]\nallow = [\"downgrade\"]", "3:10", "downgrade is listed twice"),
-        ("[[verify.paths]]\nallow = [\"downgrade\"]", "1:1", "missing field `paths`"),
-        ("[[verify.paths]]\npaths = [\"a[\"]\n", "2:10", "unclosed character class"),
+        (
+            "[verify]\ndeny = [\"warning\"]",
+            "2:9",
+            "\"warning\": unknown finding",
+        ),
+        (
+            "[verify]\nallow = [\"no-hashes\", \"io\"]",
+            "2:23",
+            "\"io\": unknown finding",
+        ),
+        (
+            "[verify]\nallow = [\"hash-not-published\"]",
+            "2:10",
+            "hash-not-published cannot be loosened",
+        ),
+        (
+            "[verify]\nwarn = [\"namespace-not-allowed\"]",
+            "2:9",
+            "namespace-not-allowed cannot be loosened",
+        ),
+        (
+            "[verify]\ndeny = [\"downgrade\"]\nallow = [\"downgrade\"]",
+            "3:10",
+            "downgrade is listed twice",
+        ),
+        (
+            "[[verify.paths]]\nallow = [\"downgrade\"]",
+            "1:1",
+            "missing field `paths`",
+        ),
+        (
+            "[[verify.paths]]\npaths = [\"a[\"]\n",
+            "2:10",
+            "unclosed character class",
+        ),
     ] {
         environment.write("provlock.toml", settings);
         let output = environment.provlock(["verify"]);
-        output.assert_code(2).assert_stderr_has(message).assert_stderr_has(&format!("provlock.toml:{place}\n"));
+        output
+            .assert_code(2)
+            .assert_stderr_has(message)
+            .assert_stderr_has(&format!("provlock.toml:{place}\n"));
     }
 }
 
 #[test]
 fn a_comment_ignores_findings_about_its_entry() {
     let environment = good();
-    lock(&environment, &untidy_entries("# provlock: ignore[provider-not-required] state still holds it\n"));
-    assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"], "of the other entry");
-    lock(&environment, &untidy_entries("// Ours.\n# provlock: ignore[provider-not-required] why\n# Really.\n"));
+    lock(
+        &environment,
+        &untidy_entries("# provlock: ignore[provider-not-required] state still holds it\n"),
+    );
+    assert_eq!(
+        found(&environment, &[]),
+        ["warning unsorted-hashes"],
+        "of the other entry"
+    );
+    lock(
+        &environment,
+        &untidy_entries("// Ours.\n# provlock: ignore[provider-not-required] why\n# Really.\n"),
+    );
     assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"]);
     let report = validated(&verify(&environment, &[]).stdout);
     assert_eq!(report["roots"][0]["suppressed"]["ignored"], 1);
@@ -136,22 +267,52 @@ fn a_comment_that_ignores_nothing_is_a_finding() {
     let environment = good();
     let with = |line: &str| {
         lock(&environment, &untidy_entries(line));
-        found(&environment, &["--allow", "unsorted-hashes,provider-not-required"])
+        found(
+            &environment,
+            &["--allow", "unsorted-hashes,provider-not-required"],
+        )
     };
-    assert_eq!(with("# provlock: ignore[no-hashes] why\n"), ["warning unused-ignore"]);
-    assert_eq!(with("# provlock: ignore[provider-not-required]\n"), ["warning invalid-ignore"], "no reason");
-    assert_eq!(with("# provlock: ignore[no-such-code] why\n"), ["warning invalid-ignore"]);
-    assert_eq!(with("# provlock: ignore[hashes-replaced] why\n"), ["warning invalid-ignore"]);
+    assert_eq!(
+        with("# provlock: ignore[no-hashes] why\n"),
+        ["warning unused-ignore"]
+    );
+    assert_eq!(
+        with("# provlock: ignore[provider-not-required]\n"),
+        ["warning invalid-ignore"],
+        "no reason"
+    );
+    assert_eq!(
+        with("# provlock: ignore[no-such-code] why\n"),
+        ["warning invalid-ignore"]
+    );
+    assert_eq!(
+        with("# provlock: ignore[hashes-replaced] why\n"),
+        ["warning invalid-ignore"]
+    );
     assert_eq!(with("# provlock: ignore why\n"), ["warning invalid-ignore"]);
-    assert_eq!(with("# provlock: ignore[provider-not-required] why\n\n"), ["warning unused-ignore"], "a blank line");
-    assert_eq!(with("# provlock: ignore[version-withdrawn] why\n"), NOTHING, "nobody has asked");
-    assert_eq!(with("# provlock: ignore[provider-not-required, unknown-hash-scheme] why\n"), ["warning unused-ignore"]);
+    assert_eq!(
+        with("# provlock: ignore[provider-not-required] why\n\n"),
+        ["warning unused-ignore"],
+        "a blank line"
+    );
+    assert_eq!(
+        with("# provlock: ignore[version-withdrawn] why\n"),
+        NOTHING,
+        "nobody has asked"
+    );
+    assert_eq!(
+        with("# provlock: ignore[provider-not-required, unknown-hash-scheme] why\n"),
+        ["warning unused-ignore"]
+    );
 }
 
 #[test]
 fn invalid_ignore_comments_are_reported_at_their_position() {
     let environment = good();
-    lock(&environment, &untidy_entries("# provlock: ignore[no-hashes, provider-not-required] why\n"));
+    lock(
+        &environment,
+        &untidy_entries("# provlock: ignore[no-hashes, provider-not-required] why\n"),
+    );
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -192,45 +353,75 @@ Suppressed: 1 finding by comments
 #[test]
 fn editing_keeps_the_comments() {
     let registry = provlock_test::registry::Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64", "darwin_arm64"])
+        .done();
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
     let comment = "# provlock: ignore[single-platform] CI only\nprovider ";
     environment.write_lock_file(environment.lock_file().replace("provider ", comment));
     assert_eq!(messages(&environment, &["--warn", "single-platform"]), "");
-    environment.provlock(["lock", "-p", "darwin_arm64"]).assert_code(0);
-    assert!(environment.lock_file().contains(comment), "{}", environment.lock_file());
+    environment
+        .provlock(["lock", "-p", "darwin_arm64"])
+        .assert_code(0);
+    assert!(
+        environment.lock_file().contains(comment),
+        "{}",
+        environment.lock_file()
+    );
     let unused = ["--warn", "single-platform", "--deny", "unused-ignore"];
-    assert_eq!(found(&environment, &unused), ["error unused-ignore"], "now there are two h1");
+    assert_eq!(
+        found(&environment, &unused),
+        ["error unused-ignore"],
+        "now there are two h1"
+    );
 }
 
 #[test]
 fn a_file_of_settings_can_be_named() {
     let environment = untidy();
     environment.write("provlock.toml", "[verify]\ndeny = [\"warnings\"]\n");
-    let settings =
-        "[verify]\n[[verify.paths]]\npaths = [\".\"]\nallow = [\"unsorted-hashes\", \"provider-not-required\"]\n";
+    let settings = "[verify]\n[[verify.paths]]\npaths = [\".\"]\nallow = [\"unsorted-hashes\", \"provider-not-required\"]\n";
     environment.write("ci/other.toml", settings);
     assert_eq!(found(&environment, &["--config", "ci/other.toml"]), NOTHING);
-    environment.provlock(["lock", "--config", "ci/none.toml"]).matches(str![[r#"
+    environment
+        .provlock(["lock", "--config", "ci/none.toml"])
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[io]: cannot read ci/none.toml: [..] (os error 2)
 "#]]);
-    environment.write("ci/other.toml", "[policy]\nallowed-namespaces = [\"acme\"]\n");
+    environment.write(
+        "ci/other.toml",
+        "[policy]\nallowed-namespaces = [\"acme\"]\n",
+    );
     let output = environment.provlock(["lock", "--offline", "--config", "ci/other.toml"]);
-    output.assert_code(2).assert_stderr_has("namespace-not-allowed");
+    output
+        .assert_code(2)
+        .assert_stderr_has("namespace-not-allowed");
 }
 
 /// Settings of one named directory do not apply to findings about another one.
 #[test]
 fn findings_about_the_whole_change_have_the_level_of_their_own_directories() {
-    let gate = Gate::with(|gate| gate.write("live/provlock.toml", "[verify]\nallow = [\"case-variant\"]\n"));
+    let gate = Gate::with(|gate| {
+        gate.write(
+            "live/provlock.toml",
+            "[verify]\nallow = [\"case-variant\"]\n",
+        )
+    });
     gate.write("live/MAIN.TF", "");
     assert_eq!(gate.errors(&["-r", "live", "other"]), [] as [&str; 0]);
     gate.write("other/MAIN.TF", "");
     for paths in [["live", "other"], ["other", "live"]] {
-        assert_eq!(gate.errors(&[&["-r"], &paths[..]].concat()), ["case-variant"], "{paths:?}");
+        assert_eq!(
+            gate.errors(&[&["-r"], &paths[..]].concat()),
+            ["case-variant"],
+            "{paths:?}"
+        );
     }
 }

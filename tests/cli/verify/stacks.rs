@@ -21,18 +21,37 @@ const REPLACED: &str = "path   = \"live\"\n  no_dot_terragrunt_stack = true";
 fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
     let gate = Gate::with(|gate| {
         gate.write("unit/terragrunt.hcl", UNIT);
-        gate.write("old/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
+        gate.write(
+            "old/terragrunt.stack.hcl",
+            stack("git::https://example.com/units.git//u?ref=v1.0.0"),
+        );
     });
     let before = gate.judge(&["-r"]);
     gate.write("stack/terragrunt.stack.hcl", stack("../unit"));
-    gate.write("free/terragrunt.stack.hcl", stack("../unit").replace("path   = \"a\"", REPLACED));
-    gate.write("root/terragrunt.stack.hcl", stack("${get_repo_root()}/unit"));
+    gate.write(
+        "free/terragrunt.stack.hcl",
+        stack("../unit").replace("path   = \"a\"", REPLACED),
+    );
+    gate.write(
+        "root/terragrunt.stack.hcl",
+        stack("${get_repo_root()}/unit"),
+    );
     let own = REPLACED.replace("live", "made");
-    gate.write("live/terragrunt.stack.hcl", stack("../unit").replace("path   = \"a\"", &own));
+    gate.write(
+        "live/terragrunt.stack.hcl",
+        stack("../unit").replace("path   = \"a\"", &own),
+    );
     gate.write("live/made/.gitignore", "*\n!.terraform.lock.hcl\n");
     let inside = REPLACED.replace("true", "false");
-    gate.write("terragrunt.stack.hcl", stack("./unit").replace("path   = \"a\"", &inside).replace("../unit", "./unit"));
-    let spaced = gate.read("old/terragrunt.stack.hcl").replace("source = ", "source     = ");
+    gate.write(
+        "terragrunt.stack.hcl",
+        stack("./unit")
+            .replace("path   = \"a\"", &inside)
+            .replace("../unit", "./unit"),
+    );
+    let spaced = gate
+        .read("old/terragrunt.stack.hcl")
+        .replace("source = ", "source     = ");
     gate.write("old/terragrunt.stack.hcl", spaced + "# more\n");
     assert_eq!(gate.judge(&["-r"]), before);
 }
@@ -40,23 +59,37 @@ fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
 #[test]
 fn the_source_of_a_stack_is_altered_with_its_locals() {
     let computed = |host: &str, name: &str| {
-        format!("locals {{\n  s = \"git::https://{host}/u.git\"\n  n = \"{name}\"\n}}\n") + &stack("${local.s}")
+        format!("locals {{\n  s = \"git::https://{host}/u.git\"\n  n = \"{name}\"\n}}\n")
+            + &stack("${local.s}")
     };
     let gate = Gate::with(|gate| {
         gate.write("unit/terragrunt.hcl", UNIT);
         gate.write("old/terragrunt.stack.hcl", computed("good.test", "a"));
     });
-    gate.write("old/terragrunt.stack.hcl", "# A comment.\n".to_owned() + &computed("good.test", "a"));
+    gate.write(
+        "old/terragrunt.stack.hcl",
+        "# A comment.\n".to_owned() + &computed("good.test", "a"),
+    );
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     gate.write("old/terragrunt.stack.hcl", computed("evil.test", "a"));
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
     let both = |first: &str, second: &str| format!("/*\n{}*/\n{}", stack(first), stack(second));
     let gate = Gate::with(|gate| {
         gate.write("unit/terragrunt.hcl", UNIT);
-        gate.write("old/terragrunt.stack.hcl", both("git::https://evil.test/u.git", "../unit"));
+        gate.write(
+            "old/terragrunt.stack.hcl",
+            both("git::https://evil.test/u.git", "../unit"),
+        );
     });
-    gate.write("old/terragrunt.stack.hcl", both("../unit", "git::https://evil.test/u.git"));
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "comment signs that move");
+    gate.write(
+        "old/terragrunt.stack.hcl",
+        both("../unit", "git::https://evil.test/u.git"),
+    );
+    assert_eq!(
+        gate.errors(&["-r"]),
+        ["made-unknown"],
+        "comment signs that move"
+    );
 }
 
 #[test]
@@ -68,7 +101,10 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
             (
                 "a stack makes units of a remote source",
                 |gate| {
-                    gate.write("stack/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
+                    gate.write(
+                        "stack/terragrunt.stack.hcl",
+                        stack("git::https://example.com/units.git//u?ref=v1.0.0"),
+                    );
                 },
                 "made-unknown",
             ),
@@ -79,12 +115,22 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
             ),
             (
                 "a stack makes units of what is not known",
-                |gate| gate.write("stack/terragrunt.stack.hcl", stack("../${run_cmd(\"echo\", \"x\")}")),
+                |gate| {
+                    gate.write(
+                        "stack/terragrunt.stack.hcl",
+                        stack("../${run_cmd(\"echo\", \"x\")}"),
+                    )
+                },
                 "made-unknown",
             ),
             (
                 "a stack replaces a unit of the repository",
-                |gate| gate.write("terragrunt.stack.hcl", stack("./unit").replace("path   = \"a\"", REPLACED)),
+                |gate| {
+                    gate.write(
+                        "terragrunt.stack.hcl",
+                        stack("./unit").replace("path   = \"a\"", REPLACED),
+                    )
+                },
                 "made-unknown",
             ),
             (
@@ -98,12 +144,25 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
             ),
             (
                 "a stack includes units",
-                |gate| gate.write("stack/terragrunt.stack.hcl", "include \"x\" {\n  path = \"./x.hcl\"\n}\n"),
+                |gate| {
+                    gate.write(
+                        "stack/terragrunt.stack.hcl",
+                        "include \"x\" {\n  path = \"./x.hcl\"\n}\n",
+                    )
+                },
                 "made-unknown",
             ),
             #[cfg(unix)]
-            ("a stack is a link", |gate| gate.link("../live/main.tf", "other/terragrunt.stack.hcl"), "made-unknown"),
-            ("a stack cannot be parsed", |gate| gate.write("stack/terragrunt.stack.hcl", "unit {"), "made-unknown"),
+            (
+                "a stack is a link",
+                |gate| gate.link("../live/main.tf", "other/terragrunt.stack.hcl"),
+                "made-unknown",
+            ),
+            (
+                "a stack cannot be parsed",
+                |gate| gate.write("stack/terragrunt.stack.hcl", "unit {"),
+                "made-unknown",
+            ),
         ],
     );
 }
@@ -111,8 +170,14 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
 #[test]
 fn a_changed_stack_of_hcp_terraform_is_unknown() {
     let gate = Gate::with(|gate| {
-        gate.write("stack/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
-        gate.write("stack/a.tfcomponent.hcl", "component \"a\" {\n  source = \"./a\"\n}\n");
+        gate.write(
+            "stack/.terraform.lock.hcl",
+            gate.read("live/.terraform.lock.hcl"),
+        );
+        gate.write(
+            "stack/a.tfcomponent.hcl",
+            "component \"a\" {\n  source = \"./a\"\n}\n",
+        );
     });
     gate.run(&["stack"]).matches(str![[r#"
 exit code: 0
@@ -129,7 +194,10 @@ help: provlock reads no stacks; terraform stacks providers-lock updates the lock
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in stack/.terraform.lock.hcl
 "#]]);
-    gate.write("stack/a.tfcomponent.hcl", "component \"a\" {\n  source = \"git::https://evil.test/a.git\"\n}\n");
+    gate.write(
+        "stack/a.tfcomponent.hcl",
+        "component \"a\" {\n  source = \"git::https://evil.test/a.git\"\n}\n",
+    );
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
     gate.git(&["checkout", "--quiet", "main", "stack"]);
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
@@ -140,11 +208,17 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 #[test]
 fn what_a_stack_includes_may_not_change_unseen() {
     let gate = Gate::with(|gate| {
-        gate.write("stack/terragrunt.stack.hcl", "include \"more\" {\n  path = \"./more.hcl\"\n}\n");
+        gate.write(
+            "stack/terragrunt.stack.hcl",
+            "include \"more\" {\n  path = \"./more.hcl\"\n}\n",
+        );
         gate.write("stack/more.hcl", "");
     });
     gate.write("stack/notes.md", "");
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
-    gate.write("stack/more.hcl", stack("git::https://evil.test/units.git//x"));
+    gate.write(
+        "stack/more.hcl",
+        stack("git::https://evil.test/units.git//x"),
+    );
     assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
 }

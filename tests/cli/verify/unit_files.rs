@@ -1,23 +1,26 @@
-//! Files of a pull request that Terragrunt would copy or generate into the working directory of a unit.
+//! Files of a pull request that Terragrunt would copy or generate into the working directory of a
+//! unit.
 
 use super::gate::Gate;
 use super::gate_bypass::all_are_errors;
 use super::{H1, NULL, ZH};
 use crate::lock::requires;
 
-const UNIT: &str =
-    "terraform {\n  source = \"../../modules//m\"\n}\nremote_state {\n  backend = \"s3\"\n  config  = {}\n}\n";
+const UNIT: &str = "terraform {\n  source = \"../../modules//m\"\n}\nremote_state {\n  backend = \"s3\"\n  config  = {}\n}\n";
 /// Files that `init` trusts as installed by itself.
-const INSTALLED: &str = "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"./sub\",\"Dir\":\".terraform/modules/m\"}]}";
-const PLUGIN: &str =
-    "terraform.d/plugins/registry.opentofu.org/hashicorp/null/99.0.0/linux_amd64/terraform-provider-null";
+const INSTALLED: &str =
+    "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"./sub\",\"Dir\":\".terraform/modules/m\"}]}";
+const PLUGIN: &str = "terraform.d/plugins/registry.opentofu.org/hashicorp/null/99.0.0/linux_amd64/terraform-provider-null";
 
 /// A locked unit that runs the module `m`, which calls a module in one of its directories.
 fn unit(gate: &Gate) {
     gate.root("units/u", NULL, &[H1, ZH]);
     gate.remove("units/u/main.tf");
     gate.write("units/u/terragrunt.hcl", UNIT);
-    gate.write("modules/m/main.tf", requires("hashicorp/null", "") + "module \"s\" {\n  source = \"./sub\"\n}\n");
+    gate.write(
+        "modules/m/main.tf",
+        requires("hashicorp/null", "") + "module \"s\" {\n  source = \"./sub\"\n}\n",
+    );
     gate.write("modules/m/sub/main.tf", "");
     gate.write("modules/m/text/README.md", "");
 }
@@ -50,19 +53,42 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                 },
                 "tracked-data-directory",
             ),
-            ("packages of the module", |gate| gate.write(&format!("modules/m/{PLUGIN}"), ""), "bundled-plugins"),
-            ("a generated package", |gate| generate(gate, PLUGIN), "made-unknown"),
-            ("generated for a called module", |gate| generate(gate, "sub/evil.tf"), "made-unknown"),
+            (
+                "packages of the module",
+                |gate| gate.write(&format!("modules/m/{PLUGIN}"), ""),
+                "bundled-plugins",
+            ),
+            (
+                "a generated package",
+                |gate| generate(gate, PLUGIN),
+                "made-unknown",
+            ),
+            (
+                "generated for a called module",
+                |gate| generate(gate, "sub/evil.tf"),
+                "made-unknown",
+            ),
             (
                 "generated for a directory without configuration",
                 |gate| {
                     generate(gate, "text/evil.tf");
-                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./text\"\n}\n");
+                    gate.write(
+                        "modules/m/new.tf",
+                        "module \"t\" {\n  source = \"./text\"\n}\n",
+                    );
                 },
                 "made-unknown",
             ),
-            ("a generated test", |gate| generate(gate, "evil.tftest.hcl"), "made-unknown"),
-            ("a generated test in its directory", |gate| generate(gate, "tests/evil.tofutest.hcl"), "made-unknown"),
+            (
+                "a generated test",
+                |gate| generate(gate, "evil.tftest.hcl"),
+                "made-unknown",
+            ),
+            (
+                "a generated test in its directory",
+                |gate| generate(gate, "tests/evil.tofutest.hcl"),
+                "made-unknown",
+            ),
             (
                 "over a called module",
                 |gate| gate.write("units/u/sub/evil.tf", requires("evil/null", "")),
@@ -74,7 +100,10 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                     gate.write("units/u/terragrunt.hcl", copying("\"**/.sub/**\""));
                     gate.write("modules/m/.sub/main.tf", "");
                     gate.write("units/u/.sub/evil.tf", requires("evil/null", ""));
-                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./.sub\"\n}\n");
+                    gate.write(
+                        "modules/m/new.tf",
+                        "module \"t\" {\n  source = \"./.sub\"\n}\n",
+                    );
                 },
                 "made-unknown",
             ),
@@ -82,7 +111,10 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                 "over a directory that is called now",
                 |gate| {
                     gate.write("units/u/text/evil.tf", requires("evil/null", ""));
-                    gate.write("modules/m/new.tf", "module \"t\" {\n  source = \"./text\"\n}\n");
+                    gate.write(
+                        "modules/m/new.tf",
+                        "module \"t\" {\n  source = \"./text\"\n}\n",
+                    );
                 },
                 "made-unknown",
             ),
@@ -96,7 +128,12 @@ fn files_that_terragrunt_does_not_use_are_no_finding() {
         unit(gate);
         gate.write("units/u/terragrunt.hcl", copying("\"*.json\""));
     });
-    for path in ["units/u/other/main.tf", "units/u/text/notes.md", "units/u/.sub/main.tf", "modules/m/text/plan.json"] {
+    for path in [
+        "units/u/other/main.tf",
+        "units/u/text/notes.md",
+        "units/u/.sub/main.tf",
+        "modules/m/text/plan.json",
+    ] {
         gate.write(path, "");
     }
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
@@ -105,7 +142,8 @@ fn files_that_terragrunt_does_not_use_are_no_finding() {
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
 }
 
-/// A configuration that requires a provider, and a comment that makes the file too large to be read.
+/// A configuration that requires a provider, and a comment that makes the file too large to be
+/// read.
 fn large() -> String {
     requires("evil/null", "") + &"#".repeat(5 << 20)
 }
@@ -125,10 +163,17 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
         |gate| {
             unit(gate);
             gate.write("units/x.hcl", "locals {}\n");
-            gate.write("units/u/terragrunt.hcl", UNIT.to_owned() + "include \"x\" {\n  path = \"../x.hcl\"\n}\n");
+            gate.write(
+                "units/u/terragrunt.hcl",
+                UNIT.to_owned() + "include \"x\" {\n  path = \"../x.hcl\"\n}\n",
+            );
         },
         &[
-            ("a large file of the module", |gate| gate.write("modules/m/big.tf", large()), "made-unknown"),
+            (
+                "a large file of the module",
+                |gate| gate.write("modules/m/big.tf", large()),
+                "made-unknown",
+            ),
             (
                 "a file that is not UTF-8",
                 |gate| {
@@ -137,8 +182,16 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
                 },
                 "made-unknown",
             ),
-            ("a large file that is included", |gate| gate.write("units/x.hcl", large()), "made-unknown"),
-            ("a link out of the repository", |gate| gate.link("/etc/hosts", "modules/m/hosts.tf"), "made-unknown"),
+            (
+                "a large file that is included",
+                |gate| gate.write("units/x.hcl", large()),
+                "made-unknown",
+            ),
+            (
+                "a link out of the repository",
+                |gate| gate.link("/etc/hosts", "modules/m/hosts.tf"),
+                "made-unknown",
+            ),
             (
                 "an included link out of the repository",
                 |gate| {
@@ -147,7 +200,11 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
                 },
                 "made-unknown",
             ),
-            ("a link in place of the module", |gate| replace_by_link(gate, "modules/m", "moved/m"), "made-unknown"),
+            (
+                "a link in place of the module",
+                |gate| replace_by_link(gate, "modules/m", "moved/m"),
+                "made-unknown",
+            ),
         ],
     );
 }

@@ -7,15 +7,18 @@ use super::{H1, NULL, ZH};
 const PINNED: &str = "?ref=0123456789abcdef0123456789abcdef01234567";
 
 fn unit(gate: &Gate, directory: &str, source: &str) {
-    gate.write(&format!("{directory}/terragrunt.hcl"), format!("terraform {{\n  source = {source}\n}}\n"));
+    gate.write(
+        &format!("{directory}/terragrunt.hcl"),
+        format!("terraform {{\n  source = {source}\n}}\n"),
+    );
 }
 
 fn pinned(repository: &str) -> String {
     format!("\"git::https://{repository}{PINNED}\"")
 }
 
-/// Units of modules in one repository: a plain source, and sources from a shared file, from the file of a directory
-/// above, and from an included file.
+/// Units of modules in one repository: a plain source, and sources from a shared file, from the
+/// file of a directory above, and from an included file.
 fn units(gate: &Gate) {
     gate.write(
         "provlock.toml",
@@ -23,22 +26,59 @@ fn units(gate: &Gate) {
          [roots]\nexclude = [\"examples/**\"]\n",
     );
     unit(gate, "units/plain", &pinned("github.com/acme/net.git//vpc"));
-    gate.write("units/plain/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
-    let locals = format!("locals {{\n  base = \"git::https://github.com/acme\"\n  ref  = \"{PINNED}\"\n}}\n");
+    gate.write(
+        "units/plain/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
+    let locals = format!(
+        "locals {{\n  base = \"git::https://github.com/acme\"\n  ref  = \"{PINNED}\"\n}}\n"
+    );
     gate.write("common.hcl", locals);
     let shared = "read_terragrunt_config(\"../../common.hcl\").locals";
-    unit(gate, "units/shared", &format!("\"${{{shared}.base}}/net.git${{{shared}.ref}}\""));
-    gate.write("units/shared/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    unit(
+        gate,
+        "units/shared",
+        &format!("\"${{{shared}.base}}/net.git${{{shared}.ref}}\""),
+    );
+    gate.write(
+        "units/shared/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
     unit(gate, "units/above", &pinned("github.com/acme/net.git"));
     let locals = "locals {\n  base = \"git::https://github.com/acme\"\n}\n";
-    gate.write("units/above/terragrunt.hcl", gate.read("units/above/terragrunt.hcl") + locals);
-    gate.write("units/above/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write(
+        "units/above/terragrunt.hcl",
+        gate.read("units/above/terragrunt.hcl") + locals,
+    );
+    gate.write(
+        "units/above/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
     let above = "read_terragrunt_config(\"../terragrunt.hcl\").locals.base";
-    unit(gate, "units/above/below", &format!("\"${{{above}}}/net.git{PINNED}\""));
-    gate.write("units/above/below/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
-    gate.write("env/net.hcl", format!("terraform {{\n  source = {}\n}}\n", pinned("github.com/acme/net.git")));
-    gate.write("units/included/terragrunt.hcl", "include \"net\" {\n  path = \"../../env/net.hcl\"\n}\n");
-    gate.write("units/included/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    unit(
+        gate,
+        "units/above/below",
+        &format!("\"${{{above}}}/net.git{PINNED}\""),
+    );
+    gate.write(
+        "units/above/below/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
+    gate.write(
+        "env/net.hcl",
+        format!(
+            "terraform {{\n  source = {}\n}}\n",
+            pinned("github.com/acme/net.git")
+        ),
+    );
+    gate.write(
+        "units/included/terragrunt.hcl",
+        "include \"net\" {\n  path = \"../../env/net.hcl\"\n}\n",
+    );
+    gate.write(
+        "units/included/.terraform.lock.hcl",
+        gate.read("live/.terraform.lock.hcl"),
+    );
 }
 
 /// Replaces a text in a file.
@@ -61,23 +101,47 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
             ),
             (
                 "another host",
-                |gate| replace(gate, "units/plain/terragrunt.hcl", "github.com", "evil.test"),
+                |gate| {
+                    replace(
+                        gate,
+                        "units/plain/terragrunt.hcl",
+                        "github.com",
+                        "evil.test",
+                    )
+                },
                 "module-source-added",
             ),
             (
                 "another port",
-                |gate| replace(gate, "units/plain/terragrunt.hcl", "github.com", "github.com:8443"),
+                |gate| {
+                    replace(
+                        gate,
+                        "units/plain/terragrunt.hcl",
+                        "github.com",
+                        "github.com:8443",
+                    )
+                },
                 "module-source-added",
             ),
             (
                 "no encryption",
-                |gate| replace(gate, "units/plain/terragrunt.hcl", "git::https", "git::http"),
+                |gate| {
+                    replace(
+                        gate,
+                        "units/plain/terragrunt.hcl",
+                        "git::https",
+                        "git::http",
+                    )
+                },
                 "module-source-added",
             ),
             (
                 "an archive",
                 |gate| {
-                    let archive = format!("\"https://evil.test/net.zip?checksum=sha256:{}\"", "a".repeat(64));
+                    let archive = format!(
+                        "\"https://evil.test/net.zip?checksum=sha256:{}\"",
+                        "a".repeat(64)
+                    );
                     unit(gate, "units/plain", &archive);
                 },
                 "module-source-added",
@@ -91,8 +155,15 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                 "a host in two parts",
                 |gate| {
                     let locals = "locals {\n  top = \"test\"\n}\n";
-                    unit(gate, "units/plain", &pinned("evil.${local.top}/acme/net.git"));
-                    gate.write("units/plain/terragrunt.hcl", gate.read("units/plain/terragrunt.hcl") + locals);
+                    unit(
+                        gate,
+                        "units/plain",
+                        &pinned("evil.${local.top}/acme/net.git"),
+                    );
+                    gate.write(
+                        "units/plain/terragrunt.hcl",
+                        gate.read("units/plain/terragrunt.hcl") + locals,
+                    );
                 },
                 "module-source-added",
             ),
@@ -110,7 +181,10 @@ fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                 "a new unit",
                 |gate| {
                     unit(gate, "units/new", &pinned("github.com/evil/net.git"));
-                    gate.write("units/new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+                    gate.write(
+                        "units/new/.terraform.lock.hcl",
+                        gate.read("live/.terraform.lock.hcl"),
+                    );
                 },
                 "module-source-added",
             ),
@@ -131,14 +205,23 @@ fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
 
 #[test]
 fn a_source_in_a_comment_is_no_source_of_the_base() {
-    let (good, evil) = (pinned("github.com/acme/net.git"), pinned("github.com/evil/net.git"));
+    let (good, evil) = (
+        pinned("github.com/acme/net.git"),
+        pinned("github.com/evil/net.git"),
+    );
     let source = |source: &str| format!("terraform {{\n  source = {source}\n}}\n");
     let gate = Gate::with(|gate| {
         units(gate);
-        gate.write("units/plain/terragrunt.hcl", source(&good) + "/*\n" + &source(&evil) + "*/\n");
+        gate.write(
+            "units/plain/terragrunt.hcl",
+            source(&good) + "/*\n" + &source(&evil) + "*/\n",
+        );
     });
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
-    gate.write("units/plain/terragrunt.hcl", "/*\n".to_owned() + &source(&good) + "*/\n" + &source(&evil));
+    gate.write(
+        "units/plain/terragrunt.hcl",
+        "/*\n".to_owned() + &source(&good) + "*/\n" + &source(&evil),
+    );
     assert_eq!(gate.errors(&["-r"]), ["module-source-added"]);
 }
 
@@ -148,8 +231,16 @@ fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
         "a pull request lets Terragrunt run the module of a new publisher",
         units,
         &[
-            ("the shared file", |gate| replace(gate, "common.hcl", "acme", "evil"), "module-source-added"),
-            ("the included file", |gate| replace(gate, "env/net.hcl", "acme", "evil"), "module-source-added"),
+            (
+                "the shared file",
+                |gate| replace(gate, "common.hcl", "acme", "evil"),
+                "module-source-added",
+            ),
+            (
+                "the included file",
+                |gate| replace(gate, "env/net.hcl", "acme", "evil"),
+                "module-source-added",
+            ),
             (
                 "the file of a unit above",
                 |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
@@ -158,7 +249,10 @@ fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
             (
                 "a stack",
                 |gate| {
-                    let unit = format!("unit \"a\" {{\n  source = {}\n  path = \"a\"\n}}\n", pinned("evil.test/u.git"));
+                    let unit = format!(
+                        "unit \"a\" {{\n  source = {}\n  path = \"a\"\n}}\n",
+                        pinned("evil.test/u.git")
+                    );
                     gate.write("stack/terragrunt.stack.hcl", unit);
                 },
                 "made-unknown",
@@ -170,8 +264,16 @@ fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
 #[test]
 fn a_unit_of_a_known_publisher_is_no_finding() {
     let gate = Gate::with(units);
-    let arguments = ["-r", "--allow", "module-not-installed,requirements-not-known,module-ref-floating"];
-    assert_eq!(gate.judge(&arguments), [] as [&str; 0], "nothing has changed");
+    let arguments = [
+        "-r",
+        "--allow",
+        "module-not-installed,requirements-not-known,module-ref-floating",
+    ];
+    assert_eq!(
+        gate.judge(&arguments),
+        [] as [&str; 0],
+        "nothing has changed"
+    );
     let changes: [fn(&Gate); 5] = [
         |gate| replace(gate, "units/plain/terragrunt.hcl", "0123", "4567"),
         |gate| replace(gate, "common.hcl", "0123", "4567"),
@@ -182,7 +284,10 @@ fn a_unit_of_a_known_publisher_is_no_finding() {
     for (number, change) in changes.into_iter().enumerate() {
         change(&gate);
         let found = gate.judge(&arguments);
-        assert!(!found.iter().any(|code| code == "module-source-added"), "change {number}: {found:?}");
+        assert!(
+            !found.iter().any(|code| code == "module-source-added"),
+            "change {number}: {found:?}"
+        );
         gate.reset();
     }
 }
@@ -193,9 +298,14 @@ fn a_changed_file_that_units_include_is_no_root_module() {
     let gate = Gate::with(|gate| {
         gate.write("terragrunt.hcl", "locals {\n  region = \"eu\"\n}\n");
         gate.root("units/app", NULL, &[H1, ZH]);
-        gate.write("units/app/terragrunt.hcl", "include \"root\" {\n  path = find_in_parent_folders()\n}\n");
+        gate.write(
+            "units/app/terragrunt.hcl",
+            "include \"root\" {\n  path = find_in_parent_folders()\n}\n",
+        );
     });
     replace(&gate, "terragrunt.hcl", "eu", "us");
     gate.commit();
-    gate.run(&["-r"]).assert_code(0).assert_lacks("no-configuration");
+    gate.run(&["-r"])
+        .assert_code(0)
+        .assert_lacks("no-configuration");
 }

@@ -25,10 +25,19 @@ const GENERATE: &str = r#"generate "a" {
 
 /// Root modules that call a module of the repository and a module that cannot be read, and a unit.
 fn calls_and_units(gate: &Gate) {
-    gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+    gate.write(
+        "known/main.tf",
+        format!(
+            "{BACKEND}{}",
+            call("\"s3::https://s3.amazonaws.com/b/known.zip\"")
+        ),
+    );
     gate.write("known/.terraform.lock.hcl", lock_file(&[]));
     gate.write("modules/m/main.tf", "");
-    gate.write("caller/main.tf", format!("{BACKEND}{}", call("\"../modules/m\"")));
+    gate.write(
+        "caller/main.tf",
+        format!("{BACKEND}{}", call("\"../modules/m\"")),
+    );
     gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
     gate.root("unit", NULL, &[H1, ZH]);
     gate.write("unit/terragrunt.hcl", UNIT);
@@ -40,23 +49,51 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
         "a pull request makes requirements unknown",
         calls_and_units,
         &[
-            ("s3", |gate| gate.write("live/m.tf", call("\"s3::https://s3.amazonaws.com/b/m.zip\"")), "made-unknown"),
             (
-                "gcs",
-                |gate| gate.write("live/m.tf", call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\"")),
+                "s3",
+                |gate| {
+                    gate.write(
+                        "live/m.tf",
+                        call("\"s3::https://s3.amazonaws.com/b/m.zip\""),
+                    )
+                },
                 "made-unknown",
             ),
-            ("hg", |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")), "made-unknown"),
-            ("ftp", |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")), "made-unknown"),
+            (
+                "gcs",
+                |gate| {
+                    gate.write(
+                        "live/m.tf",
+                        call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\""),
+                    )
+                },
+                "made-unknown",
+            ),
+            (
+                "hg",
+                |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")),
+                "made-unknown",
+            ),
+            (
+                "ftp",
+                |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")),
+                "made-unknown",
+            ),
             (
                 "a variable",
-                |gate| gate.write("live/m.tf", format!("variable \"x\" {{}}\n{}", call("\"${var.x}\""))),
+                |gate| {
+                    gate.write(
+                        "live/m.tf",
+                        format!("variable \"x\" {{}}\n{}", call("\"${var.x}\"")),
+                    )
+                },
                 "made-unknown",
             ),
             (
                 "one more call of what was unknown",
                 |gate| {
-                    let more = call("\"s3::https://s3.amazonaws.com/b/known.zip\"").replace("\"m\"", "\"n\"");
+                    let more = call("\"s3::https://s3.amazonaws.com/b/known.zip\"")
+                        .replace("\"m\"", "\"n\"");
                     gate.write("known/main.tf", gate.read("known/main.tf") + &more);
                 },
                 "made-unknown",
@@ -101,7 +138,11 @@ fn requirements_made_unknown_by_missing_files_are_an_error() {
                 },
                 "made-unknown",
             ),
-            ("an entry has hashes that nobody compares", |gate| gate.root("live", NULL, &["h2:abc"]), "no-hashes"),
+            (
+                "an entry has hashes that nobody compares",
+                |gate| gate.root("live", NULL, &["h2:abc"]),
+                "no-hashes",
+            ),
             #[cfg(unix)]
             (
                 "init takes a tracked directory for its own",
@@ -131,7 +172,8 @@ fn requirements_made_unknown_by_a_unit_are_an_error() {
             (
                 "a unit runs a module from a source that is not read",
                 |gate| {
-                    let source = "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
+                    let source =
+                        "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
                     gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
                 },
                 "made-unknown",
@@ -143,25 +185,49 @@ fn requirements_made_unknown_by_a_unit_are_an_error() {
 #[test]
 fn requirements_unknown_in_the_base_stay_a_warning() {
     let gate = Gate::with(|gate| {
-        gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+        gate.write(
+            "known/main.tf",
+            format!(
+                "{BACKEND}{}",
+                call("\"s3::https://s3.amazonaws.com/b/known.zip\"")
+            ),
+        );
         gate.write("known/.terraform.lock.hcl", lock_file(&[]));
     });
-    gate.write("known/main.tf", format!("\n{}  # other\n", gate.read("known/main.tf")));
-    gate.write("live/m.tf", call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"));
+    gate.write(
+        "known/main.tf",
+        format!("\n{}  # other\n", gate.read("known/main.tf")),
+    );
+    gate.write(
+        "live/m.tf",
+        call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"),
+    );
     let found = gate.judge(&["-r"]);
-    // A module that could be fetched is not `made-unknown`. The new call is a finding, whether its module can be read
-    // or not.
-    assert_eq!(found, ["module-not-installed", "module-source-added", "module-not-installed"]);
+    // A module that could be fetched is not `made-unknown`. The new call is a finding, whether its
+    // module can be read or not.
+    assert_eq!(
+        found,
+        [
+            "module-not-installed",
+            "module-source-added",
+            "module-not-installed"
+        ]
+    );
 }
 
 /// A module that is installed for another call can be read, unless the package of that call cannot.
 #[test]
 fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_the_package() {
-    let installed = |name: &str| call(&format!("\"./.terraform/modules/{name}/part\"")).replace("\"m\"", "\"part\"");
+    let installed = |name: &str| {
+        call(&format!("\"./.terraform/modules/{name}/part\"")).replace("\"m\"", "\"part\"")
+    };
     let known = "\"git::https://example.com/net.git?ref=v1.0.0\"";
     let gate = Gate::with(|gate| {
         gate.write("live/known.tf", call(known));
-        gate.write("other/unknown.tf", call("\"s3::https://s3.amazonaws.com/b/known.zip\""));
+        gate.write(
+            "other/unknown.tf",
+            call("\"s3::https://s3.amazonaws.com/b/known.zip\""),
+        );
     });
     let before = gate.judge(&["-r"]);
     gate.write("live/part.tf", installed("m"));
@@ -169,8 +235,14 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
     all_are_errors(
         "a pull request calls a module by the directory of an unreadable module",
         |gate| {
-            gate.write("live/known.tf", call("\"git::https://example.com/net.git?ref=v1.0.0\""));
-            gate.write("other/unknown.tf", call("\"s3::https://s3.amazonaws.com/b/known.zip\""));
+            gate.write(
+                "live/known.tf",
+                call("\"git::https://example.com/net.git?ref=v1.0.0\""),
+            );
+            gate.write(
+                "other/unknown.tf",
+                call("\"s3::https://s3.amazonaws.com/b/known.zip\""),
+            );
         },
         &[
             (
@@ -212,8 +284,14 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
 
 /// A unit with a lock file, whose source is an expression.
 fn unit(gate: &Gate, directory: &str, source: &str) {
-    gate.write(&format!("{directory}/terragrunt.hcl"), format!("{UNIT}terraform {{\n  source = {source}\n}}\n"));
-    gate.write(&format!("{directory}/.terraform.lock.hcl"), gate.read("live/.terraform.lock.hcl"));
+    gate.write(
+        &format!("{directory}/terragrunt.hcl"),
+        format!("{UNIT}terraform {{\n  source = {source}\n}}\n"),
+    );
+    gate.write(
+        &format!("{directory}/.terraform.lock.hcl"),
+        gate.read("live/.terraform.lock.hcl"),
+    );
 }
 
 #[test]
@@ -253,7 +331,13 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
             unit(gate, "units/old", S3);
             let computed = "read_terragrunt_config(\"../../common.hcl\").locals.source";
             unit(gate, "units/computed", computed);
-            gate.write("root/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/root.zip\"")));
+            gate.write(
+                "root/main.tf",
+                format!(
+                    "{BACKEND}{}",
+                    call("\"s3::https://s3.amazonaws.com/b/root.zip\"")
+                ),
+            );
             gate.write("root/.terraform.lock.hcl", lock_file(&[]));
         },
         &[
@@ -280,13 +364,23 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
             ),
             (
                 "a root module of the base calls it",
-                |gate| unit(gate, "units/new", "\"s3::https://s3.amazonaws.com/b/root.zip\""),
+                |gate| {
+                    unit(
+                        gate,
+                        "units/new",
+                        "\"s3::https://s3.amazonaws.com/b/root.zip\"",
+                    )
+                },
                 "made-unknown",
             ),
             (
                 "the source is computed",
                 |gate| {
-                    unit(gate, "units/new", "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"");
+                    unit(
+                        gate,
+                        "units/new",
+                        "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"",
+                    );
                 },
                 "made-unknown",
             ),
@@ -294,7 +388,10 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                 "it also runs a command",
                 |gate| {
                     unit(gate, "units/new", S3);
-                    gate.write("units/new/terragrunt.hcl", gate.read("units/new/terragrunt.hcl") + GENERATE);
+                    gate.write(
+                        "units/new/terragrunt.hcl",
+                        gate.read("units/new/terragrunt.hcl") + GENERATE,
+                    );
                 },
                 "made-unknown",
             ),
@@ -305,18 +402,25 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
 const RECORDED: &str = ">= 3.7.0";
 const S3: &str = "\"s3::https://s3.amazonaws.com/b/known.zip\"";
 
-/// Writes a root module and a unit that call a module which provlock cannot read, both with a locked provider.
+/// Writes a root module and a unit that call a module which provlock cannot read, both with a
+/// locked provider.
 fn locked_beside_unknown(gate: &Gate) {
     let lock = lock_file(&[entry(NULL, "4.9.0", RECORDED, &[H1, ZH])]);
     gate.write("known/main.tf", format!("{BACKEND}{}", call(S3)));
     gate.write("known/.terraform.lock.hcl", &lock);
-    gate.write("unit/terragrunt.hcl", format!("{UNIT}terraform {{\n  source = {S3}\n}}\n"));
+    gate.write(
+        "unit/terragrunt.hcl",
+        format!("{UNIT}terraform {{\n  source = {S3}\n}}\n"),
+    );
     gate.write("unit/.terraform.lock.hcl", &lock);
 }
 
 /// Replaces the lock file of the root module and of the unit.
 fn relock(gate: &Gate, directory: &str, entries: &[String]) {
-    gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(entries));
+    gate.write(
+        &format!("{directory}/.terraform.lock.hcl"),
+        lock_file(entries),
+    );
 }
 
 #[test]
@@ -325,16 +429,46 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
         "a pull request empties the lock file of a partly unknown configuration",
         locked_beside_unknown,
         &[
-            ("of a root module", |gate| relock(gate, "known", &[]), "entry-removed"),
-            ("of a unit", |gate| relock(gate, "unit", &[]), "entry-removed"),
+            (
+                "of a root module",
+                |gate| relock(gate, "known", &[]),
+                "entry-removed",
+            ),
+            (
+                "of a unit",
+                |gate| relock(gate, "unit", &[]),
+                "entry-removed",
+            ),
             (
                 "another provider takes the place of the entry",
-                |gate| relock(gate, "known", &[entry("registry.opentofu.org/hashicorp/other", "1.0.0", "", &[H1, ZH])]),
+                |gate| {
+                    relock(
+                        gate,
+                        "known",
+                        &[entry(
+                            "registry.opentofu.org/hashicorp/other",
+                            "1.0.0",
+                            "",
+                            &[H1, ZH],
+                        )],
+                    )
+                },
                 "entry-removed",
             ),
             (
                 "the same provider on another host takes its place",
-                |gate| relock(gate, "known", &[entry("example.com/hashicorp/null", "4.9.0", RECORDED, &[H1, ZH])]),
+                |gate| {
+                    relock(
+                        gate,
+                        "known",
+                        &[entry(
+                            "example.com/hashicorp/null",
+                            "4.9.0",
+                            RECORDED,
+                            &[H1, ZH],
+                        )],
+                    )
+                },
                 "entry-removed",
             ),
             (
@@ -369,7 +503,13 @@ fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known
             ),
             (
                 "a prerelease",
-                |gate| relock(gate, "known", &[entry(NULL, "5.0.0-beta1", RECORDED, &[H1, ZH])]),
+                |gate| {
+                    relock(
+                        gate,
+                        "known",
+                        &[entry(NULL, "5.0.0-beta1", RECORDED, &[H1, ZH])],
+                    )
+                },
                 "version-outside-constraints",
             ),
         ],
@@ -380,7 +520,12 @@ fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known
 fn a_version_outside_its_own_recorded_constraints_is_an_error_without_a_base() {
     let gate = Gate::with(locked_beside_unknown);
     relock(&gate, "known", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]);
-    let output = gate.provlock(&["verify", "known", "--allow", "module-not-installed,single-platform"]);
+    let output = gate.provlock(&[
+        "verify",
+        "known",
+        "--allow",
+        "module-not-installed,single-platform",
+    ]);
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -403,7 +548,8 @@ help: provlock -C known upgrade hashicorp/null
 #[test]
 fn an_entry_may_leave_a_lock_file_whose_requirements_are_known() {
     let gate = Gate::with(|gate| {
-        let entries = [NULL, "registry.opentofu.org/hashicorp/other"].map(|name| entry(name, "3.2.4", "", &[H1, ZH]));
+        let entries = [NULL, "registry.opentofu.org/hashicorp/other"]
+            .map(|name| entry(name, "3.2.4", "", &[H1, ZH]));
         gate.write("live/.terraform.lock.hcl", lock_file(&entries));
     });
     relock(&gate, "live", &[entry(NULL, "3.2.4", "", &[H1, ZH])]);

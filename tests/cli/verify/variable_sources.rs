@@ -1,15 +1,13 @@
-//! Module sources of a change that depend on a value of the run: a variable, the workspace, or a file. Deployment may
-//! set other values than the run of `verify` has.
+//! Module sources of a change that depend on a value of the run: a variable, the workspace, or a
+//! file. Deployment may set other values than the run of `verify` has.
 
 use provlock_test::str;
 
 use super::gate::Gate;
 use super::gate_bypass::all_are_errors;
 
-const GOOD: &str =
-    "https://good.test/net.zip?checksum=sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-const EVIL: &str =
-    "https://evil.test/net.zip?checksum=sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+const GOOD: &str = "https://good.test/net.zip?checksum=sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const EVIL: &str = "https://evil.test/net.zip?checksum=sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 const ENVIRONMENT: &str = "variable \"env\" {\n  default = \"dev\"\n}\n";
 
 /// A root module that calls a pinned module, with the settings that `init` writes.
@@ -24,7 +22,9 @@ fn pinned(gate: &Gate) {
 
 /// A call of a module. `GOOD` and `EVIL` in the source stand for addresses.
 fn call(source: &str) -> String {
-    format!("module \"net\" {{\n  source = {source}\n}}\n").replace("GOOD", GOOD).replace("EVIL", EVIL)
+    format!("module \"net\" {{\n  source = {source}\n}}\n")
+        .replace("GOOD", GOOD)
+        .replace("EVIL", EVIL)
 }
 
 /// Writes the call with a variable that has a default.
@@ -38,10 +38,19 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
         "a pull request makes a module's source depend on a variable, the workspace or a file",
         pinned,
         &[
-            ("a condition", |gate| change(gate, "var.env == \"dev\" ? \"GOOD\" : \"EVIL\""), "made-unknown"),
+            (
+                "a condition",
+                |gate| change(gate, "var.env == \"dev\" ? \"GOOD\" : \"EVIL\""),
+                "made-unknown",
+            ),
             (
                 "the workspace",
-                |gate| change(gate, "terraform.workspace == \"default\" ? \"GOOD\" : \"EVIL\""),
+                |gate| {
+                    change(
+                        gate,
+                        "terraform.workspace == \"default\" ? \"GOOD\" : \"EVIL\"",
+                    )
+                },
                 "made-unknown",
             ),
             (
@@ -49,15 +58,29 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                 |gate| change(gate, "tofu.workspace == \"default\" ? \"GOOD\" : \"EVIL\""),
                 "made-unknown",
             ),
-            ("an index", |gate| change(gate, "{ dev = \"GOOD\", prod = \"EVIL\" }[var.env]"), "made-unknown"),
+            (
+                "an index",
+                |gate| change(gate, "{ dev = \"GOOD\", prod = \"EVIL\" }[var.env]"),
+                "made-unknown",
+            ),
             (
                 "a lookup",
-                |gate| change(gate, "lookup({ dev = \"GOOD\", prod = \"EVIL\" }, var.env, \"GOOD\")"),
+                |gate| {
+                    change(
+                        gate,
+                        "lookup({ dev = \"GOOD\", prod = \"EVIL\" }, var.env, \"GOOD\")",
+                    )
+                },
                 "made-unknown",
             ),
             (
                 "a for expression",
-                |gate| change(gate, "[for e in [\"dev\"] : e == var.env ? \"GOOD\" : \"EVIL\"][0]"),
+                |gate| {
+                    change(
+                        gate,
+                        "[for e in [\"dev\"] : e == var.env ? \"GOOD\" : \"EVIL\"][0]",
+                    )
+                },
                 "made-unknown",
             ),
             (
@@ -70,16 +93,34 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
             ),
             (
                 "a directive of a template",
-                |gate| change(gate, "\"%{ if var.env == \"dev\" }GOOD%{ else }EVIL%{ endif }\""),
+                |gate| {
+                    change(
+                        gate,
+                        "\"%{ if var.env == \"dev\" }GOOD%{ else }EVIL%{ endif }\"",
+                    )
+                },
                 "made-unknown",
             ),
-            ("coalesce", |gate| change(gate, "coalesce(var.env == \"dev\" ? \"GOOD\" : \"EVIL\")"), "made-unknown"),
+            (
+                "coalesce",
+                |gate| change(gate, "coalesce(var.env == \"dev\" ? \"GOOD\" : \"EVIL\")"),
+                "made-unknown",
+            ),
             (
                 "files of the machine",
-                |gate| change(gate, "length(fileset(path.module, \"*.x\")) == 0 ? \"GOOD\" : \"EVIL\""),
+                |gate| {
+                    change(
+                        gate,
+                        "length(fileset(path.module, \"*.x\")) == 0 ? \"GOOD\" : \"EVIL\"",
+                    )
+                },
                 "made-unknown",
             ),
-            ("a template in a file", |gate| change(gate, "templatefile(\"source.tpl\", {})"), "made-unknown"),
+            (
+                "a template in a file",
+                |gate| change(gate, "templatefile(\"source.tpl\", {})"),
+                "made-unknown",
+            ),
         ],
     );
 }
@@ -95,7 +136,10 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                 |gate| {
                     gate.write(
                         "live/net.tf",
-                        format!("variable \"source\" {{\n  default = \"{GOOD}\"\n}}\n{}", call("var.source")),
+                        format!(
+                            "variable \"source\" {{\n  default = \"{GOOD}\"\n}}\n{}",
+                            call("var.source")
+                        ),
                     );
                 },
                 "made-unknown",
@@ -104,9 +148,11 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                 "through locals",
                 |gate| {
                     change(gate, "local.chosen");
-                    let locals =
-                        "locals {\n  is_dev = var.env == \"dev\"\n  chosen = local.is_dev ? \"GOOD\" : \"EVIL\"\n}\n";
-                    gate.write("live/locals.tf", locals.replace("GOOD", GOOD).replace("EVIL", EVIL));
+                    let locals = "locals {\n  is_dev = var.env == \"dev\"\n  chosen = local.is_dev ? \"GOOD\" : \"EVIL\"\n}\n";
+                    gate.write(
+                        "live/locals.tf",
+                        locals.replace("GOOD", GOOD).replace("EVIL", EVIL),
+                    );
                 },
                 "made-unknown",
             ),
@@ -118,7 +164,10 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                         format!("{ENVIRONMENT}module \"m\" {{\n  source = \"./m\"\n  env    = var.env\n}}\n"),
                     );
                     let source = "var.env == \"dev\" ? \"GOOD\" : \"EVIL\"";
-                    gate.write("live/m/main.tf", format!("variable \"env\" {{}}\n{}", call(source)));
+                    gate.write(
+                        "live/m/main.tf",
+                        format!("variable \"env\" {{}}\n{}", call(source)),
+                    );
                 },
                 "made-unknown",
             ),
@@ -170,16 +219,35 @@ fn a_path_or_version_that_depends_on_a_value_of_the_run_is_an_error() {
     );
 }
 
-/// Root modules of the base may have such sources. The change alters the value, and not the line of the source.
-/// Root modules whose source is computed from a variable, a local, lines of a condition, and an argument.
+/// Root modules of the base may have such sources. The change alters the value, and not the line of
+/// the source. Root modules whose source is computed from a variable, a local, lines of a
+/// condition, and an argument.
 fn computed(gate: &Gate) {
     pinned(gate);
     let text = |source: &str| source.replace("GOOD", GOOD);
-    gate.write("var/net.tf", text("variable \"source\" {\n  default = \"GOOD\"\n}\n") + &call("var.source"));
-    gate.write("local/net.tf", text("locals {\n  source = \"GOOD\"\n}\n") + &call("local.source"));
-    gate.write("lines/net.tf", format!("{ENVIRONMENT}{}", call("(var.env == \"dev\" ?\n  \"GOOD\" :\n  \"GOOD\")")));
-    gate.write("argument/net.tf", text("module \"m\" {\n  source  = \"./m\"\n  address = \"GOOD\"\n}\n"));
-    gate.write("argument/m/main.tf", format!("variable \"address\" {{}}\n{}", call("var.address")));
+    gate.write(
+        "var/net.tf",
+        text("variable \"source\" {\n  default = \"GOOD\"\n}\n") + &call("var.source"),
+    );
+    gate.write(
+        "local/net.tf",
+        text("locals {\n  source = \"GOOD\"\n}\n") + &call("local.source"),
+    );
+    gate.write(
+        "lines/net.tf",
+        format!(
+            "{ENVIRONMENT}{}",
+            call("(var.env == \"dev\" ?\n  \"GOOD\" :\n  \"GOOD\")")
+        ),
+    );
+    gate.write(
+        "argument/net.tf",
+        text("module \"m\" {\n  source  = \"./m\"\n  address = \"GOOD\"\n}\n"),
+    );
+    gate.write(
+        "argument/m/main.tf",
+        format!("variable \"address\" {{}}\n{}", call("var.address")),
+    );
 }
 
 #[test]
@@ -205,28 +273,44 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
             ),
             (
                 "a local",
-                |gate| gate.write("local/net.tf", gate.read("local/net.tf").replace(GOOD, EVIL)),
+                |gate| {
+                    gate.write(
+                        "local/net.tf",
+                        gate.read("local/net.tf").replace(GOOD, EVIL),
+                    )
+                },
                 "module-source-added",
             ),
             (
                 "a local, to what is not known",
                 |gate| {
                     let quoted = format!("\"{GOOD}\"");
-                    gate.write("local/net.tf", gate.read("local/net.tf").replace(&quoted, "file(\"source\")"));
+                    gate.write(
+                        "local/net.tf",
+                        gate.read("local/net.tf")
+                            .replace(&quoted, "file(\"source\")"),
+                    );
                 },
                 "made-unknown",
             ),
             (
                 "the third line of a source",
                 |gate| {
-                    let text = gate.read("lines/net.tf").replace(&format!("\"{GOOD}\")"), &format!("\"{EVIL}\")"));
+                    let text = gate
+                        .read("lines/net.tf")
+                        .replace(&format!("\"{GOOD}\")"), &format!("\"{EVIL}\")"));
                     gate.write("lines/net.tf", text);
                 },
                 "made-unknown",
             ),
             (
                 "the argument of a call",
-                |gate| gate.write("argument/net.tf", gate.read("argument/net.tf").replace(GOOD, EVIL)),
+                |gate| {
+                    gate.write(
+                        "argument/net.tf",
+                        gate.read("argument/net.tf").replace(GOOD, EVIL),
+                    )
+                },
                 "module-source-added",
             ),
         ],
@@ -237,13 +321,28 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
 fn a_source_that_is_computed_from_the_files_alone_is_checked_as_before() {
     let gate = Gate::with(|gate| {
         pinned(gate);
-        gate.write("var/net.tf", format!("{ENVIRONMENT}{}", call("var.env == \"dev\" ? \"GOOD\" : \"GOOD\"")));
+        gate.write(
+            "var/net.tf",
+            format!(
+                "{ENVIRONMENT}{}",
+                call("var.env == \"dev\" ? \"GOOD\" : \"GOOD\"")
+            ),
+        );
     });
     let before = gate.judge(&["-r"]);
-    gate.write("live/net.tf", format!("locals {{\n  good = \"{GOOD}\"\n}}\n{}", call("true ? local.good : \"EVIL\"")));
+    gate.write(
+        "live/net.tf",
+        format!(
+            "locals {{\n  good = \"{GOOD}\"\n}}\n{}",
+            call("true ? local.good : \"EVIL\"")
+        ),
+    );
     gate.write("var/other.tf", "locals {\n  more = var.env\n}\n");
     assert_eq!(gate.judge(&["-r"]), before, "locals and literals");
-    gate.write("var/net.tf", format!("# a comment\n{}", gate.read("var/net.tf")));
+    gate.write(
+        "var/net.tf",
+        format!("# a comment\n{}", gate.read("var/net.tf")),
+    );
     assert_eq!(gate.judge(&["-r"]), before, "the base has the source");
 }
 
@@ -277,11 +376,17 @@ help: write source and version as plain text, or compute them from locals
 fn inputs_from_elsewhere(gate: &Gate) {
     gate.root("modules/m", super::NULL, &[super::H1, super::ZH]);
     gate.write("modules/m/lib/main.tf", "locals {}\n");
-    gate.write("modules/m/net.tf", format!("variable \"s\" {{}}\n{}", call("var.s")));
+    gate.write(
+        "modules/m/net.tf",
+        format!("variable \"s\" {{}}\n{}", call("var.s")),
+    );
     let source = "terraform {\n  source = \"../../modules/m\"\n}\n".to_owned();
     let inputs_of = "inputs = read_terragrunt_config(\"../../env/c.hcl\").inputs\n";
     gate.write("units/u/terragrunt.hcl", source + inputs_of);
-    gate.write("units/u/.terraform.lock.hcl", gate.read("modules/m/.terraform.lock.hcl"));
+    gate.write(
+        "units/u/.terraform.lock.hcl",
+        gate.read("modules/m/.terraform.lock.hcl"),
+    );
     inputs(gate, "\"./lib\"");
 }
 
@@ -295,12 +400,29 @@ fn values_of_a_unit_from_any_file_are_compared() {
         "a pull request alters the values of a unit in a file elsewhere",
         inputs_from_elsewhere,
         &[
-            ("a source that is not fetched", |gate| inputs(gate, "\"s3::https://evil.test/m.zip\""), "made-unknown"),
-            ("a command", |gate| inputs(gate, "run_cmd(\"x\")"), "made-unknown"),
-            ("a repository", |gate| inputs(gate, &format!("\"{EVIL}\"")), "made-unknown"),
+            (
+                "a source that is not fetched",
+                |gate| inputs(gate, "\"s3::https://evil.test/m.zip\""),
+                "made-unknown",
+            ),
+            (
+                "a command",
+                |gate| inputs(gate, "run_cmd(\"x\")"),
+                "made-unknown",
+            ),
+            (
+                "a repository",
+                |gate| inputs(gate, &format!("\"{EVIL}\"")),
+                "made-unknown",
+            ),
             (
                 "values beside the module",
-                |gate| gate.write("modules/m/terraform.tfvars", "s = \"s3::https://evil.test/m.zip\"\n"),
+                |gate| {
+                    gate.write(
+                        "modules/m/terraform.tfvars",
+                        "s = \"s3::https://evil.test/m.zip\"\n",
+                    )
+                },
                 "made-unknown",
             ),
         ],

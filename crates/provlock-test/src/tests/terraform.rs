@@ -8,27 +8,66 @@ fn terraform_locks_what_is_published() {
         return;
     }
     let registry = Registry::start();
-    let signers = [("rsa", &keys::RSA), ("ed", &keys::ED25519), ("subkey", &keys::SUBKEY), ("expired", &keys::EXPIRED)];
+    let signers = [
+        ("rsa", &keys::RSA),
+        ("ed", &keys::ED25519),
+        ("subkey", &keys::SUBKEY),
+        ("expired", &keys::EXPIRED),
+    ];
     let published = signers.map(|(name, key)| {
-        let release = registry.publish(&format!("registry.terraform.io/acme/{name}"), "1.0.0").signed_by(key);
-        release.package_file("docs/", []).package_file("docs/a", "a").done()
+        let release = registry
+            .publish(&format!("registry.terraform.io/acme/{name}"), "1.0.0")
+            .signed_by(key);
+        release
+            .package_file("docs/", [])
+            .package_file("docs/a", "a")
+            .done()
     });
-    let members = signers.map(|(name, _)| format!("{name} = {{ source = \"acme/{name}\" }}\n")).concat();
+    let members = signers
+        .map(|(name, _)| format!("{name} = {{ source = \"acme/{name}\" }}\n"))
+        .concat();
     registry.mirror("https://mirror.example.com/providers/", Mirror::default());
-    for (arguments, with_zh) in [(None, true), (Some("-net-mirror=https://mirror.example.com/providers/"), false)] {
+    for (arguments, with_zh) in [
+        (None, true),
+        (
+            Some("-net-mirror=https://mirror.example.com/providers/"),
+            false,
+        ),
+    ] {
         let environment = TestEnvironment::with_registry(&registry);
-        environment.write("main.tf", format!("terraform {{\nrequired_providers {{\n{members}}}\n}}\n"));
-        let words = ["providers", "lock", "-platform=linux_amd64", "-platform=windows_amd64"];
+        environment.write(
+            "main.tf",
+            format!("terraform {{\nrequired_providers {{\n{members}}}\n}}\n"),
+        );
+        let words = [
+            "providers",
+            "lock",
+            "-platform=linux_amd64",
+            "-platform=windows_amd64",
+        ];
         let words = words.into_iter().chain(arguments);
         environment.terraform(words).run().assert_code(0);
         let lock_file = environment.lock_file();
-        let found: Vec<&str> = lock_file.lines().filter_map(|line| line.trim().strip_suffix("\",")).collect();
+        let found: Vec<&str> = lock_file
+            .lines()
+            .filter_map(|line| line.trim().strip_suffix("\","))
+            .collect();
         let mut expected: Vec<String> = Vec::new();
         for release in [1, 3, 0, 2].map(|index| &published[index]) {
             let hashes = release.hashes(&["linux_amd64", "windows_amd64"]);
-            expected.extend(hashes.into_iter().filter(|hash| with_zh || hash.starts_with("h1:")));
+            expected.extend(
+                hashes
+                    .into_iter()
+                    .filter(|hash| with_zh || hash.starts_with("h1:")),
+            );
         }
-        assert_eq!(found, expected.iter().map(|hash| format!("\"{hash}")).collect::<Vec<_>>());
+        assert_eq!(
+            found,
+            expected
+                .iter()
+                .map(|hash| format!("\"{hash}"))
+                .collect::<Vec<_>>()
+        );
     }
 }
 
@@ -54,9 +93,15 @@ fn terraform_refuses_flawed_releases() {
         Flaw::Unlisted,
     ] {
         let registry = Registry::start();
-        registry.publish("registry.terraform.io/acme/alpha", "1.0.0").flaw(flaw.clone()).done();
+        registry
+            .publish("registry.terraform.io/acme/alpha", "1.0.0")
+            .flaw(flaw.clone())
+            .done();
         let environment = TestEnvironment::with_registry(&registry);
-        environment.write("main.tf", "terraform {\nrequired_providers {\nalpha = { source = \"acme/alpha\" }\n}\n}\n");
+        environment.write(
+            "main.tf",
+            "terraform {\nrequired_providers {\nalpha = { source = \"acme/alpha\" }\n}\n}\n",
+        );
         let words = ["providers", "lock", "-platform=linux_amd64"];
         let output = environment.terraform(words).run();
         assert_eq!(output.code, Some(1), "{flaw:?}\n{output}");

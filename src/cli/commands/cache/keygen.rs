@@ -13,8 +13,8 @@ use crate::cli::ui::Ui;
 
 /// Write a new private key to a file, and print its public key
 ///
-/// `provlock cache push` signs with the private key. Projects with the public key in `trusted-keys` of provlock.toml
-/// trust the signed hashes.
+/// `provlock cache push` signs with the private key. Projects with the public key in `trusted-keys`
+/// of provlock.toml trust the signed hashes.
 #[derive(Args)]
 #[command(before_help = "Example: provlock cache keygen signing-key")]
 pub(crate) struct KeygenArgs {
@@ -24,7 +24,8 @@ pub(crate) struct KeygenArgs {
 }
 
 pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
-    let key = SigningKey::generate().map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+    let key =
+        SigningKey::generate().map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
     ui.invocation.secrets.learn_key(&key);
     create(&arguments.file, &format!("{}\n", key.reveal()))?;
     let (file, public) = (&arguments.file, key.public_key().to_string());
@@ -40,7 +41,9 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
 fn create(path: &Path, text: &str) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         let message = format!("{} exists, and a key is never overwritten", path.display());
-        return Err(Diagnostic::error(Code::InvalidArgument, message).help("name a file that does not exist").into());
+        return Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help("name a file that does not exist")
+            .into());
     }
     Ok(files::create_private(path, text.as_bytes())?)
 }

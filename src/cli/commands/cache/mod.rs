@@ -45,7 +45,10 @@ impl CacheCommand {
 
 pub(crate) fn run(arguments: &CacheCommand, ui: &Ui) -> Result<Outcome> {
     match &arguments.action {
-        Action::Dir => ui.print(&format!("{}\n", directory(&arguments.directory, ui)?.display())),
+        Action::Dir => ui.print(&format!(
+            "{}\n",
+            directory(&arguments.directory, ui)?.display()
+        )),
         Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,
         Action::Push(push) => return push::run(push, &arguments.directory, ui),
         Action::Keygen(keygen) => return keygen::run(keygen, ui),
@@ -54,15 +57,26 @@ pub(crate) fn run(arguments: &CacheCommand, ui: &Ui) -> Result<Outcome> {
 }
 
 fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
-    directory.get(&environment(&ui.invocation.secrets)).ok_or_else(|| {
-        let error =
-            Diagnostic::error(Code::InvalidArgument, "there is no cache directory, because there is no home directory");
-        error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into()
-    })
+    directory
+        .get(&environment(&ui.invocation.secrets))
+        .ok_or_else(|| {
+            let error = Diagnostic::error(
+                Code::InvalidArgument,
+                "there is no cache directory, because there is no home directory",
+            );
+            error
+                .help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR")
+                .into()
+        })
 }
 
 fn clean(directory: &Path, ui: &Ui) -> Result<()> {
-    let freed = storage::clean(directory).with_context(|| format!("cannot clean {}", directory.display()))?;
-    ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
+    let freed = storage::clean(directory)
+        .with_context(|| format!("cannot clean {}", directory.display()))?;
+    ui.status(&format!(
+        "Removed {} from {}",
+        bytes(freed),
+        directory.display()
+    ));
     Ok(())
 }

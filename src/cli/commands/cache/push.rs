@@ -28,10 +28,10 @@ const LONGEST_KEY: u64 = 4096;
 
 /// Publish the hashes of packages in an OCI registry, so that other machines need not download them
 ///
-/// Publishes the cached hashes of packages that root modules lock and a verified SHA256SUMS lists, one signed document
-/// for each release. Other cached packages may belong to private providers, whose names should stay private; --all
-/// publishes these, too. Platforms that the same key has published before are kept. The login comes from `docker login`
-/// or an `oci_credentials` block.
+/// Publishes the cached hashes of packages that root modules lock and a verified SHA256SUMS lists,
+/// one signed document for each release. Other cached packages may belong to private providers,
+/// whose names should stay private; --all publishes these, too. Platforms that the same key has
+/// published before are kept. The login comes from `docker login` or an `oci_credentials` block.
 ///
 /// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
 #[derive(Args)]
@@ -65,16 +65,28 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
         Some(repository) => repository.clone(),
         None => configured(&key, &session.settings_in(Path::new("."))?)?,
     };
-    let roots = (!arguments.all).then(|| session.roots(&selection)).transpose()?;
+    let roots = (!arguments.all)
+        .then(|| session.roots(&selection))
+        .transpose()?;
     ui.progress(Some("publishing"));
     let published = session.publish_facts(&repository, &key, roots.as_ref())?;
     drop(session);
-    for PublishedRelease { facts, .. } in published.iter().filter(|release| matches!(release.outcome, Some(Ok(true)))) {
+    for PublishedRelease { facts, .. } in published
+        .iter()
+        .filter(|release| matches!(release.outcome, Some(Ok(true))))
+    {
         let packages = count(facts.packages.len(), "package");
-        ui.verbose(&format!("  + {}   {}   {packages}", facts.address, facts.version));
+        ui.verbose(&format!(
+            "  + {}   {}   {packages}",
+            facts.address, facts.version
+        ));
     }
-    let errors: Diagnostics =
-        published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();
+    let errors: Diagnostics = published
+        .iter()
+        .filter_map(|release| release.outcome.as_ref()?.as_ref().err())
+        .flatten()
+        .cloned()
+        .collect();
     ui.error(&errors);
     match &roots {
         Some(roots) if roots.is_empty() => ui.status(&no_root_module(roots, &ui.invocation)),
@@ -82,11 +94,17 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     }
     let published = PublishedFacts::new(&repository, key.public_key(), &published);
     ui.print_json(json!({ "published": published }), &[], &errors);
-    Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+    Ok(if errors.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
 fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String {
-    let of = |outcome: fn(&PublishedRelease) -> bool| published.iter().filter(|release| outcome(release)).count();
+    let of = |outcome: fn(&PublishedRelease) -> bool| {
+        published.iter().filter(|release| outcome(release)).count()
+    };
     let changed = of(|release| matches!(release.outcome, Some(Ok(true))));
     let unchanged = of(|release| matches!(release.outcome, Some(Ok(false))));
     let failed = published.len() - changed - unchanged;
@@ -95,29 +113,53 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
         return "Nothing to publish: the cache contains none of the packages".to_owned();
     }
     if failed > 0 {
-        return format!("Published {} in oci://{repository}; {} not published", releases(changed), releases(failed));
+        return format!(
+            "Published {} in oci://{repository}; {} not published",
+            releases(changed),
+            releases(failed)
+        );
     }
     match (changed, unchanged) {
         (0, all) => format!("Up to date: {} in oci://{repository}", releases(all)),
         (new, 0) => format!("Published {} in oci://{repository}", releases(new)),
-        (new, old) => format!("Published {} in oci://{repository}; {old} were there already", releases(new)),
+        (new, old) => format!(
+            "Published {} in oci://{repository}; {old} were there already",
+            releases(new)
+        ),
     }
 }
 
-/// The repository in the settings, which must trust the key: otherwise no machine would use the published facts.
+/// The repository in the settings, which must trust the key: otherwise no machine would use the
+/// published facts.
 fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
-    let Some(SharedCache { repository, trusted_keys }) = settings.shared_cache() else {
-        let error = Diagnostic::error(Code::InvalidArgument, "there is no repository to publish in");
+    let Some(SharedCache {
+        repository,
+        trusted_keys,
+    }) = settings.shared_cache()
+    else {
+        let error = Diagnostic::error(
+            Code::InvalidArgument,
+            "there is no repository to publish in",
+        );
         return Err(error
             .help("name an OCI registry with --to oci://HOST/PATH, or in [cache] of provlock.toml")
             .into());
     };
     let public = key.public_key();
     if !trusted_keys.contains(&public) {
-        let message = format!("trusted-keys does not list {public}, so no machine would use the published facts");
+        let message = format!(
+            "trusted-keys does not list {public}, so no machine would use the published facts"
+        );
         let error = Diagnostic::error(Code::InvalidArgument, message);
-        let error = error.help("add it to trusted-keys in [cache] of provlock.toml, or sign with a different key");
-        return Err(error.at_each(settings.cache.as_ref().map(|table| &table.location), "for this place").into());
+        let error = error.help(
+            "add it to trusted-keys in [cache] of provlock.toml, or sign with a different key",
+        );
+        return Err(error
+            .at_each(
+                settings.cache.as_ref().map(|table| &table.location),
+                "for this place",
+            )
+            .into());
     }
     Ok(repository.clone())
 }
@@ -127,7 +169,8 @@ fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<Signing
     let (text, origin) = match (file, environment.variable(CACHE_SIGNING_KEY)) {
         (Some(file), _) => {
             let mut text = String::new();
-            let read = File::open(file).and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
+            let read = File::open(file)
+                .and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
             read.with_context(|| format!("cannot read the private key in {}", file.display()))?;
             (text, file.display().to_string())
         }
@@ -139,8 +182,12 @@ fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<Signing
                 .into());
         }
     };
-    let key = SigningKey::parse(&text)
-        .map_err(|error| Diagnostic::error(Code::InvalidArgument, format!("cannot sign with {origin}: {error}")))?;
+    let key = SigningKey::parse(&text).map_err(|error| {
+        Diagnostic::error(
+            Code::InvalidArgument,
+            format!("cannot sign with {origin}: {error}"),
+        )
+    })?;
     environment.secrets.learn_key(&key);
     Ok(key)
 }

@@ -7,9 +7,15 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
-use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides, TAKE_ONE_SIDE};
-use provlock::lockfile::{self, EntryDiff, EntryKind, LockFile, LockFileOf, LockedModule, LockedProvider, LocksOf};
+use provlock::diagnostic::{
+    self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity,
+};
+use provlock::lockfile::merge::{
+    self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides, TAKE_ONE_SIDE,
+};
+use provlock::lockfile::{
+    self, EntryDiff, EntryKind, LockFile, LockFileOf, LockedModule, LockedProvider, LocksOf,
+};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
@@ -28,9 +34,10 @@ use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
 ///
-/// Merges entries instead of lines, so two branches that each add a provider do not conflict. With one file, or none
-/// for the lock files here, merges both sides of its conflict markers. --resolve locks providers that remain in
-/// conflict again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
+/// Merges entries instead of lines, so two branches that each add a provider do not conflict. With
+/// one file, or none for the lock files here, merges both sides of its conflict markers. --resolve
+/// locks providers that remain in conflict again. Lock files of modules (.modules.lock.hcl) are
+/// merged in the same way.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge --resolve", next_display_order = OWN, next_help_heading = "Selection")]
 #[command(
@@ -39,16 +46,22 @@ use crate::cli::ui::Ui;
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
     Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
 pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A %B, three versions of
-    /// a file, whose second is overwritten with the result
+    /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A
+    /// %B, three versions of a file, whose second is overwritten with the result
     #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     files: Vec<PathBuf>,
     /// The lock files of every root module below the directories
     #[arg(short, long, conflicts_with = "path")]
     recursive: bool,
-    /// Path of the file in the repository (git's %P), for messages and for the configuration of --resolve [default:
-    /// FILE or OURS]
-    #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true, hide_short_help = true)]
+    /// Path of the file in the repository (git's %P), for messages and for the configuration of
+    /// --resolve [default: FILE or OURS]
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "files",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     path: Option<PathBuf>,
     /// Length of conflict markers, at least 7 (git's %L)
     #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
@@ -63,7 +76,8 @@ pub(crate) struct MergeArgs {
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
     let size: Option<usize> = text.parse().ok().filter(|size| (1..=1000).contains(size));
     // Git may request fewer characters, but shorter markers would not be read again.
-    size.map(|size| size.max(MARKER_SIZE)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
+    size.map(|size| size.max(MARKER_SIZE))
+        .ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
 /// Merged entries after those in conflict were locked again, and warnings.
@@ -103,7 +117,12 @@ struct Report {
 impl From<anyhow::Error> for Report {
     fn from(error: anyhow::Error) -> Self {
         let errors = diagnostics(error);
-        Self { errors, had_conflict: true, outcome: Outcome::Failed, ..Self::default() }
+        Self {
+            errors,
+            had_conflict: true,
+            outcome: Outcome::Failed,
+            ..Self::default()
+        }
     }
 }
 
@@ -127,24 +146,36 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     Ok(show(vec![report], None, ui))
 }
 
-/// The error for several files without `--path`: a user who names the lock files of three directories must not lose the
-/// second.
+/// The error for several files without `--path`: a user who names the lock files of three
+/// directories must not lose the second.
 fn not_versions(files: usize) -> anyhow::Error {
     let (message, words) = match files {
-        2 => ("two files cannot be merged without their common ancestor", "the three versions of one file: "),
-        _ => ("pass --path PATH to merge three versions of one file", "as in: "),
+        2 => (
+            "two files cannot be merged without their common ancestor",
+            "the three versions of one file: ",
+        ),
+        _ => (
+            "pass --path PATH to merge three versions of one file",
+            "as in: ",
+        ),
     };
     let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"].map(str::to_owned);
     let help = Help::text(words).and(Remedy::Run(merge.into()));
     let help = help.and_text("; to repair files with conflict markers: ");
     let repair = ["merge", "FILE"].map(str::to_owned);
-    Diagnostic::error(Code::InvalidArgument, message).help(help.and(Remedy::Run(repair.into()))).into()
+    Diagnostic::error(Code::InvalidArgument, message)
+        .help(help.and(Remedy::Run(repair.into())))
+        .into()
 }
 
 /// Shows the results of files, and then a summary.
 fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
     let (mut warnings, mut errors, mut statuses) = (Vec::new(), Diagnostics::default(), Vec::new());
-    let worst = reports.iter().map(|report| report.outcome).max().unwrap_or_default();
+    let worst = reports
+        .iter()
+        .map(|report| report.outcome)
+        .max()
+        .unwrap_or_default();
     for report in reports {
         warnings.extend(report.warnings);
         errors.extend(report.errors);
@@ -161,14 +192,25 @@ fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
 /// Repairs the lock files in a directory.
 fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let here = directory == Path::new(".");
-    let file = |name: &str| if here { PathBuf::from(name) } else { directory.join(name) };
-    let files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(file).into_iter().filter(|file| file.exists());
+    let file = |name: &str| {
+        if here {
+            PathBuf::from(name)
+        } else {
+            directory.join(name)
+        }
+    };
+    let files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
+        .map(file)
+        .into_iter()
+        .filter(|file| file.exists());
     let reports: Vec<_> = files.map(|file| repair_one(&file, arguments, ui)).collect();
     if reports.is_empty() {
         let message = format!("there is no lock file in {}", directory.display());
         let help = Help::text("to repair the lock files of all root modules below: ");
         let below = Remedy::Run(vec!["merge".to_owned(), "-r".to_owned()]);
-        return Err(Diagnostic::error(Code::LockFileMissing, message).help(help.and(below)).into());
+        return Err(Diagnostic::error(Code::LockFileMissing, message)
+            .help(help.and(below))
+            .into());
     }
     Ok(show(reports, None, ui))
 }
@@ -176,31 +218,51 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
 /// Repairs the lock files of all root modules below directories.
 fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let session = start(ui, directories, |_, _| Ok(()))?;
-    let roots = session.roots(&Selection { paths: directories.to_vec(), recursive: true, with_modules: true })?;
+    let roots = session.roots(&Selection {
+        paths: directories.to_vec(),
+        recursive: true,
+        with_modules: true,
+    })?;
     let (mut reports, mut files) = (Vec::new(), 0);
     for path in roots.paths() {
         let root = match session.open(path) {
             Ok(root) => root,
             Err(errors) => {
                 let failed = Report::from(anyhow::Error::from(errors));
-                reports.push(Report { had_conflict: false, ..failed });
+                reports.push(Report {
+                    had_conflict: false,
+                    ..failed
+                });
                 continue;
             }
         };
-        for file in [root.lock_path, root.module_lock_path].into_iter().filter(|file| file.exists()) {
+        for file in [root.lock_path, root.module_lock_path]
+            .into_iter()
+            .filter(|file| file.exists())
+        {
             files += 1;
             let report = repair_one(&file, arguments, ui);
-            let warnings = report.warnings.into_iter().map(|warning| warning.in_root(path, true)).collect();
+            let warnings = report
+                .warnings
+                .into_iter()
+                .map(|warning| warning.in_root(path, true))
+                .collect();
             reports.push(Report { warnings, ..report });
         }
     }
     reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
     let with_conflicts = reports.iter().filter(|report| report.had_conflict);
-    let merged = with_conflicts.clone().filter(|report| report.outcome == Outcome::Done).count();
+    let merged = with_conflicts
+        .clone()
+        .filter(|report| report.outcome == Outcome::Done)
+        .count();
     let summary = match (roots.is_empty(), with_conflicts.count()) {
         (true, _) => no_root_module(&roots, &ui.invocation),
         (false, 0) => format!("No conflict in {}", count(files, "lock file")),
-        (false, conflicts) => format!("Merged {merged} of {} with conflicts", count(conflicts, "lock file")),
+        (false, conflicts) => format!(
+            "Merged {merged} of {} with conflicts",
+            count(conflicts, "lock file")
+        ),
     };
     Ok(show(reports, Some(summary), ui))
 }
@@ -224,16 +286,27 @@ fn providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
 ) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
-    move |root, dialect, lock_file, conflicts| resolve.lock_again(root, dialect, lock_file, conflicts, ui)
+    move |root, dialect, lock_file, conflicts| {
+        resolve.lock_again(root, dialect, lock_file, conflicts, ui)
+    }
 }
 
 /// Fails: `lock --modules` chooses packages, after a side was chosen for each conflict.
-fn refuse_modules<T>(_: &Path, _: Dialect, _: LockFileOf<LockedModule>, _: T) -> Resolved<LockedModule> {
-    Err(Diagnostic::error(Code::InvalidArgument, "--resolve locks providers again, not modules").into())
+fn refuse_modules<T>(
+    _: &Path,
+    _: Dialect,
+    _: LockFileOf<LockedModule>,
+    _: T,
+) -> Resolved<LockedModule> {
+    Err(Diagnostic::error(
+        Code::InvalidArgument,
+        "--resolve locks providers again, not modules",
+    )
+    .into())
 }
 
-/// Whether the file is a lock file of modules. In git's merge driver it has a different name, and `--path` has the
-/// original one.
+/// Whether the file is a lock file of modules. In git's merge driver it has a different name, and
+/// `--path` has the original one.
 fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
@@ -248,11 +321,22 @@ fn merge_three<T: EntryKind>(
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
     let dialect = dialect([&our_bytes, &their_bytes, &base_bytes], ui);
     let shown = arguments.path.as_deref().unwrap_or(ours);
-    let style = MarkerStyle { size: arguments.marker_size, ..MarkerStyle::default() };
-    let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
-        .map(|(side, bytes)| lock_file::<T>(&side_name(shown, side), bytes, dialect));
+    let style = MarkerStyle {
+        size: arguments.marker_size,
+        ..MarkerStyle::default()
+    };
+    let parsed = [
+        ("base", &base_bytes),
+        ("ours", &our_bytes),
+        ("theirs", &their_bytes),
+    ]
+    .map(|(side, bytes)| lock_file::<T>(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
-        let errors: Vec<_> = parsed.into_iter().filter_map(diagnostic::Result::err).flatten().collect();
+        let errors: Vec<_> = parsed
+            .into_iter()
+            .filter_map(diagnostic::Result::err)
+            .flatten()
+            .collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
         return Ok(report_line_by_line(errors, shown, clean));
     };
@@ -271,19 +355,42 @@ fn merge_three<T: EntryKind>(
     merge.finish(arguments.resolve.resolve)
 }
 
-/// Reports that a side cannot be read, so that git merged its lines as it does without a merge driver.
+/// Reports that a side cannot be read, so that git merged its lines as it does without a merge
+/// driver.
 fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Report {
     let warning = |error: Diagnostic| {
         let note = "the file was merged line by line instead, as git does without provlock";
-        Diagnostic { severity: Severity::Warning, ..error }.note(note)
+        Diagnostic {
+            severity: Severity::Warning,
+            ..error
+        }
+        .note(note)
     };
     let warnings = errors.into_iter().map(warning).collect();
     if clean {
-        return Report { warnings, had_conflict: true, ..Report::default() };
+        return Report {
+            warnings,
+            had_conflict: true,
+            ..Report::default()
+        };
     }
-    let conflict = Diagnostic::error(Code::MergeConflict, format!("conflicts remain in {}", file.display()));
-    let errors = conflict.help(format!("choose a side of each conflict in {}", file.display())).into();
-    Report { warnings, errors, had_conflict: true, outcome: Outcome::Found, ..Report::default() }
+    let conflict = Diagnostic::error(
+        Code::MergeConflict,
+        format!("conflicts remain in {}", file.display()),
+    );
+    let errors = conflict
+        .help(format!(
+            "choose a side of each conflict in {}",
+            file.display()
+        ))
+        .into();
+    Report {
+        warnings,
+        errors,
+        had_conflict: true,
+        outcome: Outcome::Found,
+        ..Report::default()
+    }
 }
 
 fn repair<T: EntryKind>(
@@ -300,9 +407,18 @@ fn repair<T: EntryKind>(
             lock_file::<T>(shown, &bytes, dialect([&bytes], ui))?;
         }
         let status = vec![format!("No conflict in {}", shown.display())];
-        return Ok(Report { status, ..Report::default() });
+        return Ok(Report {
+            status,
+            ..Report::default()
+        });
     };
-    let Sides { ours, base, base_is_complete, theirs, style } = sides;
+    let Sides {
+        ours,
+        base,
+        base_is_complete,
+        theirs,
+        style,
+    } = sides;
     let dialect = dialect([&ours, &theirs], ui);
     let side = |name, bytes: &[u8]| {
         let side = lock_file::<T>(&side_name(shown, name), bytes, dialect);
@@ -310,11 +426,23 @@ fn repair<T: EntryKind>(
     };
     let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
     // A base that is garbled or has conflicts of its own is ignored.
-    let base =
-        lock_file::<T>(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
+    let base = lock_file::<T>(&side_name(shown, "base"), &base, dialect)
+        .ok()
+        .map(|lock_file| lock_file.locks().clone());
     let is_base_complete = base_is_complete && base.is_some();
     let (base, target, target_bytes) = (base.unwrap_or_default(), file, bytes);
-    let merge = Merge { dialect, base, is_base_complete, ours, theirs, style, target, target_bytes, shown, relock };
+    let merge = Merge {
+        dialect,
+        base,
+        is_base_complete,
+        ours,
+        theirs,
+        style,
+        target,
+        target_bytes,
+        shown,
+        relock,
+    };
     merge.finish(arguments.resolve.resolve)
 }
 
@@ -322,24 +450,40 @@ impl<T: EntryKind> Merge<'_, T> {
     /// Returns warnings about entries that may be wrong although they merge.
     fn doubts(&self) -> Vec<Diagnostic> {
         let entries = lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries;
-        // Without a common ancestor, it is unknown whether one side added an entry or the other removed it.
-        let is_doubtful = |entry: &EntryDiff<T>| !self.is_base_complete && !self.base.contains_key(&entry.address);
-        let one_sided = entries.iter().filter(|entry| is_doubtful(entry)).filter_map(|entry| {
-            let side = match (&entry.old, &entry.new) {
-                (_, None) => "ours",
-                (None, _) => "theirs",
-                _ => return None,
-            };
-            let message = format!("only {side} has {}; it was kept", T::name(&entry.address, self.dialect));
-            let warning = Diagnostic::warning(Code::MergeConflict, message)
-                .note("the conflict does not show whether one side added it or the other removed it");
-            Some(warning.help(Help::text("if the configuration no longer requires it: ").and(prune::<T>())))
-        });
-        // A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever
-        // versions they contain: git, for example, merges the line of the version alone.
+        // Without a common ancestor, it is unknown whether one side added an entry or the other
+        // removed it.
+        let is_doubtful = |entry: &EntryDiff<T>| {
+            !self.is_base_complete && !self.base.contains_key(&entry.address)
+        };
+        let one_sided = entries
+            .iter()
+            .filter(|entry| is_doubtful(entry))
+            .filter_map(|entry| {
+                let side = match (&entry.old, &entry.new) {
+                    (_, None) => "ours",
+                    (None, _) => "theirs",
+                    _ => return None,
+                };
+                let message = format!(
+                    "only {side} has {}; it was kept",
+                    T::name(&entry.address, self.dialect)
+                );
+                let warning = Diagnostic::warning(Code::MergeConflict, message).note(
+                    "the conflict does not show whether one side added it or the other removed it",
+                );
+                Some(warning.help(
+                    Help::text("if the configuration no longer requires it: ").and(prune::<T>()),
+                ))
+            });
+        // A release has one list of `zh:` hashes, so sides with different lists are from different
+        // releases, whatever versions they contain: git, for example, merges the line of the
+        // version alone.
         let is_mixed = |entry: &EntryDiff<T>| {
             let sides = [&entry.old, &entry.new];
-            entry.zh_differ() && !sides.iter().any(|side| side.as_ref() == self.base.get(&entry.address))
+            entry.zh_differ()
+                && !sides
+                    .iter()
+                    .any(|side| side.as_ref() == self.base.get(&entry.address))
         };
         let mixed = entries.iter().filter(|entry| is_mixed(entry)).map(|entry| {
             let release = entry.new.as_ref().map(|entry| entry.release()).unwrap_or_default();
@@ -356,7 +500,8 @@ impl<T: EntryKind> Merge<'_, T> {
     fn finish(self, is_requested: bool) -> Result<Report> {
         let mut warnings = self.doubts();
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
-        // After a failure the conflicts stay: a merge driver must not leave the file as if it had been merged.
+        // After a failure the conflicts stay: a merge driver must not leave the file as if it had
+        // been merged.
         let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
         match self.resolve(&merged, is_requested) {
             Ok(Some((resolved, more))) => {
@@ -371,25 +516,49 @@ impl<T: EntryKind> Merge<'_, T> {
         if result != self.target_bytes {
             files::write(self.target, Some(&self.target_bytes), &result)?;
         }
-        let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
+        let mut conflicts: Vec<_> = merged
+            .conflicts
+            .iter()
+            .map(|conflict| conflict.diagnostic(self.dialect))
+            .collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help::<T>(self.shown));
         }
-        let outcome = if conflicts.is_empty() { Outcome::Done } else { Outcome::Found };
-        let done = conflicts.is_empty().then(|| format!("Merged {}", self.shown.display()));
+        let outcome = if conflicts.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Found
+        };
+        let done = conflicts
+            .is_empty()
+            .then(|| format!("Merged {}", self.shown.display()));
         let status = chosen.into_iter().chain(done).collect();
         errors.extend(conflicts);
-        Ok(Report { warnings, errors, status, had_conflict: true, outcome })
+        Ok(Report {
+            warnings,
+            errors,
+            status,
+            had_conflict: true,
+            outcome,
+        })
     }
 
     /// Locks the entries in conflict again, if that is requested.
-    fn resolve(&self, merged: &Merged<T>, is_requested: bool) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
+    fn resolve(
+        &self,
+        merged: &Merged<T>,
+        is_requested: bool,
+    ) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
         if !is_requested || merged.conflicts.is_empty() {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
-        let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let root = self
+            .shown
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         (self.relock)(root, self.dialect, lock_file, merged.conflicts.clone()).map(Some)
     }
 }
@@ -399,7 +568,11 @@ fn prune<T: EntryKind>() -> Remedy {
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Remedy::LockModules
     } else {
-        LockRemedy { prune: true, ..LockRemedy::default() }.into()
+        LockRemedy {
+            prune: true,
+            ..LockRemedy::default()
+        }
+        .into()
     }
 }
 
@@ -409,32 +582,58 @@ fn help<T: EntryKind>(file: &Path) -> Help {
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Help::text(choose + "then run: ").and(prune::<T>())
     } else {
-        Help::text(choose + "or run: ").and(Remedy::Merge { file: file.to_owned(), resolve: true })
+        Help::text(choose + "or run: ").and(Remedy::Merge {
+            file: file.to_owned(),
+            resolve: true,
+        })
     }
 }
 
 /// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`, for each conflict that was resolved.
-fn chosen_releases<T: EntryKind>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
-    let release =
-        |entry: &Option<Arc<T>>| entry.as_ref().map_or("no entry".into(), |entry| entry.release().into_owned());
-    let is_left = |conflict: &&Conflict<T>| !merged.conflicts.iter().any(|left| left.address == conflict.address);
+fn chosen_releases<T: EntryKind>(
+    conflicts: &[Conflict<T>],
+    merged: &Merged<T>,
+    dialect: Dialect,
+) -> Vec<String> {
+    let release = |entry: &Option<Arc<T>>| {
+        entry
+            .as_ref()
+            .map_or("no entry".into(), |entry| entry.release().into_owned())
+    };
+    let is_left = |conflict: &&Conflict<T>| {
+        !merged
+            .conflicts
+            .iter()
+            .any(|left| left.address == conflict.address)
+    };
     let line = |conflict: &Conflict<T>| {
         let name = T::name(&conflict.address, dialect);
         let chosen = release(&merged.locks.get(&conflict.address).cloned());
         let (ours, theirs) = (release(&conflict.ours), release(&conflict.theirs));
-        safe_line(&format!("  {name}   {chosen} (ours {ours}, theirs {theirs})"))
+        safe_line(&format!(
+            "  {name}   {chosen} (ours {ours}, theirs {theirs})"
+        ))
     };
     conflicts.iter().filter(is_left).map(line).collect()
 }
 
 fn read(path: &Path) -> diagnostic::Result<Vec<u8>> {
-    let missing =
-        || Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display())).into();
+    let missing = || {
+        Diagnostic::error(
+            Code::LockFileMissing,
+            format!("there is no lock file {}", path.display()),
+        )
+        .into()
+    };
     lockfile::read(path)?.ok_or_else(missing)
 }
 
 fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
-    let detected = || files.into_iter().find_map(|bytes| lockfile::detect_dialect(bytes));
+    let detected = || {
+        files
+            .into_iter()
+            .find_map(|bytes| lockfile::detect_dialect(bytes))
+    };
     ui.global.dialect.or_else(detected).unwrap_or_default()
 }
 
@@ -444,8 +643,22 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
 }
 
 /// Reads a side. The parser's help is for an existing file, but a side may have none.
-fn lock_file<T: EntryKind>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
+fn lock_file<T: EntryKind>(
+    name: &Path,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> diagnostic::Result<LockFileOf<T>> {
     let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
-    let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
-    parsed.lock_file.ok_or_else(|| errors.map(|error| Diagnostic { help: None, ..error }).collect())
+    let errors = parsed
+        .diagnostics
+        .into_iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error);
+    parsed.lock_file.ok_or_else(|| {
+        errors
+            .map(|error| Diagnostic {
+                help: None,
+                ..error
+            })
+            .collect()
+    })
 }

@@ -30,8 +30,8 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the entries of `conflicts` again, as the configuration in a directory requires. `lock_file` must not
-    /// contain them. Returns the merged entries and warnings.
+    /// Locks the entries of `conflicts` again, as the configuration in a directory requires.
+    /// `lock_file` must not contain them. Returns the merged entries and warnings.
     pub(super) fn lock_again(
         &self,
         directory: &Path,
@@ -46,7 +46,10 @@ impl ResolveArgs {
         let session = start_locking(ui, &[], &self.modules, &self.age, &self.source)?;
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
-        let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
+        let merged = Merged {
+            locks: resolved.outcome.locks,
+            conflicts: resolved.left,
+        };
         Ok((merged, resolved.outcome.warnings))
     }
 }

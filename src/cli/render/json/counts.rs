@@ -5,7 +5,11 @@ use serde::Serialize;
 
 /// Numbers of findings by result, each root module counted once.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "counts", deny_unknown_fields)
+)]
 pub(crate) struct Counts {
     /// Root modules except for Terragrunt units.
     root_modules: CountsOfKind,
@@ -13,13 +17,18 @@ pub(crate) struct Counts {
     units: CountsOfKind,
     /// Lock files in directories that are not root modules; --base checks them, too.
     other_lock_files: CountsOfKind,
-    /// Modules that a pull request changes and that no root module calls; --base checks their requirements.
+    /// Modules that a pull request changes and that no root module calls; --base checks their
+    /// requirements.
     changed_modules: CountsOfKind,
 }
 
 /// Numbers of one kind.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts_of_kind", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "counts_of_kind", deny_unknown_fields)
+)]
 struct CountsOfKind {
     with_errors: usize,
     /// Number with warnings and without errors.
@@ -42,20 +51,26 @@ struct CountsOfKind {
 
 impl From<&Coverage> for Counts {
     fn from(coverage: &Coverage) -> Self {
-        let [root_modules, units, other_lock_files, changed_modules] = DirectoryKind::ALL.map(|kind| {
-            let number = |status| coverage.number(kind, status);
-            CountsOfKind {
-                with_errors: number(RootStatus::Errors),
-                with_warnings: number(RootStatus::Warnings),
-                partly_checked: number(RootStatus::PartlyChecked),
-                ok: number(RootStatus::Ok),
-                without_lock_file: number(RootStatus::NotLocked),
-                ignored: number(RootStatus::Ignored),
-                need_no_lock_file: number(RootStatus::NeedsNone),
-                excluded: number(RootStatus::Excluded),
-                failed: number(RootStatus::Failed),
-            }
-        });
-        Self { root_modules, units, other_lock_files, changed_modules }
+        let [root_modules, units, other_lock_files, changed_modules] =
+            DirectoryKind::ALL.map(|kind| {
+                let number = |status| coverage.number(kind, status);
+                CountsOfKind {
+                    with_errors: number(RootStatus::Errors),
+                    with_warnings: number(RootStatus::Warnings),
+                    partly_checked: number(RootStatus::PartlyChecked),
+                    ok: number(RootStatus::Ok),
+                    without_lock_file: number(RootStatus::NotLocked),
+                    ignored: number(RootStatus::Ignored),
+                    need_no_lock_file: number(RootStatus::NeedsNone),
+                    excluded: number(RootStatus::Excluded),
+                    failed: number(RootStatus::Failed),
+                }
+            });
+        Self {
+            root_modules,
+            units,
+            other_lock_files,
+            changed_modules,
+        }
     }
 }

@@ -12,7 +12,11 @@ use crate::cli::render::help::Invocation;
 
 /// An error or a warning.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "diagnostic", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "diagnostic", deny_unknown_fields)
+)]
 pub(crate) struct Notice {
     #[cfg_attr(test, schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$")))]
     code: &'static str,
@@ -57,7 +61,10 @@ impl Notice {
         let diagnostic = shown(diagnostic, invocation);
         let place = diagnostic.labels.first().map(|label| &label.location);
         let (line, column) = place.map(Location::line_column).unzip();
-        let label = |diagnostic::Label { location, text }| Label { place: Place::from(&location), text };
+        let label = |diagnostic::Label { location, text }| Label {
+            place: Place::from(&location),
+            text,
+        };
         Self {
             code: diagnostic.code.as_str(),
             notes: diagnostic.all_notes().collect(),
@@ -71,13 +78,20 @@ impl Notice {
     }
 
     pub(crate) fn all(diagnostics: &[Diagnostic], invocation: &Invocation) -> Vec<Self> {
-        diagnostics.iter().map(|diagnostic| Self::new(diagnostic, invocation)).collect()
+        diagnostics
+            .iter()
+            .map(|diagnostic| Self::new(diagnostic, invocation))
+            .collect()
     }
 }
 
 impl<'a> Finding<'a> {
     pub(crate) fn new(finding: &'a Diagnostic, invocation: &Invocation) -> Self {
         let providers = finding.providers.iter().map(AsText).collect();
-        Self { severity: finding.severity, providers, notice: Notice::new(finding, invocation) }
+        Self {
+            severity: finding.severity,
+            providers,
+            notice: Notice::new(finding, invocation),
+        }
     }
 }

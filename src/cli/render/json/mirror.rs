@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};
+use provlock::project::mirror::{
+    MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile,
+};
 use provlock::provider::{Platform, ProviderAddress, Version};
 use serde::Serialize;
 
@@ -12,7 +14,11 @@ use super::values::AsText;
 
 /// A mirror that was filled.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "mirror", deny_unknown_fields)
+)]
 pub(crate) struct Mirror<'a> {
     /// The directory, or `oci://` and the template of repositories.
     directory: AsText<&'a MirrorTarget>,
@@ -29,7 +35,11 @@ pub(crate) struct Mirror<'a> {
 
 /// A package in a mirror.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirrored_package", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "mirrored_package", deny_unknown_fields)
+)]
 struct Package<'a> {
     /// The full address, with the host.
     address: AsText<&'a ProviderAddress>,
@@ -46,7 +56,11 @@ struct Package<'a> {
 
 /// A file that was removed, or would be.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "removed_file", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "removed_file", deny_unknown_fields)
+)]
 struct Removed<'a> {
     file: Cow<'a, str>,
     bytes: u64,
@@ -54,10 +68,20 @@ struct Removed<'a> {
 
 impl<'a> Mirror<'a> {
     pub(crate) fn new(target: &'a MirrorTarget, mirrored: &'a Mirrored, is_dry_run: bool) -> Self {
-        let (kept, fetched): (Vec<_>, Vec<_>) =
-            mirrored.packages.iter().partition(|package| package.action == MirrorAction::Kept);
-        let bytes = |packages: &[&MirroredPackage]| packages.iter().filter_map(|package| package.size).sum();
-        let package = |MirroredPackage { package, path, action, size, .. }: &'a MirroredPackage| Package {
+        let (kept, fetched): (Vec<_>, Vec<_>) = mirrored
+            .packages
+            .iter()
+            .partition(|package| package.action == MirrorAction::Kept);
+        let bytes = |packages: &[&MirroredPackage]| {
+            packages.iter().filter_map(|package| package.size).sum()
+        };
+        let package = |MirroredPackage {
+                           package,
+                           path,
+                           action,
+                           size,
+                           ..
+                       }: &'a MirroredPackage| Package {
             address: AsText(&package.address),
             version: AsText(&package.version),
             platform: AsText(&package.platform),
@@ -65,10 +89,14 @@ impl<'a> Mirror<'a> {
             action: *action,
             bytes: *size,
         };
-        let file = |RemovedFile { path, size }: &'a RemovedFile| Removed { file: path.to_string_lossy(), bytes: *size };
+        let file = |RemovedFile { path, size }: &'a RemovedFile| Removed {
+            file: path.to_string_lossy(),
+            bytes: *size,
+        };
         Self {
             directory: AsText(target),
-            written: !is_dry_run && (!mirrored.removed.is_empty() || !fetched.is_empty() || mirrored.documents > 0),
+            written: !is_dry_run
+                && (!mirrored.removed.is_empty() || !fetched.is_empty() || mirrored.documents > 0),
             packages: mirrored.packages.iter().map(package).collect(),
             removed: mirrored.removed.iter().map(file).collect(),
             downloaded_bytes: bytes(&fetched),

@@ -39,8 +39,17 @@ pub(crate) fn document(
     errors: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
-    let (warnings, errors) = (Notice::all(warnings, invocation), Notice::all(errors, invocation));
-    let mut object = json!(Output { schema: SCHEMA, command, result, warnings, errors });
+    let (warnings, errors) = (
+        Notice::all(warnings, invocation),
+        Notice::all(errors, invocation),
+    );
+    let mut object = json!(Output {
+        schema: SCHEMA,
+        command,
+        result,
+        warnings,
+        errors
+    });
     if let Value::Object(fields) = &mut object {
         fields.entry("roots").or_insert_with(|| json!([]));
     }
@@ -77,9 +86,17 @@ struct Verified<'a> {
     findings: Vec<Finding<'a>>,
 }
 
-/// Returns the fields of `verify`: the root modules that were checked, and the ones that could not be checked.
+/// Returns the fields of `verify`: the root modules that were checked, and the ones that could not
+/// be checked.
 pub(crate) fn verify(found: Verification<'_>, is_online: bool) -> String {
-    let Verification { roots, findings, errors, coverage, invocation, .. } = found;
+    let Verification {
+        roots,
+        findings,
+        errors,
+        coverage,
+        invocation,
+        ..
+    } = found;
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
@@ -87,25 +104,53 @@ pub(crate) fn verify(found: Verification<'_>, is_online: bool) -> String {
             failed.entry(root).or_default().push(error.clone());
         }
     }
-    let failed = failed.iter().map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
-    let done = roots.iter().map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, is_online, invocation)));
-    let roots = Roots { roots: done.chain(failed).collect() };
-    let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
-    let result = Verified { roots, counts: Counts::from(coverage), findings };
+    let failed = failed
+        .iter()
+        .map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
+    let done = roots
+        .iter()
+        .map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, is_online, invocation)));
+    let roots = Roots {
+        roots: done.chain(failed).collect(),
+    };
+    let findings = findings
+        .iter()
+        .map(|finding| Finding::new(finding, invocation))
+        .collect();
+    let result = Verified {
+        roots,
+        counts: Counts::from(coverage),
+        findings,
+    };
     document("verify", result, &[], errors, invocation)
 }
 
 /// Returns the output of `diff`. Replaced hashes are also among the warnings.
-pub(crate) fn diff(files: Vec<FileDiff<'_>>, mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
+pub(crate) fn diff(
+    files: Vec<FileDiff<'_>>,
+    mut warnings: Vec<Diagnostic>,
+    invocation: &Invocation,
+) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
-    let roots = Roots { roots: files.into_iter().map(ComparedRoot::from).collect() };
+    let roots = Roots {
+        roots: files.into_iter().map(ComparedRoot::from).collect(),
+    };
     document("diff", roots, &warnings, &[], invocation)
 }
 
 fn replaced_hashes(file: &FileDiff<'_>) -> impl Iterator<Item = Diagnostic> {
     file.rows.iter().filter_map(|row| {
-        let version = row.version.new.map(|version| format!(" {version}")).unwrap_or_default();
-        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced()?);
+        let version = row
+            .version
+            .new
+            .map(|version| format!(" {version}"))
+            .unwrap_or_default();
+        let message = format!(
+            "{}: {}{version}: {}",
+            file.path.display(),
+            row.name,
+            row.replaced()?
+        );
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
 }

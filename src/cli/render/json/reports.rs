@@ -10,7 +10,11 @@ use crate::cli::render::pages;
 
 /// Explanation of a code.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "explanation", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "explanation", deny_unknown_fields)
+)]
 pub(crate) struct Explanation {
     code: &'static str,
     /// The meaning in a sentence.
@@ -24,13 +28,22 @@ pub(crate) struct Explanation {
 impl Explanation {
     pub(crate) fn new(code: Code) -> Self {
         let (page, suppression) = (pages::page(code), pages::suppression(code));
-        Self { code: code.as_str(), summary: code.summary(), page, suppression }
+        Self {
+            code: code.as_str(),
+            summary: code.summary(),
+            page,
+            suppression,
+        }
     }
 }
 
 /// The settings file of a project.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "settings_file", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "settings_file", deny_unknown_fields)
+)]
 pub(crate) struct SettingsFile<'a> {
     pub(crate) path: &'static str,
     pub(crate) text: &'a str,
@@ -40,7 +53,11 @@ pub(crate) struct SettingsFile<'a> {
 
 /// The published facts, and their location.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_facts", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "published_facts", deny_unknown_fields)
+)]
 pub(crate) struct PublishedFacts<'a> {
     /// `oci://HOST/PATH`
     place: String,
@@ -52,7 +69,11 @@ pub(crate) struct PublishedFacts<'a> {
 
 /// A release with published facts.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_release", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "published_release", deny_unknown_fields)
+)]
 struct PublishedRelease<'a> {
     address: AsText<&'a ProviderAddress>,
     version: AsText<&'a Version>,
@@ -63,12 +84,28 @@ struct PublishedRelease<'a> {
 }
 
 impl<'a> PublishedFacts<'a> {
-    pub(crate) fn new(repository: &OciRepository, key: PublicKey, releases: &'a [packages::PublishedRelease]) -> Self {
+    pub(crate) fn new(
+        repository: &OciRepository,
+        key: PublicKey,
+        releases: &'a [packages::PublishedRelease],
+    ) -> Self {
         let releases = releases.iter().filter_map(|release| {
             let changed = *release.outcome.as_ref()?.as_ref().ok()?;
-            let (address, version) = (AsText(&release.facts.address), AsText(&release.facts.version));
-            Some(PublishedRelease { address, version, packages: release.facts.packages.len(), changed })
+            let (address, version) = (
+                AsText(&release.facts.address),
+                AsText(&release.facts.version),
+            );
+            Some(PublishedRelease {
+                address,
+                version,
+                packages: release.facts.packages.len(),
+                changed,
+            })
         });
-        Self { place: format!("oci://{repository}"), public_key: AsText(key), releases: releases.collect() }
+        Self {
+            place: format!("oci://{repository}"),
+            public_key: AsText(key),
+            releases: releases.collect(),
+        }
     }
 }

@@ -10,7 +10,8 @@ use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{ProviderReport, SkipReason};
 use provlock::project::{
-    self, HoldingConstraint, InstalledModules, Move, PinnedModules, RootOutcome, Subject, Suppressed,
+    self, HoldingConstraint, InstalledModules, Move, PinnedModules, RootOutcome, Subject,
+    Suppressed,
 };
 use provlock::provider::{self, Dialect, Platform, ProviderAddress};
 use serde::Serialize;
@@ -27,7 +28,11 @@ use crate::cli::render::verify::not_checked;
 
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "pinned_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "pinned_root", deny_unknown_fields)
+)]
 pub(crate) struct PinnedRoot<'a> {
     path: Cow<'a, str>,
     /// Whether a call was pinned, or would be.
@@ -40,14 +45,19 @@ pub(crate) struct PinnedRoot<'a> {
 
 /// A root module whose locked modules are installed.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "installed_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "installed_root", deny_unknown_fields)
+)]
 pub(crate) struct InstalledRoot<'a> {
     path: Cow<'a, str>,
     /// The paths of the calls whose package was installed, or would be with --check.
     installed: &'a [String],
     /// Number of packages that were installed as they are locked before.
     up_to_date: usize,
-    /// Whether the directory is a Terragrunt unit. Terragrunt copies modules itself, so nothing is installed.
+    /// Whether the directory is a Terragrunt unit. Terragrunt copies modules itself, so nothing is
+    /// installed.
     terragrunt_unit: bool,
     /// Whether the list of installed modules was written, or would be with --check.
     list_written: bool,
@@ -55,7 +65,11 @@ pub(crate) struct InstalledRoot<'a> {
 
 /// One root module.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "root", deny_unknown_fields)
+)]
 pub(crate) struct LockedRoot<'a> {
     path: Cow<'a, str>,
     lock_file: Cow<'a, str>,
@@ -76,25 +90,31 @@ pub(crate) struct LockedRoot<'a> {
     /// upgrade only: the versions of the module of each selected call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     module_versions: Vec<ModuleVersions<'a>>,
-    /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
+    /// upgrade only: the version constraints and sources of modules that were rewritten, or would
+    /// be.
     #[serde(skip_serializing_if = "Option::is_none")]
     constraint_edits: Option<Vec<EditText>>,
 }
 
 /// One root module with its findings.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verified_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "verified_root", deny_unknown_fields)
+)]
 pub(crate) struct VerifiedRoot<'a> {
     path: Cow<'a, str>,
     /// null without a lock file.
     lock_file: Option<Cow<'a, str>>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
-    /// Authentication of the locked release of each provider by the registries, by its full address; omitted if they
-    /// were not contacted.
+    /// Authentication of the locked release of each provider by the registries, by its full
+    /// address; omitted if they were not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     authentications: BTreeMap<AsText<&'a ProviderAddress>, Authentication<'a>>,
-    /// Lines about parts that were not checked, or not confirmed as published, as in the text; omitted without one.
+    /// Lines about parts that were not checked, or not confirmed as published, as in the text;
+    /// omitted without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_checked: Vec<String>,
     /// Findings in the order of the lock file, then of the other files.
@@ -105,7 +125,11 @@ pub(crate) struct VerifiedRoot<'a> {
 
 /// One root module that could not be locked, upgraded or checked.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "failed_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "failed_root", deny_unknown_fields)
+)]
 pub(crate) struct FailedRoot<'a> {
     path: Cow<'a, str>,
     /// Errors, which are also in the list of the whole run, each once.
@@ -114,7 +138,11 @@ pub(crate) struct FailedRoot<'a> {
 
 /// Two versions of a lock file.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "compared_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "compared_root", deny_unknown_fields)
+)]
 pub(crate) struct ComparedRoot<'a> {
     /// The directory of the lock file.
     path: Cow<'a, str>,
@@ -142,28 +170,39 @@ struct LockedProvider<'a> {
     platforms: Vec<AsText<&'a Platform>>,
     /// The authentication of the packages; null if no package was checked.
     authentication: Option<Authentication<'a>>,
-    /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only reported by the registry
-    /// (--trust-registry). Hashes of other platforms that OpenTofu's registry reports are recorded in any case, and do
-    /// not matter here.
+    /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only reported
+    /// by the registry (--trust-registry). Hashes of other platforms that OpenTofu's registry
+    /// reports are recorded in any case, and do not matter here.
     trusted_registry: bool,
 }
 
 /// The authentication of packages.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "authentication", deny_unknown_fields)
+)]
 struct Authentication<'a> {
     result: AuthenticationResult,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[0-9A-F]{16}$"))))]
     key_ids: BTreeSet<&'a str>,
     /// The full fingerprints of these keys, for `[trust]`.
-    #[cfg_attr(test, schemars(inner(regex(pattern = "^([0-9A-F]{40}|[0-9A-F]{64})$"))))]
+    #[cfg_attr(
+        test,
+        schemars(inner(regex(pattern = "^([0-9A-F]{40}|[0-9A-F]{64})$")))
+    )]
     fingerprints: BTreeSet<&'a str>,
 }
 
 /// The means of the authentication.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication_result"))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "authentication_result")
+)]
 enum AuthenticationResult {
     Signed,
     SigningSkipped,
@@ -199,13 +238,18 @@ struct ComparedModule<'a> {
     source: Change<&'a str>,
     /// The package; null without an entry.
     package: Change<&'a str>,
-    /// Whether the package changed under the same version or, without a version, under the same source.
+    /// Whether the package changed under the same version or, without a version, under the same
+    /// source.
     package_replaced: bool,
 }
 
 /// The versions of a selected provider.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "versions", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "versions", deny_unknown_fields)
+)]
 struct Versions<'a> {
     /// The full address, with the host.
     address: AsText<&'a ProviderAddress>,
@@ -213,14 +257,14 @@ struct Versions<'a> {
     locked: Option<&'a str>,
     /// The chosen version.
     allowed: &'a str,
-    /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
-    /// version.
+    /// The change from the locked version to the chosen one; null if nothing changes, or if one of
+    /// them is not a version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
     /// The newest existing version.
     newest: &'a str,
-    /// Publication date of the chosen version; null if nothing changes or the date is unknown. The same applies to the
-    /// next three fields.
+    /// Publication date of the chosen version; null if nothing changes or the date is unknown. The
+    /// same applies to the next three fields.
     published: Option<AsText<Timestamp>>,
     /// Publication date of the newest version.
     newest_published: Option<AsText<Timestamp>>,
@@ -236,7 +280,11 @@ struct Versions<'a> {
 
 /// The versions of the module of a call. In git these are tags, or the beginnings of commit IDs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "module_versions", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "module_versions", deny_unknown_fields)
+)]
 struct ModuleVersions<'a> {
     /// The path of the calls.
     address: &'a str,
@@ -246,13 +294,14 @@ struct ModuleVersions<'a> {
     locked: Option<&'a str>,
     /// The chosen version.
     allowed: &'a str,
-    /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
-    /// version.
+    /// The change from the locked version to the chosen one; null if nothing changes, or if one of
+    /// them is not a version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
     /// The newest existing version.
     newest: &'a str,
-    /// The constraints that do not allow the newest version, or the part of a source that specifies a different one.
+    /// The constraints that do not allow the newest version, or the part of a source that specifies
+    /// a different one.
     held_back_by: Vec<HoldingBack<'a>>,
     /// Whether newer versions were skipped because of min-age.
     too_young: bool,
@@ -260,7 +309,11 @@ struct ModuleVersions<'a> {
 
 /// Constraints that do not allow the newest version.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "holding_back", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "holding_back", deny_unknown_fields)
+)]
 struct HoldingBack<'a> {
     constraints: &'a str,
     file: Cow<'a, str>,
@@ -270,9 +323,19 @@ struct HoldingBack<'a> {
 
 impl<'a> LockedRoot<'a> {
     pub(crate) fn new(outcome: &'a RootOutcome) -> Self {
-        let (root, plan, changed) = (&outcome.prepared().root, outcome.plan(), outcome.has_changes());
-        let locked = if let RootOutcome::Locked(locked) = outcome { Some(locked) } else { None };
-        let providers = locked.into_iter().flat_map(|locked| &locked.outcome.providers);
+        let (root, plan, changed) = (
+            &outcome.prepared().root,
+            outcome.plan(),
+            outcome.has_changes(),
+        );
+        let locked = if let RootOutcome::Locked(locked) = outcome {
+            Some(locked)
+        } else {
+            None
+        };
+        let providers = locked
+            .into_iter()
+            .flat_map(|locked| &locked.outcome.providers);
         let modules = locked.into_iter().flat_map(|locked| &locked.module_changes);
         Self {
             path: root.path().to_string_lossy(),
@@ -280,27 +343,45 @@ impl<'a> LockedRoot<'a> {
             dialect: root.dialect,
             changed,
             written: changed && locked.is_some_and(|locked| locked.written),
-            providers: providers.map(|report| LockedProvider::new(report, root.dialect)).collect(),
-            modules: modules.map(|change| Row::of_module(change).into()).collect(),
+            providers: providers
+                .map(|report| LockedProvider::new(report, root.dialect))
+                .collect(),
+            modules: modules
+                .map(|change| Row::of_module(change).into())
+                .collect(),
             versions: plan.map(|plan| plan.moves.iter().filter_map(Versions::of).collect()),
-            module_versions: plan.into_iter().flat_map(|plan| &plan.moves).filter_map(ModuleVersions::of).collect(),
+            module_versions: plan
+                .into_iter()
+                .flat_map(|plan| &plan.moves)
+                .filter_map(ModuleVersions::of)
+                .collect(),
             constraint_edits: plan.map(|plan| edited(&plan.edits).collect()),
         }
     }
 }
 
 impl<'a> VerifiedRoot<'a> {
-    pub(crate) fn new(root: &'a project::VerifiedRoot, is_online: bool, invocation: &Invocation) -> Self {
+    pub(crate) fn new(
+        root: &'a project::VerifiedRoot,
+        is_online: bool,
+        invocation: &Invocation,
+    ) -> Self {
         let authentications = root.authentications.iter();
         Self {
             path: root.path.to_string_lossy(),
             lock_file: root.has_lock_file.then(|| root.lock_path.to_string_lossy()),
             dialect: root.dialect,
             authentications: authentications
-                .filter_map(|(address, found)| Some((AsText(address), Authentication::of([found])?)))
+                .filter_map(|(address, found)| {
+                    Some((AsText(address), Authentication::of([found])?))
+                })
                 .collect(),
             not_checked: not_checked(slice::from_ref(root), is_online),
-            findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
+            findings: root
+                .findings
+                .iter()
+                .map(|finding| Finding::new(finding, invocation))
+                .collect(),
             suppressed: root.suppressed,
         }
     }
@@ -322,21 +403,33 @@ impl<'a> PinnedRoot<'a> {
     pub(crate) fn new(path: &'a Path, pinned: &PinnedModules, written: bool) -> Self {
         let changed = !pinned.edits.is_empty();
         let edits = edited(&pinned.edits).collect();
-        Self { path: path.to_string_lossy(), changed, written: changed && written, edits }
+        Self {
+            path: path.to_string_lossy(),
+            changed,
+            written: changed && written,
+            edits,
+        }
     }
 }
 
 impl<'a> FailedRoot<'a> {
     pub(crate) fn new(path: &'a Path, errors: &[Diagnostic], invocation: &Invocation) -> Self {
-        Self { path: path.to_string_lossy(), errors: Notice::all(errors, invocation) }
+        Self {
+            path: path.to_string_lossy(),
+            errors: Notice::all(errors, invocation),
+        }
     }
 }
 
 impl<'a> From<FileDiff<'a>> for ComparedRoot<'a> {
     fn from(file: FileDiff<'a>) -> Self {
-        let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = file
+            .path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
         let (changed, is_of_modules) = (!file.is_empty(), file.subject == "module");
-        let (modules, providers): (Vec<_>, Vec<_>) = file.rows.into_iter().partition(|_| is_of_modules);
+        let (modules, providers): (Vec<_>, Vec<_>) =
+            file.rows.into_iter().partition(|_| is_of_modules);
         Self {
             path: directory.unwrap_or(Path::new(".")).to_string_lossy(),
             lock_file: file.path.to_string_lossy(),
@@ -354,8 +447,16 @@ impl<'a> LockedProvider<'a> {
             row: Row::new(&report.difference, dialect),
             required: report.required,
             platforms: report.packages.keys().map(AsText).collect(),
-            authentication: Authentication::of(report.packages.values().map(|package| &package.authentication)),
-            trusted_registry: report.packages.values().any(|package| package.is_reported()),
+            authentication: Authentication::of(
+                report
+                    .packages
+                    .values()
+                    .map(|package| &package.authentication),
+            ),
+            trusted_registry: report
+                .packages
+                .values()
+                .any(|package| package.is_reported()),
         }
     }
 }
@@ -371,33 +472,67 @@ impl<'a> Authentication<'a> {
             provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
         };
         let key = |package: &'a provider::Authentication| match package {
-            provider::Authentication::Signed { key_id, fingerprint } => Some((&**key_id, &**fingerprint)),
+            provider::Authentication::Signed {
+                key_id,
+                fingerprint,
+            } => Some((&**key_id, &**fingerprint)),
             _ => None,
         };
         let (key_ids, fingerprints) = packages.filter_map(key).unzip();
-        Some(Self { result, key_ids, fingerprints })
+        Some(Self {
+            result,
+            key_ids,
+            fingerprints,
+        })
     }
 }
 
 impl<'a> From<Row<'a>> for ComparedProvider<'a> {
     fn from(row: Row<'a>) -> Self {
-        let Row { version_change, hash_counts, hashes_replaced, .. } = row;
-        Self { row, version_change, hash_counts, hashes_replaced }
+        let Row {
+            version_change,
+            hash_counts,
+            hashes_replaced,
+            ..
+        } = row;
+        Self {
+            row,
+            version_change,
+            hash_counts,
+            hashes_replaced,
+        }
     }
 }
 
 impl<'a> From<Row<'a>> for ComparedModule<'a> {
     fn from(row: Row<'a>) -> Self {
-        let Row { source, package, package_replaced, .. } = row;
-        Self { source, package, package_replaced, entry: row.into() }
+        let Row {
+            source,
+            package,
+            package_replaced,
+            ..
+        } = row;
+        Self {
+            source,
+            package,
+            package_replaced,
+            entry: row.into(),
+        }
     }
 }
 
 impl<'a> Versions<'a> {
     /// Versions of a provider.
     fn of(planned: &'a Move) -> Option<Self> {
-        let Subject::Provider(address) = &planned.subject else { return None };
-        let Move { locked, selected, releases, .. } = planned;
+        let Subject::Provider(address) = &planned.subject else {
+            return None;
+        };
+        let Move {
+            locked,
+            selected,
+            releases,
+            ..
+        } = planned;
         let (repository, version) = (releases.repository.as_ref(), selected.version.as_ref());
         let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
         Some(Self {
@@ -408,7 +543,9 @@ impl<'a> Versions<'a> {
             newest: &planned.newest.text,
             published: releases.published.map(AsText),
             newest_published: releases.newest_published.map(AsText),
-            release_notes: repository.zip(version).map(|(repository, version)| repository.release_notes(version)),
+            release_notes: repository
+                .zip(version)
+                .map(|(repository, version)| repository.release_notes(version)),
             comparison: repository
                 .zip(locked_version.zip(version))
                 .map(|(repository, (locked, version))| repository.comparison(locked, version)),
@@ -421,7 +558,9 @@ impl<'a> Versions<'a> {
 impl<'a> ModuleVersions<'a> {
     /// Versions of the module of a call.
     fn of(planned: &'a Move) -> Option<Self> {
-        let Subject::Module { key, source } = &planned.subject else { return None };
+        let Subject::Module { key, source } = &planned.subject else {
+            return None;
+        };
         Some(Self {
             address: key,
             source,
@@ -436,15 +575,25 @@ impl<'a> ModuleVersions<'a> {
 }
 
 fn change(planned: &Move) -> Option<VersionMove> {
-    VersionMove::between(planned.locked.as_ref()?.version.as_ref()?, planned.selected.version.as_ref()?)
+    VersionMove::between(
+        planned.locked.as_ref()?.version.as_ref()?,
+        planned.selected.version.as_ref()?,
+    )
 }
 
 fn is_too_young(planned: &Move) -> bool {
-    matches!(planned.skipped, Some(SkipReason::TooYoung | SkipReason::AgeNotKnown))
+    matches!(
+        planned.skipped,
+        Some(SkipReason::TooYoung | SkipReason::AgeNotKnown)
+    )
 }
 
 impl<'a> From<&'a HoldingConstraint> for HoldingBack<'a> {
     fn from(HoldingConstraint { text, location, .. }: &'a HoldingConstraint) -> Self {
-        Self { constraints: text, file: location.path().to_string_lossy(), line: location.line_column().0 }
+        Self {
+            constraints: text,
+            file: location.path().to_string_lossy(),
+            line: location.line_column().0,
+        }
     }
 }

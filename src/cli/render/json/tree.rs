@@ -15,7 +15,11 @@ use super::values::{AsText, Place};
 
 /// One root module with everything that it requires.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "tree_root", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "tree_root", deny_unknown_fields)
+)]
 pub(crate) struct TreeRoot<'a> {
     path: Cow<'a, str>,
     lock_file: Cow<'a, str>,
@@ -27,13 +31,18 @@ pub(crate) struct TreeRoot<'a> {
 
 /// A provider with the modules that require it.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "required_provider", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "required_provider", deny_unknown_fields)
+)]
 pub(crate) struct RequiredProvider<'a> {
     /// The full address, with the host.
     pub(crate) address: AsText<&'a ProviderAddress>,
     /// The locked version; null without an entry.
     pub(crate) locked: Option<AsText<&'a Version>>,
-    /// The fingerprint of the key that signed that version, from an earlier run; omitted if it is not in the cache.
+    /// The fingerprint of the key that signed that version, from an earlier run; omitted if it is
+    /// not in the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signed_by: Option<String>,
     /// All constraints together; null if nothing requires the provider.
@@ -44,13 +53,17 @@ pub(crate) struct RequiredProvider<'a> {
 
 /// A module that requires a provider.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "requiring_module", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "requiring_module", deny_unknown_fields)
+)]
 pub(crate) struct RequiringModule<'a> {
     /// Number of the calls that lead to the module and are in the list, too.
     #[serde(skip)]
     pub(crate) depth: usize,
-    /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null for the root
-    /// module.
+    /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null
+    /// for the root module.
     pub(crate) module: Option<&'a str>,
     /// The locked version of the module, or else its locked commit; null if there is neither.
     pub(crate) locked: Option<String>,
@@ -66,7 +79,11 @@ pub(crate) struct RequiringModule<'a> {
 
 /// A provider with its versions in the lock files of root modules.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "provider_use", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "provider_use", deny_unknown_fields)
+)]
 pub(crate) struct ProviderUse<'a> {
     /// The address without default parts of the dialect.
     #[serde(skip)]
@@ -79,7 +96,11 @@ pub(crate) struct ProviderUse<'a> {
 
 /// A version with the root modules that lock it.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "version_use", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "version_use", deny_unknown_fields)
+)]
 pub(crate) struct VersionUse<'a> {
     pub(crate) version: AsText<&'a Version>,
     /// Paths of the root modules.
@@ -88,8 +109,16 @@ pub(crate) struct VersionUse<'a> {
 
 impl<'a> TreeRoot<'a> {
     pub(crate) fn new(root: &'a RootModule, requirements: &'a [RequiredProvider<'a>]) -> Self {
-        let (path, lock_file) = (root.path().to_string_lossy(), root.lock_path.to_string_lossy());
-        Self { path, lock_file, dialect: root.dialect, requirements }
+        let (path, lock_file) = (
+            root.path().to_string_lossy(),
+            root.lock_path.to_string_lossy(),
+        );
+        Self {
+            path,
+            lock_file,
+            dialect: root.dialect,
+            requirements,
+        }
     }
 }
 
@@ -105,8 +134,13 @@ impl<'a> RequiredProvider<'a> {
             address: AsText(address),
             locked: locks.get(address).map(|locked| AsText(&locked.version)),
             signed_by: None,
-            constraints: requirements.providers.get(address).map(|requirement| AsText(&requirement.constraints)),
-            required_by: requirers.map(|requirer| RequiringModule::new(&requirer, modules)).collect(),
+            constraints: requirements
+                .providers
+                .get(address)
+                .map(|requirement| AsText(&requirement.constraints)),
+            required_by: requirers
+                .map(|requirer| RequiringModule::new(&requirer, modules))
+                .collect(),
         }
     }
 }
@@ -115,7 +149,9 @@ impl<'a> RequiringModule<'a> {
     fn new(requirer: &Requirer<'a>, locks: &ModuleLocks) -> Self {
         let (call, declaration) = (requirer.call, requirer.declaration);
         let locked = call.and_then(|call| locks.get(&call.key));
-        let version = locked.and_then(|locked| locked.version.as_ref()).map(ToString::to_string);
+        let version = locked
+            .and_then(|locked| locked.version.as_ref())
+            .map(ToString::to_string);
         let constraints = declaration.map(|declaration| &declaration.constraints);
         Self {
             depth: requirer.depth,
@@ -123,7 +159,9 @@ impl<'a> RequiringModule<'a> {
             locked: version.or_else(|| commit_of(locked?)),
             called_at: call.map(|call| Place::from(&call.location)),
             required_at: declaration.map(|declaration| Place::from(declaration.version_place())),
-            constraints: constraints.filter(|constraints| !constraints.is_empty()).map(AsText),
+            constraints: constraints
+                .filter(|constraints| !constraints.is_empty())
+                .map(AsText),
             repeated: requirer.is_repeated,
         }
     }

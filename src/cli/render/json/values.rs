@@ -17,7 +17,11 @@ impl<T: Display> Serialize for AsText<T> {
 
 /// A position in a file.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "place", deny_unknown_fields)
+)]
 pub(crate) struct Place {
     pub(crate) file: String,
     /// Line number, from 1.
@@ -29,6 +33,10 @@ pub(crate) struct Place {
 impl From<&Location> for Place {
     fn from(location: &Location) -> Self {
         let (line, column) = location.line_column();
-        Self { file: location.path().to_string_lossy().into_owned(), line, column }
+        Self {
+            file: location.path().to_string_lossy().into_owned(),
+            line,
+            column,
+        }
     }
 }

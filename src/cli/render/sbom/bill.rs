@@ -1,4 +1,5 @@
-//! Bill of materials for all formats: the packages of all root modules, each once, and their requirements.
+//! Bill of materials for all formats: the packages of all root modules, each once, and their
+//! requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +13,9 @@ use super::package::{Package, safe};
 use crate::cli::render::verify::RepositoryPaths;
 
 /// The namespace for URLs (RFC 9562, section 6.6).
-const NAMESPACE: [u8; 16] =
-    [0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
+const NAMESPACE: [u8; 16] = [
+    0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
+];
 
 /// Locked packages of a project, without secrets.
 pub(crate) struct Bill {
@@ -65,12 +67,18 @@ impl Bill {
         for (address, locked) in &materials.providers {
             let keys = materials.trusted_keys.get(address).into_iter().flatten();
             let keys = keys.map(|key| ("provlock:trusted-key", key.clone()));
-            let signer = materials.signers.get(address).map(|key| ("provlock:signed-by", key.clone()));
+            let signer = materials
+                .signers
+                .get(address)
+                .map(|key| ("provlock:signed-by", key.clone()));
             let package = Package::provider(address, locked, keys.chain(signer));
             purls.insert(Material::Provider(address.clone()), self.insert(package));
         }
         for (key, locked) in &materials.modules {
-            purls.insert(Material::Module(key.clone()), self.insert(Package::module(key, locked, secrets)));
+            purls.insert(
+                Material::Module(key.clone()),
+                self.insert(Package::module(key, locked, secrets)),
+            );
         }
         let mut own = BTreeSet::new();
         for (requiring, material) in &materials.requirements {
@@ -81,16 +89,29 @@ impl Bill {
                     let by = &purls[&Material::Module(key.clone())];
                     // Two calls may have the same package.
                     if *by != purl {
-                        self.requirements.entry(by.clone()).or_default().insert(purl);
+                        self.requirements
+                            .entry(by.clone())
+                            .or_default()
+                            .insert(purl);
                     }
                 }
             }
         }
         let shown = |path| safe(&paths.shown(path), secrets);
         let (path, lock_path) = (shown(&materials.path), shown(&materials.lock_path));
-        let path = if path.is_empty() { ".".to_owned() } else { path };
+        let path = if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path
+        };
         let all = purls.into_values().collect();
-        self.roots.push(Root { path, lock_path, requirements: own, all, is_complete: materials.is_complete });
+        self.roots.push(Root {
+            path,
+            lock_path,
+            requirements: own,
+            all,
+            is_complete: materials.is_complete,
+        });
     }
 
     /// Adds a package, merges it with an equal one, and returns its purl.
@@ -105,7 +126,10 @@ impl Bill {
 
     /// The time to the second, for a format that requires a time.
     pub(super) fn time_to_the_second(&self) -> String {
-        self.time.unwrap_or_else(Timestamp::now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        self.time
+            .unwrap_or_else(Timestamp::now)
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string()
     }
 
     pub(super) fn required_by(&self, purl: &str) -> impl Iterator<Item = &String> {
@@ -115,11 +139,21 @@ impl Bill {
 
 /// A UUID of a document, made from its content (version 5 of RFC 9562).
 pub(super) fn uuid(content: &Value) -> String {
-    let digest = Sha1::new().chain_update(NAMESPACE).chain_update(content.to_string()).finalize();
+    let digest = Sha1::new()
+        .chain_update(NAMESPACE)
+        .chain_update(content.to_string())
+        .finalize();
     let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
     let number = u128::from_be_bytes(bytes) & !(0xf << 76 | 0x3 << 62) | 0x5 << 76 | 0x2 << 62;
     let digits = format!("{number:032x}");
-    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+    [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ]
+    .join("-")
 }
 
 #[cfg(test)]
@@ -129,6 +163,9 @@ mod tests {
     /// Computed by Python: `uuid.uuid5(uuid.NAMESPACE_URL, '"a"')`.
     #[test]
     fn a_number_is_a_uuid_of_version_5() {
-        assert_eq!(uuid(&Value::from("a")), "300400aa-54bd-523a-b611-1c1069e8d0fc");
+        assert_eq!(
+            uuid(&Value::from("a")),
+            "300400aa-54bd-523a-b611-1c1069e8d0fc"
+        );
     }
 }

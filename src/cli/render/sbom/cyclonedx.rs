@@ -7,8 +7,17 @@ use super::bill::{Bill, uuid};
 use super::package::{Origin, Package};
 
 /// Characters that an IRI (RFC 3987) cannot contain.
-const ENCODED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// The document.
 pub(crate) fn document(bill: &Bill) -> String {
@@ -17,16 +26,24 @@ pub(crate) fn document(bill: &Bill) -> String {
         .iter()
         .map(|root| json!({ "type": "application", "bom-ref": reference(&root.path), "name": root.path }));
     let project = json!({ "type": "application", "bom-ref": "project", "name": bill.name });
-    let tool = json!({ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") });
+    let tool =
+        json!({ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") });
     let mut metadata = json!({ "component": project, "tools": { "components": [tool] } });
     if let Some(time) = bill.time {
         metadata["timestamp"] = time.to_string().into();
     }
     let complete = |is_complete: bool| {
-        let roots = bill.roots.iter().filter(move |root| root.is_complete == is_complete);
+        let roots = bill
+            .roots
+            .iter()
+            .filter(move |root| root.is_complete == is_complete);
         roots.map(|root| reference(&root.path)).collect::<Vec<_>>()
     };
-    let compositions = [("complete", complete(true)), ("incomplete", complete(false))].into_iter();
+    let compositions = [
+        ("complete", complete(true)),
+        ("incomplete", complete(false)),
+    ]
+    .into_iter();
     let compositions = compositions.filter(|(_, roots)| !roots.is_empty());
     let mut document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -50,8 +67,17 @@ fn reference(path: &str) -> String {
 }
 
 fn component(package: &Package) -> Value {
-    let Package { purl, group, name, version, properties, .. } = package;
-    let properties = properties.iter().map(|(name, value)| json!({ "name": name, "value": value }));
+    let Package {
+        purl,
+        group,
+        name,
+        version,
+        properties,
+        ..
+    } = package;
+    let properties = properties
+        .iter()
+        .map(|(name, value)| json!({ "name": name, "value": value }));
     let mut component = json!({
         "type": "library",
         "bom-ref": purl,
@@ -68,8 +94,8 @@ fn component(package: &Package) -> Value {
     component
 }
 
-/// Returns the origin of a package. Each hash has a reference of its own, since each is of another archive; a lock file
-/// records neither its URL nor its platform.
+/// Returns the origin of a package. Each hash has a reference of its own, since each is of another
+/// archive; a lock file records neither its URL nor its platform.
 fn references(package: &Package) -> Vec<Value> {
     let (kind, url) = match &package.origin {
         Origin::Git(url, _) => ("vcs", url),
@@ -81,15 +107,29 @@ fn references(package: &Package) -> Vec<Value> {
         return vec![json!({ "type": kind, "url": url })];
     }
     let hash = |digits| json!([{ "alg": "SHA-256", "content": digits }]);
-    package.archives.iter().map(|digits| json!({ "type": kind, "url": url, "hashes": hash(digits) })).collect()
+    package
+        .archives
+        .iter()
+        .map(|digits| json!({ "type": kind, "url": url, "hashes": hash(digits) }))
+        .collect()
 }
 
 fn dependencies(bill: &Bill) -> Vec<Value> {
-    let project = bill.roots.iter().map(|root| reference(&root.path)).collect::<Vec<_>>();
+    let project = bill
+        .roots
+        .iter()
+        .map(|root| reference(&root.path))
+        .collect::<Vec<_>>();
     let project = json!({ "ref": "project", "dependsOn": project });
     let roots = bill.roots.iter();
-    let roots = roots.map(|root| json!({ "ref": reference(&root.path), "dependsOn": root.requirements }));
+    let roots =
+        roots.map(|root| json!({ "ref": reference(&root.path), "dependsOn": root.requirements }));
     let packages = bill.packages.keys();
-    let packages = packages.map(|purl| json!({ "ref": purl, "dependsOn": bill.required_by(purl).collect::<Vec<_>>() }));
-    std::iter::once(project).chain(roots).chain(packages).collect()
+    let packages = packages.map(
+        |purl| json!({ "ref": purl, "dependsOn": bill.required_by(purl).collect::<Vec<_>>() }),
+    );
+    std::iter::once(project)
+        .chain(roots)
+        .chain(packages)
+        .collect()
 }

@@ -19,7 +19,8 @@ pub(super) struct Package {
     /// The version, or else the commit.
     pub(super) version: Option<String>,
     pub(super) origin: Origin,
-    /// The SHA-256 of archives, in hexadecimal digits: of a module the only one, of a provider one for each platform.
+    /// The SHA-256 of archives, in hexadecimal digits: of a module the only one, of a provider one
+    /// for each platform.
     pub(super) archives: BTreeSet<String>,
     /// Other properties by their names.
     pub(super) properties: BTreeSet<(&'static str, String)>,
@@ -52,7 +53,9 @@ impl Package {
             qualifiers: vec![repository(&address.hostname)],
             subpath: "",
         };
-        let properties = std::iter::once(("provlock:address", address.to_string())).chain(keys).collect();
+        let properties = std::iter::once(("provlock:address", address.to_string()))
+            .chain(keys)
+            .collect();
         Self {
             purl: purl.to_string(),
             group: Some(address.namespace.clone()),
@@ -70,8 +73,12 @@ impl Package {
         // A lock file contains the host of a registry, so the dialect does not matter.
         let package = RemoteSource::detect(&locked.package, "").ok();
         // In a URL, only the address of a host may have brackets.
-        let url = |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
-        let package = package.map(|package| RemoteSource { package: url(&package), ..package });
+        let url =
+            |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
+        let package = package.map(|package| RemoteSource {
+            package: url(&package),
+            ..package
+        });
         let commit = commit_of(locked);
         let version = locked.version.as_ref().map(ToString::to_string);
         let registry = match ModuleSource::parse(&locked.source, Dialect::default()) {
@@ -82,16 +89,44 @@ impl Package {
         let (name, purl) = if let Some(module) = &registry {
             let path = vec![&*module.namespace, &*module.name, &*module.system];
             let qualifiers = vec![repository(&module.host), ("vcs_url", origin.vcs_url())];
-            let purl = Purl { kind: "terraform", path, version: version.as_deref(), qualifiers, subpath: "" };
-            (format!("{}/{}", module.name, module.system), purl.to_string())
+            let purl = Purl {
+                kind: "terraform",
+                path,
+                version: version.as_deref(),
+                qualifiers,
+                subpath: "",
+            };
+            (
+                format!("{}/{}", module.name, module.system),
+                purl.to_string(),
+            )
         } else {
-            let name = shown(name_of(package.as_ref().map_or(&locked.package, |package| &package.package)));
-            let zh = locked.hashes.iter().find(|hash| hash.is_well_formed_as(HashScheme::Zh));
-            let checksum = zh.map(|hash| format!("sha256:{}", hash.value())).unwrap_or_default();
+            let name = shown(name_of(
+                package
+                    .as_ref()
+                    .map_or(&locked.package, |package| &package.package),
+            ));
+            let zh = locked
+                .hashes
+                .iter()
+                .find(|hash| hash.is_well_formed_as(HashScheme::Zh));
+            let checksum = zh
+                .map(|hash| format!("sha256:{}", hash.value()))
+                .unwrap_or_default();
             let (download, vcs) = (origin.download_url(), origin.vcs_url());
-            let qualifiers = vec![("checksum", checksum), ("download_url", download), ("vcs_url", vcs)];
+            let qualifiers = vec![
+                ("checksum", checksum),
+                ("download_url", download),
+                ("vcs_url", vcs),
+            ];
             let subpath = package.as_ref().map_or("", |package| &package.directory);
-            let purl = Purl { kind: "generic", path: vec![&name], version: commit.as_deref(), qualifiers, subpath };
+            let purl = Purl {
+                kind: "generic",
+                path: vec![&name],
+                version: commit.as_deref(),
+                qualifiers,
+                subpath,
+            };
             let purl = purl.to_string();
             (name, purl)
         };
@@ -112,9 +147,12 @@ impl Package {
     fn with_hashes(mut self, hashes: &BTreeSet<Hash>) -> Self {
         for hash in hashes {
             match hash.scheme() {
-                HashScheme::Zh if hash.is_well_formed() => _ = self.archives.insert(hash.value().to_owned()),
+                HashScheme::Zh if hash.is_well_formed() => {
+                    _ = self.archives.insert(hash.value().to_owned())
+                }
                 HashScheme::H1 | HashScheme::Zh | HashScheme::Unknown => {
-                    self.properties.insert(("provlock:hash", capped(hash.as_str())));
+                    self.properties
+                        .insert(("provlock:hash", capped(hash.as_str())));
                 }
             }
         }
@@ -129,17 +167,34 @@ impl Package {
 
     /// The name with its publisher.
     pub(super) fn full_name(&self) -> String {
-        self.group.iter().chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
+        self.group
+            .iter()
+            .chain([&self.name])
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("/")
     }
 }
 
 impl Origin {
-    fn of(registry: Option<&RegistryModule>, package: Option<&RemoteSource>, commit: Option<&str>) -> Self {
+    fn of(
+        registry: Option<&RegistryModule>,
+        package: Option<&RemoteSource>,
+        commit: Option<&str>,
+    ) -> Self {
         match (package, registry) {
             (Some(package), _) if package.getter() == Getter::Git => {
                 let url = without_query(package.url()).to_owned();
-                let commit = commit.map(|commit| format!("@{commit}")).unwrap_or_default();
-                let directory = if package.directory.is_empty() { "" } else { "#" }.to_owned() + &package.directory;
+                let commit = commit
+                    .map(|commit| format!("@{commit}"))
+                    .unwrap_or_default();
+                let directory = if package.directory.is_empty() {
+                    ""
+                } else {
+                    "#"
+                }
+                .to_owned()
+                    + &package.directory;
                 let location = format!("git+{url}{commit}{directory}");
                 Self::Git(url, location)
             }
@@ -150,11 +205,19 @@ impl Origin {
     }
 
     fn vcs_url(&self) -> String {
-        if let Self::Git(_, location) = self { location.clone() } else { String::new() }
+        if let Self::Git(_, location) = self {
+            location.clone()
+        } else {
+            String::new()
+        }
     }
 
     fn download_url(&self) -> String {
-        if let Self::Archive(url) = self { url.clone() } else { String::new() }
+        if let Self::Archive(url) = self {
+            url.clone()
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -164,7 +227,11 @@ fn without_query(url: &str) -> &str {
 
 /// The name of a repository or an archive: the last part of its address.
 fn name_of(address: &str) -> &str {
-    let name = without_query(address).trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let name = without_query(address)
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
     let name = name.strip_suffix(".git").unwrap_or(name);
     if name.is_empty() { "module" } else { name }
 }

@@ -7,7 +7,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use provlock::provider::{Dialect, Hostname};
 
 /// Characters that are encoded in each part.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
 
 /// Parts of a package URL, not encoded.
 #[derive(Default)]
@@ -30,13 +35,29 @@ impl std::fmt::Display for Purl<'_> {
         if let Some(version) = self.version {
             write!(f, "@{}", encoded(version))?;
         }
-        let qualifiers = self.qualifiers.iter().filter(|(_, value)| !value.is_empty());
+        let qualifiers = self
+            .qualifiers
+            .iter()
+            .filter(|(_, value)| !value.is_empty());
         for (number, (name, value)) in qualifiers.enumerate() {
-            write!(f, "{}{name}={}", if number == 0 { '?' } else { '&' }, encoded(value))?;
+            write!(
+                f,
+                "{}{name}={}",
+                if number == 0 { '?' } else { '&' },
+                encoded(value)
+            )?;
         }
-        let parts = self.subpath.split('/').filter(|part| !["", ".", ".."].contains(part));
+        let parts = self
+            .subpath
+            .split('/')
+            .filter(|part| !["", ".", ".."].contains(part));
         for (number, part) in parts.enumerate() {
-            write!(f, "{}{}", if number == 0 { '#' } else { '/' }, encoded(part))?;
+            write!(
+                f,
+                "{}{}",
+                if number == 0 { '#' } else { '/' },
+                encoded(part)
+            )?;
         }
         Ok(())
     }
@@ -45,7 +66,14 @@ impl std::fmt::Display for Purl<'_> {
 /// The qualifier for a registry that is not the default of the type, which is Terraform's.
 pub(super) fn repository(host: &Hostname) -> (&'static str, String) {
     let is_default = host.is_default_of(Dialect::Terraform);
-    ("repository_url", if is_default { String::new() } else { host.as_ascii().to_owned() })
+    (
+        "repository_url",
+        if is_default {
+            String::new()
+        } else {
+            host.as_ascii().to_owned()
+        },
+    )
 }
 
 fn encoded(text: &str) -> impl std::fmt::Display {
@@ -62,14 +90,22 @@ mod tests {
             kind: "generic",
             path: vec!["a/b", "é ?#@"],
             version: Some("1.0+x"),
-            qualifiers: vec![("checksum", String::new()), ("vcs_url", "git+https://h:1/a.git@b".to_owned())],
+            qualifiers: vec![
+                ("checksum", String::new()),
+                ("vcs_url", "git+https://h:1/a.git@b".to_owned()),
+            ],
             subpath: "/modules/../a b/",
         };
         let expected = "pkg:generic/a%2Fb/%C3%A9%20%3F%23%40@1.0%2Bx\
                         ?vcs_url=git%2Bhttps:%2F%2Fh:1%2Fa.git%40b#modules/a%20b";
         assert_eq!(purl.to_string(), expected);
         assert_eq!(
-            Purl { kind: "terraform", path: vec!["a", "b"], ..Purl::default() }.to_string(),
+            Purl {
+                kind: "terraform",
+                path: vec!["a", "b"],
+                ..Purl::default()
+            }
+            .to_string(),
             "pkg:terraform/a/b"
         );
     }

@@ -19,7 +19,9 @@ pub(crate) struct Submission {
 /// The snapshot, with a manifest for each root module that has a lock file.
 pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
     let manifests = bill.roots.iter().filter(|root| !root.all.is_empty());
-    let manifests: Map<String, Value> = manifests.map(|root| (root.lock_path.clone(), manifest(root, bill))).collect();
+    let manifests: Map<String, Value> = manifests
+        .map(|root| (root.lock_path.clone(), manifest(root, bill)))
+        .collect();
     let snapshot = json!({
         "version": 0,
         "sha": submission.sha,
@@ -36,7 +38,10 @@ fn manifest(root: &Root, bill: &Bill) -> Value {
     let resolved = root.all.iter().map(|purl| {
         let is_direct = root.requirements.contains(purl);
         // Another root module may require more of the same package.
-        let dependencies: Vec<_> = bill.required_by(purl).filter(|other| root.all.contains(*other)).collect();
+        let dependencies: Vec<_> = bill
+            .required_by(purl)
+            .filter(|other| root.all.contains(*other))
+            .collect();
         let dependency = json!({
             "package_url": purl,
             "relationship": if is_direct { "direct" } else { "indirect" },

@@ -13,14 +13,28 @@ const TOOL: &str = concat!("Tool: provlock-", env!("CARGO_PKG_VERSION"));
 pub(crate) fn document(bill: &Bill) -> String {
     let created = bill.time_to_the_second();
     let numbered = bill.packages.values().enumerate();
-    let ids: HashMap<&str, String> =
-        numbered.map(|(number, package)| (&*package.purl, id("Package", number, &package.full_name()))).collect();
-    let root_ids: Vec<_> =
-        bill.roots.iter().enumerate().map(|(number, root)| id("RootModule", number, &root.path)).collect();
+    let ids: HashMap<&str, String> = numbered
+        .map(|(number, package)| (&*package.purl, id("Package", number, &package.full_name())))
+        .collect();
+    let root_ids: Vec<_> = bill
+        .roots
+        .iter()
+        .enumerate()
+        .map(|(number, root)| id("RootModule", number, &root.path))
+        .collect();
     let project = "SPDXRef-Project";
     let mut packages = vec![application(project, &bill.name)];
-    packages.extend(bill.roots.iter().zip(&root_ids).map(|(root, id)| application(id, &root.path)));
-    packages.extend(bill.packages.values().map(|package| described(package, &ids[&*package.purl], &created)));
+    packages.extend(
+        bill.roots
+            .iter()
+            .zip(&root_ids)
+            .map(|(root, id)| application(id, &root.path)),
+    );
+    packages.extend(
+        bill.packages
+            .values()
+            .map(|package| described(package, &ids[&*package.purl], &created)),
+    );
     let relation = |from: &str, kind: &str, to: &str| {
         json!({
             "spdxElementId": from,
@@ -31,12 +45,24 @@ pub(crate) fn document(bill: &Bill) -> String {
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
     for (root, id) in bill.roots.iter().zip(&root_ids) {
         relations.push(relation(project, "DEPENDS_ON", id));
-        relations.extend(root.requirements.iter().map(|purl| relation(id, "DEPENDS_ON", &ids[&**purl])));
+        relations.extend(
+            root.requirements
+                .iter()
+                .map(|purl| relation(id, "DEPENDS_ON", &ids[&**purl])),
+        );
         // Other relations of this kind have no name.
         relations.extend((!root.is_complete).then(|| relation(id, "DEPENDS_ON", "NOASSERTION")));
     }
-    for (purl, id) in &bill.packages.keys().map(|purl| (purl, &ids[&**purl])).collect::<Vec<_>>() {
-        relations.extend(bill.required_by(purl).map(|other| relation(id, "DEPENDS_ON", &ids[&**other])));
+    for (purl, id) in &bill
+        .packages
+        .keys()
+        .map(|purl| (purl, &ids[&**purl]))
+        .collect::<Vec<_>>()
+    {
+        relations.extend(
+            bill.required_by(purl)
+                .map(|other| relation(id, "DEPENDS_ON", &ids[&**other])),
+        );
     }
     let mut document = json!({
         "spdxVersion": "SPDX-2.3",
@@ -47,13 +73,18 @@ pub(crate) fn document(bill: &Bill) -> String {
         "packages": packages,
         "relationships": relations,
     });
-    document["documentNamespace"] = format!("https://spdx.org/spdxdocs/provlock-{}", uuid(&document)).into();
+    document["documentNamespace"] =
+        format!("https://spdx.org/spdxdocs/provlock-{}", uuid(&document)).into();
     format!("{document:#}\n")
 }
 
 /// An identifier with only letters, digits, dots and dashes. The number makes it unique.
 fn id(kind: &str, number: usize, name: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .take(100)
+        .collect();
     format!("SPDXRef-{kind}-{number}-{name}")
 }
 
@@ -75,7 +106,10 @@ fn described(package: &Package, id: &str, created: &str) -> Value {
         Origin::Git(_, location) => location,
         Origin::Archive(url) => url,
     };
-    let checksums = package.archives.iter().map(|digits| json!({ "algorithm": "SHA256", "checksumValue": digits }));
+    let checksums = package
+        .archives
+        .iter()
+        .map(|digits| json!({ "algorithm": "SHA256", "checksumValue": digits }));
     let annotations = package.properties.iter().map(|(name, value)| {
         json!({
             "annotationDate": created,

@@ -4,12 +4,20 @@ use super::{Tree, evaluate, evaluate_in};
 
 #[track_caller]
 fn assert_value(expression: &str, expected: &str) {
-    assert_eq!(evaluate(expression).as_deref(), Ok(expected), "{expression}");
+    assert_eq!(
+        evaluate(expression).as_deref(),
+        Ok(expected),
+        "{expression}"
+    );
 }
 
 #[track_caller]
 fn assert_unknown(expression: &str, reason: &str) {
-    assert_eq!(evaluate(expression).map_err(|unknown| unknown.contains(reason)), Err(true), "{expression}");
+    assert_eq!(
+        evaluate(expression).map_err(|unknown| unknown.contains(reason)),
+        Err(true),
+        "{expression}"
+    );
 }
 
 #[test]
@@ -37,7 +45,10 @@ fn conditions_choose_one_branch() {
     assert_unknown("true ? [1] : [\"a\"]", "branches that are lists");
     assert_unknown("true ? 1 : false", "conversions to a common type");
     assert_unknown("true ? \"a\" : []", "conversions to a common type");
-    assert_unknown("true ? \"a\" : [run_cmd(\"a\")][0]", "the type of the other branch");
+    assert_unknown(
+        "true ? \"a\" : [run_cmd(\"a\")][0]",
+        "the type of the other branch",
+    );
     assert_unknown("run_cmd(\"a\") ? 1 : 2", "`run_cmd` is not evaluated");
 }
 
@@ -56,13 +67,22 @@ fn traversals_and_splats() {
     assert_value("length(null[*])", "0");
     assert_unknown("{}.a", "there is no attribute \"a\"");
     assert_unknown("[1][1]", "past the end");
-    assert_unknown("{ a = run_cmd(\"a\"), b = 1 }.b", "`run_cmd` is not evaluated");
+    assert_unknown(
+        "{ a = run_cmd(\"a\"), b = 1 }.b",
+        "`run_cmd` is not evaluated",
+    );
 }
 
 #[test]
 fn for_expressions() {
-    assert_value("join(\",\", [for x in [1, 2, 3] : \"${x}0\" if x != 2])", "10,30");
-    assert_value("join(\",\", [for k, v in { b = 1, a = 2 } : \"${k}${v}\"])", "a2,b1");
+    assert_value(
+        "join(\",\", [for x in [1, 2, 3] : \"${x}0\" if x != 2])",
+        "10,30",
+    );
+    assert_value(
+        "join(\",\", [for k, v in { b = 1, a = 2 } : \"${k}${v}\"])",
+        "a2,b1",
+    );
     assert_value("{ for x in [\"a\"] : upper(x) => x }.A", "a");
     assert_value("length({ for x in [1, 2] : \"k\" => x... }.k)", "2");
     assert_unknown("{ for x in [1, 2] : \"k\" => x }", "the same key");
@@ -96,19 +116,27 @@ EOT
 }
 ",
     )]);
-    assert_eq!(evaluate_in(&tree, "unit", "\"${local.a}${local.b}\"").as_deref(), Ok("a\n  b 1\na\nb\n\nc\n"));
+    assert_eq!(
+        evaluate_in(&tree, "unit", "\"${local.a}${local.b}\"").as_deref(),
+        Ok("a\n  b 1\na\nb\n\nc\n")
+    );
 }
 
 #[test]
 fn locals_in_any_order() {
-    let tree =
-        Tree::new(&[("unit/terragrunt.hcl", "locals {\n  a = \"${local.b}!\"\n  b = local[\"c\"]\n  c = \"x\"\n}\n")]);
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "locals {\n  a = \"${local.b}!\"\n  b = local[\"c\"]\n  c = \"x\"\n}\n",
+    )]);
     assert_eq!(evaluate_in(&tree, "unit", "local.a").as_deref(), Ok("x!"));
 }
 
 #[test]
 fn locals_that_refer_to_each_other_have_no_value() {
-    let tree = Tree::new(&[("unit/terragrunt.hcl", "locals {\n  a = local.b\n  b = local.a\n}\n")]);
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "locals {\n  a = local.b\n  b = local.a\n}\n",
+    )]);
     let unknown = evaluate_in(&tree, "unit", "local.a").unwrap_err();
     assert_eq!(unknown, "the local \"a\" refers to itself");
 }
@@ -123,7 +151,10 @@ fn only_dependants_of_an_unknown_value_are_unknown() {
 }
 "#,
     )]);
-    assert_eq!(evaluate_in(&tree, "unit", "local.all.known").as_deref(), Ok("a"));
+    assert_eq!(
+        evaluate_in(&tree, "unit", "local.all.known").as_deref(),
+        Ok("a")
+    );
     let unknown = evaluate_in(&tree, "unit", "jsonencode(local.all)").unwrap_err();
     assert_eq!(unknown, "`run_cmd` is not evaluated");
 }
@@ -134,22 +165,39 @@ fn try_and_can_skip_failures_but_not_unknown_values() {
     assert_value("try(\"a\", run_cmd(\"b\"))", "a");
     assert_value("can({}.a)", "false");
     assert_unknown("try(run_cmd(\"a\"), \"b\")", "`run_cmd`");
-    assert_unknown("try(dependency.vpc.outputs.id, \"b\")", "outputs of other units");
+    assert_unknown(
+        "try(dependency.vpc.outputs.id, \"b\")",
+        "outputs of other units",
+    );
 }
 
 #[test]
 fn features_and_values_are_not_read() {
     let tree = Tree::new(&[
-        ("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n"),
+        (
+            "unit/terragrunt.hcl",
+            "feature \"new\" {\n  default = \"on\"\n}\n",
+        ),
         ("unit/terragrunt.values.hcl", "name = \"a\"\n"),
     ]);
-    assert!(evaluate_in(&tree, "unit", "feature.new.value").unwrap_err().contains("features are not read"));
-    assert!(evaluate_in(&tree, "unit", "values.name").unwrap_err().contains("values of stacks are not read"));
+    assert!(
+        evaluate_in(&tree, "unit", "feature.new.value")
+            .unwrap_err()
+            .contains("features are not read")
+    );
+    assert!(
+        evaluate_in(&tree, "unit", "values.name")
+            .unwrap_err()
+            .contains("values of stacks are not read")
+    );
 }
 
 #[test]
 fn the_reason_has_a_location() {
-    let tree = Tree::new(&[("unit/terragrunt.hcl", "terraform {\n  source = run_cmd(\"x\")\n}\n")]);
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "terraform {\n  source = run_cmd(\"x\")\n}\n",
+    )]);
     let unknown = tree.unit("unit").source.unwrap_err();
     assert_eq!(unknown.to_string(), "`run_cmd` is not evaluated");
     assert_eq!(unknown.location.unwrap().line_column(), (2, 12));

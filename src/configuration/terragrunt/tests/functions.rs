@@ -5,7 +5,11 @@ use super::evaluate;
 #[track_caller]
 fn assert_all(cases: &[(&str, &str)]) {
     for (expression, expected) in cases {
-        assert_eq!(evaluate(expression).as_deref(), Ok(*expected), "{expression}");
+        assert_eq!(
+            evaluate(expression).as_deref(),
+            Ok(*expected),
+            "{expression}"
+        );
     }
 }
 
@@ -55,12 +59,16 @@ fn conversions_and_encodings() {
         ("tobool(\"true\")", "true"),
         ("tolist([\"a\"])[0]", "a"),
         ("tomap({ a = 1 }).a", "1"),
-        ("jsonencode({ b = [1, null, true], a = \"<\" })", "{\"a\":\"\\u003c\",\"b\":[1,null,true]}"),
+        (
+            "jsonencode({ b = [1, null, true], a = \"<\" })",
+            "{\"a\":\"\\u003c\",\"b\":[1,null,true]}",
+        ),
         ("jsondecode(\"{\\\"a\\\": [1]}\").a[0]", "1"),
     ]);
 }
 
-/// Maps and objects, lists and tuples are not distinguished: a result that depends on it is unknown.
+/// Maps and objects, lists and tuples are not distinguished: a result that depends on it is
+/// unknown.
 #[test]
 fn conversions_to_a_common_type_are_not_computed() {
     for expression in [
@@ -85,9 +93,18 @@ fn yaml_that_every_version_reads_the_same_way() {
     let decode = |yaml: &str| format!("jsonencode(yamldecode({}))", serde_json::Value::from(yaml));
     for (yaml, json) in [
         ("a: 1\nb: [x, \"2\", 'y']\n", r#"{"a":1,"b":["x","2","y"]}"#),
-        ("# why\n---\n- true\n- ~\n- null\n- -3\n-\n", "[true,null,null,-3,null]"),
-        ("a:\n  b: |\n    x\n    y\n  c: >-\n    x\n    y\n", r#"{"a":{"b":"x\ny\n","c":"x y"}}"#),
-        ("version: 1.2.3\nref: v4\npath: ../modules\n", r#"{"path":"../modules","ref":"v4","version":"1.2.3"}"#),
+        (
+            "# why\n---\n- true\n- ~\n- null\n- -3\n-\n",
+            "[true,null,null,-3,null]",
+        ),
+        (
+            "a:\n  b: |\n    x\n    y\n  c: >-\n    x\n    y\n",
+            r#"{"a":{"b":"x\ny\n","c":"x y"}}"#,
+        ),
+        (
+            "version: 1.2.3\nref: v4\npath: ../modules\n",
+            r#"{"path":"../modules","ref":"v4","version":"1.2.3"}"#,
+        ),
     ] {
         assert_eq!(evaluate(&decode(yaml)).as_deref(), Ok(json), "{yaml}");
     }

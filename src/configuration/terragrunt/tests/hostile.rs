@@ -36,7 +36,11 @@ fn loops_in_loops_are_given_up() {
     for i in 0..8 {
         expression = format!("length([for x{i} in range(1000) : {expression}])");
     }
-    assert!(evaluate(&expression).unwrap_err().contains("takes too long"));
+    assert!(
+        evaluate(&expression)
+            .unwrap_err()
+            .contains("takes too long")
+    );
 }
 
 #[test]
@@ -46,29 +50,63 @@ fn long_chains_neither_hang_nor_overflow_the_stack() {
         writeln!(text, "  a{} = [local.a{i}]", i + 1).unwrap();
     }
     assert!(reason(&format!("{text}  a = length(local.a300)\n}}\n")).contains("too deeply nested"));
-    assert!(evaluate(&format!("[]{}", ".*".repeat(2000))).unwrap_err().contains("deeply nested"));
-    assert!(evaluate(&format!("\"x\"{}", "[*]".repeat(2000))).unwrap_err().contains("deeply nested"));
+    assert!(
+        evaluate(&format!("[]{}", ".*".repeat(2000)))
+            .unwrap_err()
+            .contains("deeply nested")
+    );
+    assert!(
+        evaluate(&format!("\"x\"{}", "[*]".repeat(2000)))
+            .unwrap_err()
+            .contains("deeply nested")
+    );
 }
 
 #[test]
 fn deep_nesting_does_not_overflow_the_stack() {
-    let nested =
-        |open: &str, close: &str| format!("locals {{\n  a = {}1{}\n}}\n", open.repeat(2000), close.repeat(2000));
-    for text in [nested("[", "]"), nested("(", ")"), nested("\"${", "}\""), nested("!", ""), nested("1 + ", "")] {
-        let unknown = Tree::new(&[("unit/terragrunt.hcl", &text)]).read("unit").unwrap_err();
-        assert!(unknown.reason.starts_with("the file cannot be parsed: "), "{}", unknown.reason);
+    let nested = |open: &str, close: &str| {
+        format!(
+            "locals {{\n  a = {}1{}\n}}\n",
+            open.repeat(2000),
+            close.repeat(2000)
+        )
+    };
+    for text in [
+        nested("[", "]"),
+        nested("(", ")"),
+        nested("\"${", "}\""),
+        nested("!", ""),
+        nested("1 + ", ""),
+    ] {
+        let unknown = Tree::new(&[("unit/terragrunt.hcl", &text)])
+            .read("unit")
+            .unwrap_err();
+        assert!(
+            unknown.reason.starts_with("the file cannot be parsed: "),
+            "{}",
+            unknown.reason
+        );
     }
     let operands = "false || ".repeat(100);
-    assert!(evaluate(&format!("{operands}{}true{}", "(".repeat(50), ")".repeat(50))).is_ok());
+    assert!(
+        evaluate(&format!(
+            "{operands}{}true{}",
+            "(".repeat(50),
+            ")".repeat(50)
+        ))
+        .is_ok()
+    );
 }
 
 #[test]
 fn configurations_that_read_each_other_are_unknown() {
     let reads = "locals {\n  a = read_terragrunt_config(\"../unit/terragrunt.hcl\").locals.a\n}\n";
     assert_eq!(reason(reads), "too many configurations read each other");
-    let twice =
-        "locals {\n  a = [for i in range(1000) : read_terragrunt_config(\"../unit/terragrunt.hcl\").locals.a]\n}\n";
-    assert_eq!(reason(&format!("{twice}# {}\n", "x".repeat(100_000))), "the configuration takes too long to evaluate");
+    let twice = "locals {\n  a = [for i in range(1000) : read_terragrunt_config(\"../unit/terragrunt.hcl\").locals.a]\n}\n";
+    assert_eq!(
+        reason(&format!("{twice}# {}\n", "x".repeat(100_000))),
+        "the configuration takes too long to evaluate"
+    );
 }
 
 #[test]
@@ -86,27 +124,47 @@ fn functions_do_not_make_much_of_little() {
 #[test]
 fn a_file_that_is_too_large_is_not_read() {
     let tree = Tree::new(&[("unit/terragrunt.hcl", &"#".repeat((4 << 20) + 1))]);
-    assert!(tree.read("unit").unwrap_err().reason.contains("larger than 4 MiB"));
+    assert!(
+        tree.read("unit")
+            .unwrap_err()
+            .reason
+            .contains("larger than 4 MiB")
+    );
 }
 
 #[test]
 fn nothing_outside_of_the_repository_is_read() {
-    for path in ["../../secret", "/etc/passwd", "../.git/config", "x/../../../secret"] {
+    for path in [
+        "../../secret",
+        "/etc/passwd",
+        "../.git/config",
+        "x/../../../secret",
+    ] {
         let tree = Tree::new(&[(".git/config", "token")]);
         fs::write(tree.directory.path().join("secret"), "token").unwrap();
         for call in ["file", "fileexists", "read_terragrunt_config"] {
             let unknown = evaluate_in(&tree, "unit", &format!("{call}(\"{path}\")")).unwrap_err();
-            assert!(unknown.contains("leads out of the repository"), "{call} {path}: {unknown}");
+            assert!(
+                unknown.contains("leads out of the repository"),
+                "{call} {path}: {unknown}"
+            );
         }
         let tree = Tree::new(&[]);
         let missing = evaluate_in(&tree, "unit", &format!("fileexists(\"{path}\")")).unwrap_err();
-        assert!(missing.contains("leads out of the repository"), "not even whether it exists: {missing}");
+        assert!(
+            missing.contains("leads out of the repository"),
+            "not even whether it exists: {missing}"
+        );
     }
 }
 
 #[test]
 fn the_home_directory_is_not_read() {
-    assert!(evaluate("file(\"~/.netrc\")").unwrap_err().contains("home directory"));
+    assert!(
+        evaluate("file(\"~/.netrc\")")
+            .unwrap_err()
+            .contains("home directory")
+    );
 }
 
 #[cfg(unix)]
@@ -119,7 +177,11 @@ fn symbolic_links_do_not_lead_out_of_the_repository() {
     symlink(&secret, tree.root().join("unit/link")).unwrap();
     symlink(&secret, tree.root().join("unit/link.tf")).unwrap();
     symlink(tree.directory.path(), tree.root().join("unit/up")).unwrap();
-    assert!(tree.working_directory("unit").unknown[0].reason.contains("leads out of the repository"));
+    assert!(
+        tree.working_directory("unit").unknown[0]
+            .reason
+            .contains("leads out of the repository")
+    );
     for path in ["link", "up/secret"] {
         let unknown = evaluate_in(&tree, "unit", &format!("file(\"{path}\")")).unwrap_err();
         assert!(unknown.contains("leads out of the repository"), "{unknown}");

@@ -4,7 +4,9 @@ use super::super::{Unit, UnitSource};
 use super::{Tree, contents, evaluate_in};
 
 fn remote(unit: &Unit) -> Result<&UnitSource, &str> {
-    unit.source.as_ref().map_err(|unknown| unknown.reason.as_str())
+    unit.source
+        .as_ref()
+        .map_err(|unknown| unknown.reason.as_str())
 }
 
 fn source(text: &str) -> UnitSource {
@@ -16,7 +18,10 @@ fn tree(strategy: &str, root: &str, unit: &str) -> Tree {
     let include = format!(
         "include \"root\" {{\n  path = find_in_parent_folders(\"root.hcl\")\n  merge_strategy = \"{strategy}\"\n}}\n"
     );
-    Tree::new(&[("root.hcl", root), ("a/b/terragrunt.hcl", &format!("{include}{unit}"))])
+    Tree::new(&[
+        ("root.hcl", root),
+        ("a/b/terragrunt.hcl", &format!("{include}{unit}")),
+    ])
 }
 
 fn generate(label: &str, contents: &str) -> String {
@@ -28,7 +33,10 @@ fn generate(label: &str, contents: &str) -> String {
 #[test]
 fn the_child_wins() {
     let root = "terraform {\n  source = \"git::https://example.com/root\"\n}\nterraform_binary = \"tofu\"\n";
-    assert_eq!(remote(&tree("shallow", root, "").unit("a/b")), Ok(&source("git::https://example.com/root")));
+    assert_eq!(
+        remote(&tree("shallow", root, "").unit("a/b")),
+        Ok(&source("git::https://example.com/root"))
+    );
     let child = "terraform {\n  source = \"git::https://example.com/child\"\n}\nterraform_binary = \"terraform\"\n";
     for strategy in ["shallow", "deep"] {
         let unit = tree(strategy, root, child).unit("a/b");
@@ -39,14 +47,23 @@ fn the_child_wins() {
 #[test]
 fn a_later_include_beats_an_earlier_one() {
     let tree = Tree::new(&[
-        ("one.hcl", "terraform {\n  source = \"git::https://example.com/one\"\n}\n"),
-        ("two.hcl", "terraform {\n  source = \"git::https://example.com/two\"\n}\n"),
+        (
+            "one.hcl",
+            "terraform {\n  source = \"git::https://example.com/one\"\n}\n",
+        ),
+        (
+            "two.hcl",
+            "terraform {\n  source = \"git::https://example.com/two\"\n}\n",
+        ),
         (
             "a/terragrunt.hcl",
             "include \"one\" {\n  path = \"../one.hcl\"\n}\ninclude \"two\" {\n  path = \"../two.hcl\"\n}\n",
         ),
     ]);
-    assert_eq!(remote(&tree.unit("a")), Ok(&source("git::https://example.com/two")));
+    assert_eq!(
+        remote(&tree.unit("a")),
+        Ok(&source("git::https://example.com/two"))
+    );
 }
 
 #[test]
@@ -60,17 +77,37 @@ fn no_merge_merges_nothing() {
 #[test]
 fn generated_files_of_all_files_add_up() {
     let unit = tree("shallow", &generate("a", "\"\""), &generate("b", "\"\"")).unit("a/b");
-    let labels: Vec<_> = unit.generated.iter().map(|file| file.label.as_str()).collect();
+    let labels: Vec<_> = unit
+        .generated
+        .iter()
+        .map(|file| file.label.as_str())
+        .collect();
     assert_eq!(labels, ["a", "b"]);
     assert!(unit.unknown.is_empty());
 }
 
 #[test]
 fn the_same_label_is_an_error_under_shallow_merging_and_replaces_under_deep_merging() {
-    let unit = tree("shallow", &generate("a", "\"# root\""), &generate("a", "\"# child\"")).unit("a/b");
-    assert_eq!(unit.unknown[0].reason, "the included file also generates \"a\", which Terragrunt refuses");
-    let unit = tree("deep", &generate("a", "\"# root\""), &generate("a", "\"# child\"")).unit("a/b");
-    assert_eq!((contents(&unit), unit.unknown.as_slice()), (Ok("# child"), [].as_slice()));
+    let unit = tree(
+        "shallow",
+        &generate("a", "\"# root\""),
+        &generate("a", "\"# child\""),
+    )
+    .unit("a/b");
+    assert_eq!(
+        unit.unknown[0].reason,
+        "the included file also generates \"a\", which Terragrunt refuses"
+    );
+    let unit = tree(
+        "deep",
+        &generate("a", "\"# root\""),
+        &generate("a", "\"# child\""),
+    )
+    .unit("a/b");
+    assert_eq!(
+        (contents(&unit), unit.unknown.as_slice()),
+        (Ok("# child"), [].as_slice())
+    );
 }
 
 #[test]
@@ -83,7 +120,11 @@ locals {
   ]
 }
 "#;
-    let tree = tree("shallow", &format!("{root}{}", generate("x", "join(\" \", local.facts)")), "");
+    let tree = tree(
+        "shallow",
+        &format!("{root}{}", generate("x", "join(\" \", local.facts)")),
+        "",
+    );
     assert_eq!(contents(&tree.unit("a/b")), Ok("a/b ../.. b true root.hcl"));
 }
 
@@ -98,26 +139,53 @@ fn several_includes_are_distinguished_by_label() {
         ),
     ];
     let value = |expression| evaluate_in(&Tree::new(&files), "a/b", expression);
-    assert_eq!(value("path_relative_to_include(\"env\")").as_deref(), Ok("b"));
-    assert_eq!(value("path_relative_to_include(\"root\")").as_deref(), Ok("a/b"));
-    assert!(value("path_relative_to_include()").unwrap_err().contains("a label is needed"));
+    assert_eq!(
+        value("path_relative_to_include(\"env\")").as_deref(),
+        Ok("b")
+    );
+    assert_eq!(
+        value("path_relative_to_include(\"root\")").as_deref(),
+        Ok("a/b")
+    );
+    assert!(
+        value("path_relative_to_include()")
+            .unwrap_err()
+            .contains("a label is needed")
+    );
 }
 
 #[test]
 fn only_exposed_includes_are_seen() {
-    let root = ("root.hcl", "locals {\n  region = \"eu\"\n}\ninputs = { a = 1 }\n");
+    let root = (
+        "root.hcl",
+        "locals {\n  region = \"eu\"\n}\ninputs = { a = 1 }\n",
+    );
     let value = |include: &str, expression: &str| {
-        evaluate_in(&Tree::new(&[root, ("a/terragrunt.hcl", include)]), "a", expression)
+        evaluate_in(
+            &Tree::new(&[root, ("a/terragrunt.hcl", include)]),
+            "a",
+            expression,
+        )
     };
-    let labelled =
-        "include \"root\" {\n  path = \"../root.hcl\"\n  expose = true\n  merge_strategy = \"no_merge\"\n}\n";
-    assert_eq!(value(labelled, "include.root.locals.region").as_deref(), Ok("eu"));
+    let labelled = "include \"root\" {\n  path = \"../root.hcl\"\n  expose = true\n  merge_strategy = \"no_merge\"\n}\n";
+    assert_eq!(
+        value(labelled, "include.root.locals.region").as_deref(),
+        Ok("eu")
+    );
     assert_eq!(value(labelled, "include.root.inputs.a").as_deref(), Ok("1"));
     let bare = "include {\n  path = \"../root.hcl\"\n  expose = true\n}\n";
     assert_eq!(value(bare, "include.locals.region").as_deref(), Ok("eu"));
     let hidden = "include \"root\" {\n  path = \"../root.hcl\"\n}\n";
-    assert!(value(hidden, "include.root.locals.region").unwrap_err().contains("no attribute \"root\""));
-    assert!(value(hidden, "local.region").unwrap_err().contains("no attribute \"region\""));
+    assert!(
+        value(hidden, "include.root.locals.region")
+            .unwrap_err()
+            .contains("no attribute \"root\"")
+    );
+    assert!(
+        value(hidden, "local.region")
+            .unwrap_err()
+            .contains("no attribute \"region\"")
+    );
 }
 
 #[test]
@@ -125,7 +193,10 @@ fn an_included_file_may_not_include() {
     let tree = Tree::new(&[
         ("top.hcl", ""),
         ("root.hcl", "include {\n  path = \"top.hcl\"\n}\n"),
-        ("a/terragrunt.hcl", "include \"root\" {\n  path = \"../root.hcl\"\n}\n"),
+        (
+            "a/terragrunt.hcl",
+            "include \"root\" {\n  path = \"../root.hcl\"\n}\n",
+        ),
     ]);
     let unit = tree.unit("a");
     assert!(unit.unknown[0].reason.contains("includes a file"));
@@ -137,14 +208,23 @@ fn an_unknown_include_keeps_the_units_own_source() {
     let unit = "include {\n  path = get_env(\"ROOT\")\n}\nterraform {\n  source = \"git::https://example.com/x\"\n}\n";
     let unit = Tree::new(&[("a/terragrunt.hcl", unit)]).unit("a");
     assert_eq!(remote(&unit), Ok(&source("git::https://example.com/x")));
-    assert_eq!(unit.unknown[0].reason, "the environment variable is not set");
+    assert_eq!(
+        unit.unknown[0].reason,
+        "the environment variable is not set"
+    );
 }
 
 #[test]
 fn an_autoinclude_makes_everything_uncertain() {
     let tree = Tree::new(&[
         ("a/terragrunt.hcl", &generate("x", "\"# unit\"")),
-        ("a/terragrunt.autoinclude.hcl", &generate("x", "\"# stack\"")),
+        (
+            "a/terragrunt.autoinclude.hcl",
+            &generate("x", "\"# stack\""),
+        ),
     ]);
-    assert_eq!(tree.unit("a").unknown[0].reason, "terragrunt.autoinclude.hcl is not read");
+    assert_eq!(
+        tree.unit("a").unknown[0].reason,
+        "terragrunt.autoinclude.hcl is not read"
+    );
 }

@@ -4,7 +4,11 @@ use super::super::{UnitSource, WorkingDirectory};
 use super::Tree;
 
 fn text(working: &WorkingDirectory) -> String {
-    let texts: Vec<_> = working.files.iter().map(|(name, file)| format!("== {name}\n{}", file.text)).collect();
+    let texts: Vec<_> = working
+        .files
+        .iter()
+        .map(|(name, file)| format!("== {name}\n{}", file.text))
+        .collect();
     texts.concat()
 }
 
@@ -52,7 +56,10 @@ inputs = { id = dependency.network.outputs.id }
 "#;
     let tree = Tree::new(&[
         ("root.hcl", root),
-        ("prod/account.hcl", "locals {\n  id = \"${get_env(\"ACCOUNT\", \"42\")}\"\n}\n"),
+        (
+            "prod/account.hcl",
+            "locals {\n  id = \"${get_env(\"ACCOUNT\", \"42\")}\"\n}\n",
+        ),
         ("prod/eu/vpc/terragrunt.hcl", unit),
         ("prod/eu/vpc/.terraform.lock.hcl", ""),
     ]);
@@ -96,11 +103,17 @@ terraform {
 "#;
     let tree = Tree::new(&[
         ("live/terragrunt.hcl", versions),
-        ("live/versions.tmpl", "terraform {\n  required_providers {\n    aws = \"${version}\"\n  }\n}\n"),
+        (
+            "live/versions.tmpl",
+            "terraform {\n  required_providers {\n    aws = \"${version}\"\n  }\n}\n",
+        ),
         ("live/aws.version", "5.0.0\n"),
         ("live/prod/vpc/terragrunt.hcl", unit),
         ("live/prod/vpc/extra.tf", "# extra\n"),
-        ("modules/vpc/main.tf", "module \"subnet\" {\n  source = \"../subnet\"\n}\n"),
+        (
+            "modules/vpc/main.tf",
+            "module \"subnet\" {\n  source = \"../subnet\"\n}\n",
+        ),
         ("modules/subnet/main.tf", ""),
     ]);
     let root = tree.root();
@@ -127,15 +140,32 @@ terraform {
 /// A stack's units: their values differ by instance, and are not read.
 #[test]
 fn a_stack() {
-    let unit = |module: &str| format!("terraform {{\n  source = \"${{get_repo_root()}}/modules/{module}\"\n}}\n");
+    let unit = |module: &str| {
+        format!("terraform {{\n  source = \"${{get_repo_root()}}/modules/{module}\"\n}}\n")
+    };
     let tree = Tree::new(&[
-        ("live/terragrunt.stack.hcl", "unit \"api\" {\n  source = \"../units/service\"\n  path = \"api\"\n}\n"),
+        (
+            "live/terragrunt.stack.hcl",
+            "unit \"api\" {\n  source = \"../units/service\"\n  path = \"api\"\n}\n",
+        ),
         ("live/.terragrunt-stack/api/terragrunt.hcl", &unit("lambda")),
-        ("live/.terragrunt-stack/other/terragrunt.hcl", &unit("${values.module}")),
-        ("live/.terragrunt-stack/other/terragrunt.values.hcl", "module = \"lambda\"\n"),
+        (
+            "live/.terragrunt-stack/other/terragrunt.hcl",
+            &unit("${values.module}"),
+        ),
+        (
+            "live/.terragrunt-stack/other/terragrunt.values.hcl",
+            "module = \"lambda\"\n",
+        ),
         ("modules/lambda/main.tf", "# lambda\n"),
     ]);
-    assert_eq!(text(&tree.working_directory("live/.terragrunt-stack/api")), "== main.tf\n# lambda\n");
-    let unknown = tree.unit("live/.terragrunt-stack/other").source.unwrap_err();
+    assert_eq!(
+        text(&tree.working_directory("live/.terragrunt-stack/api")),
+        "== main.tf\n# lambda\n"
+    );
+    let unknown = tree
+        .unit("live/.terragrunt-stack/other")
+        .source
+        .unwrap_err();
     assert_eq!(unknown.reason, "values of stacks are not read");
 }

@@ -1,4 +1,5 @@
-//! One test for each of Terragrunt's rules, in the smallest form, and three layouts of repositories.
+//! One test for each of Terragrunt's rules, in the smallest form, and three layouts of
+//! repositories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +31,10 @@ struct Tree {
 impl Tree {
     /// The files with their texts.
     fn new(files: &[(&str, &str)]) -> Self {
-        let tree = Self { directory: tempfile::tempdir().unwrap(), environment: BTreeMap::new() };
+        let tree = Self {
+            directory: tempfile::tempdir().unwrap(),
+            environment: BTreeMap::new(),
+        };
         fs::create_dir(tree.directory.path().join("repository")).unwrap();
         for (path, text) in files {
             tree.write(path, text);
@@ -50,7 +54,9 @@ impl Tree {
     }
 
     fn root(&self) -> std::path::PathBuf {
-        canonicalize(self.directory.path()).unwrap().join("repository")
+        canonicalize(self.directory.path())
+            .unwrap()
+            .join("repository")
     }
 
     fn repository(&self) -> Repository {
@@ -59,7 +65,10 @@ impl Tree {
 
     fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {
         let repository = self.repository();
-        read_in(&Evaluation::new(&repository, &self.environment), &self.root().join(directory))
+        read_in(
+            &Evaluation::new(&repository, &self.environment),
+            &self.root().join(directory),
+        )
     }
 
     fn unit(&self, directory: &str) -> Unit {
@@ -72,14 +81,21 @@ impl Tree {
 
     /// A path as Terragrunt gives it to expressions, with slashes on any system.
     fn path(&self, path: &str) -> String {
-        self.root().join(path).display().to_string().replace(std::path::MAIN_SEPARATOR, "/")
+        self.root()
+            .join(path)
+            .display()
+            .to_string()
+            .replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
 
 /// The text or the reason of the first generated file.
 fn contents(unit: &Unit) -> Result<&str, &str> {
     let first: &GeneratedFile = unit.generated.first().unwrap();
-    first.contents.as_deref().map_err(|unknown| unknown.reason.as_str())
+    first
+        .contents
+        .as_deref()
+        .map_err(|unknown| unknown.reason.as_str())
 }
 
 /// The value of an expression in a unit of a repository of these files, as text.

@@ -5,7 +5,10 @@ use super::Tree;
 
 fn tree(source: &str) -> Tree {
     Tree::new(&[
-        ("live/vpc/terragrunt.hcl", &format!("terraform {{\n  source = {source}\n}}\n")),
+        (
+            "live/vpc/terragrunt.hcl",
+            &format!("terraform {{\n  source = {source}\n}}\n"),
+        ),
         ("modules/vpc/main.tf", ""),
     ])
 }
@@ -14,7 +17,11 @@ fn tree(source: &str) -> Tree {
 fn assert_local(source: &str, module: &str) {
     let tree = tree(source);
     let module = tree.root().join(module);
-    assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Local(module)), "{source}");
+    assert_eq!(
+        tree.unit("live/vpc").source,
+        Ok(UnitSource::Local(module)),
+        "{source}"
+    );
 }
 
 #[track_caller]
@@ -35,8 +42,14 @@ fn local_paths_are_relative_to_the_unit() {
 #[test]
 fn an_include_sets_a_path_that_is_relative_to_the_unit() {
     let tree = Tree::new(&[
-        ("root.hcl", "terraform {\n  source = \"../../modules/vpc\"\n}\n"),
-        ("live/vpc/terragrunt.hcl", "include {\n  path = \"../../root.hcl\"\n}\n"),
+        (
+            "root.hcl",
+            "terraform {\n  source = \"../../modules/vpc\"\n}\n",
+        ),
+        (
+            "live/vpc/terragrunt.hcl",
+            "include {\n  path = \"../../root.hcl\"\n}\n",
+        ),
         ("modules/vpc/main.tf", ""),
     ]);
     let module = tree.root().join("modules/vpc");
@@ -64,18 +77,35 @@ fn other_sources_are_kept_unchanged() {
         "git::../../..//modules/vpc?ref=v1",
     ] {
         let tree = tree(&format!("\"{source}\""));
-        assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Remote(source.to_owned())));
-        assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Remote(source.to_owned())));
+        assert_eq!(
+            tree.unit("live/vpc").source,
+            Ok(UnitSource::Remote(source.to_owned()))
+        );
+        assert_eq!(
+            tree.unit("live/vpc").source,
+            Ok(UnitSource::Remote(source.to_owned()))
+        );
         assert!(tree.working_directory("live/vpc").is_module_missing);
     }
 }
 
 #[test]
 fn no_source_is_the_unit_itself() {
-    for text in ["", "terraform {\n}\n", "terraform {\n  source = null\n}\n", "terraform {\n  source = \".\"\n}\n"] {
+    for text in [
+        "",
+        "terraform {\n}\n",
+        "terraform {\n  source = null\n}\n",
+        "terraform {\n  source = \".\"\n}\n",
+    ] {
         let tree = Tree::new(&[("unit/terragrunt.hcl", text), ("unit/main.tf", "")]);
         assert_eq!(tree.unit("unit").source, Ok(UnitSource::Unit), "{text}");
-        assert_eq!(tree.working_directory("unit").files.keys().collect::<Vec<_>>(), ["main.tf"]);
+        assert_eq!(
+            tree.working_directory("unit")
+                .files
+                .keys()
+                .collect::<Vec<_>>(),
+            ["main.tf"]
+        );
     }
 }
 
@@ -83,16 +113,28 @@ fn no_source_is_the_unit_itself() {
 fn missing_paths_and_paths_out_of_the_repository_are_unknown() {
     assert_unknown("\"../../modules/none\"", "does not exist");
     assert_unknown("\"../../../elsewhere\"", "leads out of the repository");
-    assert_unknown("\"../../modules//../live\"", "leads out of the one before it");
+    assert_unknown(
+        "\"../../modules//../live\"",
+        "leads out of the one before it",
+    );
     assert_unknown("values.source", "values of stacks are not read");
 }
 
 #[test]
 fn a_conditional_source() {
-    let source =
-        "get_env(\"STAGE\", \"dev\") == \"dev\" && true ? \"../../modules//vpc\" : \"git::https://example.com/x\"";
-    let with = |stage| tree(source).with_environment("STAGE", stage).unit("live/vpc").source;
-    assert!(matches!(with("dev"), Ok(UnitSource::Local(module)) if module.ends_with("modules/vpc")));
-    assert_eq!(with("prod"), Ok(UnitSource::Remote("git::https://example.com/x".to_owned())));
+    let source = "get_env(\"STAGE\", \"dev\") == \"dev\" && true ? \"../../modules//vpc\" : \"git::https://example.com/x\"";
+    let with = |stage| {
+        tree(source)
+            .with_environment("STAGE", stage)
+            .unit("live/vpc")
+            .source
+    };
+    assert!(
+        matches!(with("dev"), Ok(UnitSource::Local(module)) if module.ends_with("modules/vpc"))
+    );
+    assert_eq!(
+        with("prod"),
+        Ok(UnitSource::Remote("git::https://example.com/x".to_owned()))
+    );
     assert_unknown(source, "is not set");
 }

@@ -9,12 +9,17 @@ fn an_endless_list_of_refs_ends_with_the_time_limit() {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\r\n";
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\r\n";
         let start = "001e# service=git-upload-pack\n0000";
-        let mut written = std::io::Write::write_all(&mut stream, format!("{head}{start}").as_bytes());
+        let mut written =
+            std::io::Write::write_all(&mut stream, format!("{head}{start}").as_bytes());
         for number in 0_u64.. {
             let line = format!("{:040x} refs/heads/{number:016}\n", 1);
-            written = std::io::Write::write_all(&mut stream, format!("{:04x}{line}", line.len() + 4).as_bytes());
+            written = std::io::Write::write_all(
+                &mut stream,
+                format!("{:04x}{line}", line.len() + 4).as_bytes(),
+            );
             std::thread::sleep(Duration::from_millis(5));
             if written.is_err() {
                 break;
@@ -23,8 +28,13 @@ fn an_endless_list_of_refs_ends_with_the_time_limit() {
         drop(written);
     });
     let fixture = Fixture::new();
-    let error =
-        fixture.fetch_within(&format!("http://127.0.0.1:{port}/a.git"), Duration::from_secs(2)).map(drop).unwrap_err();
+    let error = fixture
+        .fetch_within(
+            &format!("http://127.0.0.1:{port}/a.git"),
+            Duration::from_secs(2),
+        )
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error, "git took more than 2 seconds: ");
 }
 
@@ -35,30 +45,52 @@ fn small_repositories_do_not_become_large_packages() {
     let file = fixture.object("blob", "locals {}\n");
     let link = fixture.object("blob", &"a/".repeat(30_000));
     let ten: Vec<_> = (0..10).map(|number| format!("{number}.tf")).collect();
-    let links: Vec<_> = (0..3000).map(|number| format!("120000 blob {link}\t{number:04}\n")).collect();
+    let links: Vec<_> = (0..3000)
+        .map(|number| format!("120000 blob {link}\t{number:04}\n"))
+        .collect();
     let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts: ";
     let cases = [
-        (fixture.tree(&ten, 10, &file), "it contains more than 100000 entries: "),
-        (fixture.tree(&ten, 5, &file), "it contains more than 100000 entries: "),
-        (fixture.tree(&["d".repeat(250)], 600, &file), "the list of its files is longer than 24 MiB: "),
+        (
+            fixture.tree(&ten, 10, &file),
+            "it contains more than 100000 entries: ",
+        ),
+        (
+            fixture.tree(&ten, 5, &file),
+            "it contains more than 100000 entries: ",
+        ),
+        (
+            fixture.tree(&["d".repeat(250)], 600, &file),
+            "the list of its files is longer than 24 MiB: ",
+        ),
         (fixture.tree(&["d".to_owned()], 200, &file), too_long),
-        (fixture.object("tree", &links.concat()), "the target of its link \"0000\" is longer than 4095 bytes: "),
+        (
+            fixture.object("tree", &links.concat()),
+            "the target of its link \"0000\" is longer than 4095 bytes: ",
+        ),
     ];
     for (tree, expected) in &cases {
         assert_eq!(fixture.refused(tree), *expected);
     }
-    provlock_test::survived("a module package that takes too much memory or time", cases.len());
+    provlock_test::survived(
+        "a module package that takes too much memory or time",
+        cases.len(),
+    );
 }
 
 #[test]
 fn no_more_branches_are_fetched_than_git_can_keep() {
     let fixture = Fixture::new();
     let head = fixture.git(&["rev-parse", "HEAD"]);
-    let refs: Vec<_> = (0..40_000).map(|number| format!("{head} refs/heads/b{number}\n")).collect();
+    let refs: Vec<_> = (0..40_000)
+        .map(|number| format!("{head} refs/heads/b{number}\n"))
+        .collect();
     let packed = format!("# pack-refs with: peeled fully-peeled \n{}", refs.concat());
     fs::write(fixture.origin().join(".git/packed-refs"), packed).unwrap();
     let error = fixture.fetch(&fixture.url("?ref=main~0")).unwrap_err();
-    assert_eq!(error, "it has too many branches and tags to find \"main~0\": ");
+    assert_eq!(
+        error,
+        "it has too many branches and tags to find \"main~0\": "
+    );
     assert_eq!(fixture.main("?ref=b7"), "two");
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
@@ -70,8 +102,14 @@ fn what_keeps_a_processor_busy_ends() {
     let script = fs::read_to_string(fixture.program()).unwrap();
     let busy = "case \"$*\" in *cat-file*) while :; do :; done ;; esac\nHOME=";
     fs::write(fixture.program(), script.replace("HOME=", busy)).unwrap();
-    let error = fixture.fetch_within(&fixture.url(""), Duration::from_secs(30)).map(drop).unwrap_err();
-    assert_eq!(error, "git was stopped because there is too much in it to read: ");
+    let error = fixture
+        .fetch_within(&fixture.url(""), Duration::from_secs(30))
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(
+        error,
+        "git was stopped because there is too much in it to read: "
+    );
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
@@ -81,8 +119,9 @@ fn the_data_from_a_server_has_a_limit() {
     let fixture = Fixture::new();
     let script = fs::read_to_string(fixture.program()).unwrap();
     let sends = |size: &str, then: &str| {
-        let endless =
-            format!("case \"$*\" in *' fetch '*) truncate -s {size} objects/pack/sent; {then} ;; esac\nHOME=");
+        let endless = format!(
+            "case \"$*\" in *' fetch '*) truncate -s {size} objects/pack/sent; {then} ;; esac\nHOME="
+        );
         fs::write(fixture.program(), script.replace("HOME=", &endless)).unwrap();
     };
     let cases = [
@@ -95,7 +134,10 @@ fn the_data_from_a_server_has_a_limit() {
     for (query, size, then, limit) in cases {
         sends(size, then);
         let error = fixture.fetch(&fixture.url(query)).unwrap_err();
-        assert_eq!(error, format!("git was stopped because the fetched data is larger than {limit} MiB: "));
+        assert_eq!(
+            error,
+            format!("git was stopped because the fetched data is larger than {limit} MiB: ")
+        );
     }
     // Each repository of a package is within its limit.
     sends("400M", "");
@@ -103,14 +145,26 @@ fn the_data_from_a_server_has_a_limit() {
     leaf.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
     let (commit, url) = (leaf.git(&["rev-parse", "HEAD"]), leaf.url(""));
     for name in ["a", "b", "c"] {
-        fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{name}")]);
+        fixture.git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{commit},{name}"),
+        ]);
     }
-    let mappings = ["a", "b", "c"].map(|name| format!("[submodule \"{name}\"]\npath = {name}\nurl = {url}\n"));
+    let mappings =
+        ["a", "b", "c"].map(|name| format!("[submodule \"{name}\"]\npath = {name}\nurl = {url}\n"));
     fs::write(fixture.origin().join(".gitmodules"), mappings.concat()).unwrap();
     fixture.git(&["add", ".gitmodules"]);
     fixture.git(&["commit", "--quiet", "--message=submodules"]);
     let error = fixture.fetch(&fixture.url("")).unwrap_err();
     assert!(error.starts_with("its submodule \""), "{error}");
-    assert!(error.ends_with(": git was stopped because the fetched data is larger than 1024 MiB: "), "{error}");
-    provlock_test::survived("a module package that takes too much memory or time", cases.len() + 1);
+    assert!(
+        error.ends_with(": git was stopped because the fetched data is larger than 1024 MiB: "),
+        "{error}"
+    );
+    provlock_test::survived(
+        "a module package that takes too much memory or time",
+        cases.len() + 1,
+    );
 }

@@ -14,7 +14,9 @@ fn a_branch_or_tag_named_like_a_commit_is_ignored() {
     for reference in ["heads", "tags"] {
         let reference = format!("refs/{reference}/{name}");
         fixture.git(&["update-ref", &reference, "HEAD"]);
-        let error = fixture.fetch(&fixture.url(&format!("?ref={name}"))).unwrap_err();
+        let error = fixture
+            .fetch(&fixture.url(&format!("?ref={name}")))
+            .unwrap_err();
         assert!(error.contains("has no commit"), "{reference}: {error}");
         fixture.git(&["update-ref", "-d", &reference]);
     }
@@ -23,10 +25,16 @@ fn a_branch_or_tag_named_like_a_commit_is_ignored() {
     fixture.git(&["update-ref", &format!("refs/tags/{head}"), "v1.0.0"]);
     fixture.git(&["update-ref", &format!("refs/heads/{first}"), "HEAD"]);
     assert_eq!(
-        (fixture.main(&format!("?ref={head}")), fixture.main(&format!("?ref={first}"))),
+        (
+            fixture.main(&format!("?ref={head}")),
+            fixture.main(&format!("?ref={first}"))
+        ),
         ("two".into(), "one".into())
     );
-    assert_eq!(fixture.main(&format!("?ref={}", head.to_uppercase())), "two");
+    assert_eq!(
+        fixture.main(&format!("?ref={}", head.to_uppercase())),
+        "two"
+    );
 }
 
 #[test]
@@ -34,7 +42,11 @@ fn a_name_of_64_digits_is_that_of_a_branch() {
     let fixture = Fixture::new();
     let name = "0123456789abcdef".repeat(4);
     fixture.git(&["update-ref", &format!("refs/heads/{name}"), "v1.0.0"]);
-    assert!(!GitAddress::parse(&fixture.url(&format!("?ref={name}"))).unwrap().is_immutable());
+    assert!(
+        !GitAddress::parse(&fixture.url(&format!("?ref={name}")))
+            .unwrap()
+            .is_immutable()
+    );
     assert_eq!(fixture.main(&format!("?ref={name}")), "one");
 }
 
@@ -79,7 +91,10 @@ fn a_revision_is_whatever_git_can_check_out() {
         ("?ref=refs/heads/both", "it has no branch, tag or commit"),
         ("?ref=heads/feature/x", "it has no branch, tag or commit"),
         ("?ref=main~1&depth=1", "depth needs a branch or a tag"),
-        ("?ref=0123456789012345678901234567890123456789", "it has no commit"),
+        (
+            "?ref=0123456789012345678901234567890123456789",
+            "it has no commit",
+        ),
     ] {
         let error = fixture.fetch(&fixture.url(revision)).unwrap_err();
         assert!(error.contains(message), "{revision}: {error}");
@@ -91,7 +106,11 @@ fn a_clone_creates_only_the_default_branch() {
     let fixture = Fixture::new();
     fixture.git(&["checkout", "--quiet", "-b", "later"]);
     fixture.commit(&[("main.tf", "three")]);
-    for (revision, expected) in [("?ref=heads/later", "three"), ("?ref=origin/HEAD", "three"), ("?ref=main", "two")] {
+    for (revision, expected) in [
+        ("?ref=heads/later", "three"),
+        ("?ref=origin/HEAD", "three"),
+        ("?ref=main", "two"),
+    ] {
         assert_eq!(fixture.main(revision), expected, "{revision}");
     }
     assert!(fixture.fetch(&fixture.url("?ref=heads/main")).is_err());
@@ -113,27 +132,49 @@ fn a_repository_on_a_plain_web_server_is_fetched() {
     let files = fixture.origin().join(".git");
     let server = provlock_test::Server::http(move |request| {
         let path = request.path().trim_start_matches("/a.git/").to_owned();
-        fs::read(files.join(path)).map_or_else(|_| provlock_test::Response::not_found(), provlock_test::Response::ok)
+        fs::read(files.join(path)).map_or_else(
+            |_| provlock_test::Response::not_found(),
+            provlock_test::Response::ok,
+        )
     });
     let url = server.url("127.0.0.1", "/a.git");
-    for (query, expected) in
-        [("", "two"), ("?ref=v1.0.0", "one"), (&format!("?ref={full}"), "one"), (&format!("?ref={short}"), "one")]
-    {
+    for (query, expected) in [
+        ("", "two"),
+        ("?ref=v1.0.0", "one"),
+        (&format!("?ref={full}"), "one"),
+        (&format!("?ref={short}"), "one"),
+    ] {
         let package = fixture.fetch(&format!("{url}{query}")).unwrap();
-        assert_eq!(fs::read_to_string(package.join("main.tf")).unwrap(), expected, "{query}");
+        assert_eq!(
+            fs::read_to_string(package.join("main.tf")).unwrap(),
+            expected,
+            "{query}"
+        );
     }
-    let error = fixture.fetch(&format!("{url}?ref=v1.0.0&depth=1")).unwrap_err();
-    assert!(error.contains("dumb http transport does not support shallow"), "{error}");
+    let error = fixture
+        .fetch(&format!("{url}?ref=v1.0.0&depth=1"))
+        .unwrap_err();
+    assert!(
+        error.contains("dumb http transport does not support shallow"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_repository_without_commits_is_an_empty_package() {
-    let fixture = Fixture { directory: tempfile::tempdir().unwrap() };
+    let fixture = Fixture {
+        directory: tempfile::tempdir().unwrap(),
+    };
     let program = Fixture::new();
     fs::create_dir(fixture.origin()).unwrap();
     fixture.git(&["init", "--quiet"]);
-    let (fetched, package) = program.fetch_within(&fixture.url(""), Duration::from_mins(1)).unwrap();
-    assert_eq!((fetched.commit, fs::read_dir(package).unwrap().count()), (None, 0));
+    let (fetched, package) = program
+        .fetch_within(&fixture.url(""), Duration::from_mins(1))
+        .unwrap();
+    assert_eq!(
+        (fetched.commit, fs::read_dir(package).unwrap().count()),
+        (None, 0)
+    );
 }
 
 #[test]
@@ -147,14 +188,30 @@ fn a_key_is_found_wherever_the_cache_is() {
     fs::write(at("bin/ssh"), script).unwrap();
     fs::set_permissions(at("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     let key = BASE64_STANDARD.encode("a private key");
-    let address = GitAddress::parse(&format!("ssh://git@h.test{}?sshkey={key}", fixture.origin().display()));
+    let address = GitAddress::parse(&format!(
+        "ssh://git@h.test{}?sshkey={key}",
+        fixture.origin().display()
+    ));
     let (program, ssh, place) = (fixture.program(), at("bin/ssh"), at("it's a $cache"));
-    fs::create_dir_all(place.join("repository")).and_then(|()| fs::create_dir(place.join("package"))).unwrap();
+    fs::create_dir_all(place.join("repository"))
+        .and_then(|()| fs::create_dir(place.join("package")))
+        .unwrap();
     let repository = place.join("repository");
-    let git = Git::new(&program, Some(ssh.as_os_str()), &repository, Duration::from_mins(1));
+    let git = Git::new(
+        &program,
+        Some(ssh.as_os_str()),
+        &repository,
+        Duration::from_mins(1),
+    );
     let fetched = address.and_then(|address| git.fetch(&address, &place.join("package")));
-    assert_eq!(fetched.unwrap().commit, Some(fixture.git(&["rev-parse", "main"])));
-    assert_eq!(fs::read_to_string(at("bin/ssh.key")).unwrap(), "a private key");
+    assert_eq!(
+        fetched.unwrap().commit,
+        Some(fixture.git(&["rev-parse", "main"]))
+    );
+    assert_eq!(
+        fs::read_to_string(at("bin/ssh.key")).unwrap(),
+        "a private key"
+    );
 }
 
 /// As ssh does with `ControlPersist`.
@@ -163,8 +220,15 @@ fn a_program_that_git_leaves_behind_does_not_block_the_run() {
     let fixture = Fixture::new();
     let leave = "case \"$*\" in *--git-dir=.*fetch*) sleep 30 >&- & sleep 30 2>&- & ;; esac\n";
     let script = fs::read_to_string(fixture.program()).unwrap();
-    fs::write(fixture.program(), script.replace("HOME=", &format!("{leave}HOME="))).unwrap();
+    fs::write(
+        fixture.program(),
+        script.replace("HOME=", &format!("{leave}HOME=")),
+    )
+    .unwrap();
     assert_eq!(fixture.main("?ref=v1.0.0"), "one");
-    let error = fixture.fetch_within(&fixture.url("?ref=v9"), Duration::from_secs(20)).map(drop).unwrap_err();
+    let error = fixture
+        .fetch_within(&fixture.url("?ref=v9"), Duration::from_secs(20))
+        .map(drop)
+        .unwrap_err();
     assert!(error.contains("couldn't find remote ref v9"), "{error}");
 }

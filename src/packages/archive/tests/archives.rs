@@ -91,10 +91,18 @@ impl ArchiveSpec {
             archive.extend(1u32.to_le_bytes());
         }
         archive.extend(b"PK\x05\x06\0\0\0\0");
-        let count = if self.zip64_end { 0xffff } else { u16::try_from(count).unwrap() };
+        let count = if self.zip64_end {
+            0xffff
+        } else {
+            u16::try_from(count).unwrap()
+        };
         archive.extend([count.to_le_bytes(), count.to_le_bytes()].concat());
         for value in [size, offset] {
-            let value = if self.zip64_end { u32::MAX } else { u32::try_from(value).unwrap() };
+            let value = if self.zip64_end {
+                u32::MAX
+            } else {
+                u32::try_from(value).unwrap()
+            };
             archive.extend(value.to_le_bytes());
         }
         archive.extend(u16::try_from(self.comment).unwrap().to_le_bytes());
@@ -109,11 +117,16 @@ fn write_entry(archive: &mut Vec<u8>, entry: &EntrySpec, base: usize) -> Vec<u8>
     let offset = u32::try_from(archive.len() - base).unwrap();
     let packed = entry.packed();
     let crc32 = crc32fast::hash(&entry.content);
-    let [packed_size, size] = [packed.len(), entry.content.len()].map(|size| u32::try_from(size).unwrap());
+    let [packed_size, size] =
+        [packed.len(), entry.content.len()].map(|size| u32::try_from(size).unwrap());
     let method = if entry.deflated { 8u16 } else { 0 };
     let described = entry.descriptor != Descriptor::None;
     let flags = if described { 8u16 } else { 0 };
-    let extra = if entry.zip64 { zip64_extra(size, packed_size) } else { Vec::new() };
+    let extra = if entry.zip64 {
+        zip64_extra(size, packed_size)
+    } else {
+        Vec::new()
+    };
     let shown = |size: u32| if entry.zip64 { u32::MAX } else { size };
     let local = |value: u32| if described { 0 } else { value };
     let name = entry.local_name.as_ref().unwrap_or(&entry.name);
@@ -125,15 +138,23 @@ fn write_entry(archive: &mut Vec<u8>, entry: &EntrySpec, base: usize) -> Vec<u8>
     }
     archive.extend(lengths(name, &extra));
     archive.extend([name.as_slice(), &extra, &packed].concat());
-    if let Descriptor::Narrow { signature: true } | Descriptor::Wide { signature: true } = entry.descriptor {
+    if let Descriptor::Narrow { signature: true } | Descriptor::Wide { signature: true } =
+        entry.descriptor
+    {
         archive.extend(b"PK\x07\x08");
     }
     match entry.descriptor {
         Descriptor::None => {}
-        Descriptor::Narrow { .. } => archive.extend([crc32, packed_size, size].map(u32::to_le_bytes).concat()),
+        Descriptor::Narrow { .. } => {
+            archive.extend([crc32, packed_size, size].map(u32::to_le_bytes).concat())
+        }
         Descriptor::Wide { .. } => {
             archive.extend(crc32.to_le_bytes());
-            archive.extend([packed_size, size].map(|size| u64::from(size).to_le_bytes()).concat());
+            archive.extend(
+                [packed_size, size]
+                    .map(|size| u64::from(size).to_le_bytes())
+                    .concat(),
+            );
         }
     }
     archive.extend(vec![b'g'; entry.gap]);
@@ -152,11 +173,17 @@ fn write_entry(archive: &mut Vec<u8>, entry: &EntrySpec, base: usize) -> Vec<u8>
 }
 
 fn lengths(name: &[u8], extra: &[u8]) -> Vec<u8> {
-    [name.len(), extra.len()].map(|length| u16::try_from(length).unwrap().to_le_bytes()).concat()
+    [name.len(), extra.len()]
+        .map(|length| u16::try_from(length).unwrap().to_le_bytes())
+        .concat()
 }
 
 fn zip64_extra(size: u32, packed_size: u32) -> Vec<u8> {
     let mut extra = vec![1, 0, 16, 0];
-    extra.extend([size, packed_size].map(|size| u64::from(size).to_le_bytes()).concat());
+    extra.extend(
+        [size, packed_size]
+            .map(|size| u64::from(size).to_le_bytes())
+            .concat(),
+    );
     extra
 }

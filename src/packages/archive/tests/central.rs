@@ -1,4 +1,5 @@
-//! The central directory as the `zip` crate reads it, beside our own reader: `central.rs` says why that stays.
+//! The central directory as the `zip` crate reads it, beside our own reader: `central.rs` says why
+//! that stays.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +18,20 @@ use crate::packages::archive::central::{self, Tail};
 type Listed = Option<Vec<(Vec<u8>, u32, u64, u64, u64)>>;
 
 fn ours(archive: &[u8]) -> Listed {
-    let entries = central::read(&Tail { bytes: archive, start: 0 }).ok()?;
+    let entries = central::read(&Tail {
+        bytes: archive,
+        start: 0,
+    })
+    .ok()?;
     let listed = entries.iter().map(|entry| {
         let offset = entry.header_offset.cast_unsigned();
-        (entry.name.to_vec(), entry.crc32, entry.compressed_size, entry.size, offset)
+        (
+            entry.name.to_vec(),
+            entry.crc32,
+            entry.compressed_size,
+            entry.size,
+            offset,
+        )
     });
     Some(listed.collect())
 }
@@ -30,7 +41,13 @@ fn theirs(archive: &[u8]) -> Listed {
     let listed = archive.files().ok()?.map(|entry| {
         let entry = entry.ok()?;
         let (compressed_size, size) = (entry.compressed_size(), entry.size());
-        Some((entry.name_raw().to_vec(), entry.crc32(), compressed_size, size, entry.header_start()))
+        Some((
+            entry.name_raw().to_vec(),
+            entry.crc32(),
+            compressed_size,
+            size,
+            entry.header_start(),
+        ))
     });
     listed.collect()
 }
@@ -60,7 +77,9 @@ impl Tally {
 fn the_zip_crate_accepts_one_recorded_archive_that_go_refuses() {
     let mut tally = Tally::default();
     for folder in ["conformance", "probes"] {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/packages").join(folder);
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("testdata/packages")
+            .join(folder);
         for file in fs::read_dir(directory).unwrap() {
             let file = file.unwrap().path();
             if file.extension().is_some_and(|extension| extension == "zip") {
@@ -68,10 +87,18 @@ fn the_zip_crate_accepts_one_recorded_archive_that_go_refuses() {
             }
         }
     }
-    assert_eq!(tally, Tally { same: 108, only_theirs_accepts: 1, ..Tally::default() });
+    assert_eq!(
+        tally,
+        Tally {
+            same: 108,
+            only_theirs_accepts: 1,
+            ..Tally::default()
+        }
+    );
 }
 
-/// `cargo test --lib generated_archives -- --ignored --nocapture`, for a new version of the `zip` crate.
+/// `cargo test --lib generated_archives -- --ignored --nocapture`, for a new version of the `zip`
+/// crate.
 #[test]
 #[ignore = "takes half a minute, and judges the zip crate"]
 fn both_readers_on_twenty_thousand_generated_archives() {
@@ -86,7 +113,11 @@ fn both_readers_on_twenty_thousand_generated_archives() {
         damaged.add(&archive);
     }
     println!("sound: {sound:?}\ndamaged: {damaged:?}");
-    assert_eq!((sound.only_theirs_accepts, sound.other_entries), (0, 0), "archives with all their bytes in place");
+    assert_eq!(
+        (sound.only_theirs_accepts, sound.other_entries),
+        (0, 0),
+        "archives with all their bytes in place"
+    );
 }
 
 fn generate<T>(runner: &mut TestRunner, strategy: &impl Strategy<Value = T>) -> T {

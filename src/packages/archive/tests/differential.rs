@@ -1,5 +1,5 @@
-//! The streaming pass and the central directory must give the same answer on every archive, and the right one.
-//! `PROPTEST_CASES=20000` tries more of them.
+//! The streaming pass and the central directory must give the same answer on every archive, and the
+//! right one. `PROPTEST_CASES=20000` tries more of them.
 
 use std::collections::BTreeMap;
 
@@ -56,25 +56,46 @@ fn entry() -> impl Strategy<Value = EntrySpec> {
         1 => vec(any::<u8>(), 0..6),
     ];
     let odd_name = vec(any::<u8>(), 0..4).prop_map(Some);
-    let layout = (any::<bool>(), descriptor(), any::<bool>(), rarely(0, 1usize..40), rarely(None, odd_name));
-    (name, content(), layout).prop_map(|(name, content, (deflated, descriptor, zip64, gap, local_name))| EntrySpec {
-        name,
-        content,
-        deflated,
-        descriptor,
-        zip64,
-        gap,
-        local_name,
-    })
+    let layout = (
+        any::<bool>(),
+        descriptor(),
+        any::<bool>(),
+        rarely(0, 1usize..40),
+        rarely(None, odd_name),
+    );
+    (name, content(), layout).prop_map(
+        |(name, content, (deflated, descriptor, zip64, gap, local_name))| EntrySpec {
+            name,
+            content,
+            deflated,
+            descriptor,
+            zip64,
+            gap,
+            local_name,
+        },
+    )
 }
 
 pub(super) fn archive() -> impl Strategy<Value = ArchiveSpec> {
     let prefix = (rarely(0, 1usize..100), any::<bool>());
-    let end = (rarely(0, 1usize..300), rarely(0, 1usize..300), any::<bool>(), rarely(false, Just(true)));
+    let end = (
+        rarely(0, 1usize..300),
+        rarely(0, 1usize..300),
+        any::<bool>(),
+        rarely(false, Just(true)),
+    );
     (vec(entry(), 0..6), prefix, end).prop_map(
         |(mut entries, (prefix, prefix_counted), (comment, trailing, zip64_end, reversed))| {
             entries.insert(0, EntrySpec::new(EXECUTABLE, b"program"));
-            ArchiveSpec { entries, prefix, prefix_counted, comment, trailing, zip64_end, reversed }
+            ArchiveSpec {
+                entries,
+                prefix,
+                prefix_counted,
+                comment,
+                trailing,
+                zip64_end,
+                reversed,
+            }
         },
     )
 }

@@ -40,8 +40,18 @@ fn cache() -> (TempDir, HashCache) {
 
 /// All files below a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
-    let children = fs::read_dir(directory).unwrap().map(|child| child.unwrap().path());
-    children.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    let children = fs::read_dir(directory)
+        .unwrap()
+        .map(|child| child.unwrap().path());
+    children
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 fn put(cache: &HashCache, (package, digest): &Cached) {
@@ -63,7 +73,12 @@ fn what_is_put_is_found_by_zh_and_by_provider() {
 #[test]
 fn a_namespace_with_an_underscore_is_found() {
     let (_directory, cache) = cache();
-    let kube = package("app.terraform.io/openai_inc/kube", "1.0.0", "linux_amd64", 1);
+    let kube = package(
+        "app.terraform.io/openai_inc/kube",
+        "1.0.0",
+        "linux_amd64",
+        1,
+    );
     put(&cache, &kube);
     assert_eq!(cache.lookup(&kube.0), Some(kube.1));
 }
@@ -90,7 +105,9 @@ fn all_entries_are_listed_by_release() {
         };
         releases
             .flat_map(|((address, version), packages)| {
-                packages.into_iter().map(move |(platform, digest)| (package(&address, &version, platform), digest))
+                packages
+                    .into_iter()
+                    .map(move |(platform, digest)| (package(&address, &version, platform), digest))
             })
             .collect()
     };
@@ -98,9 +115,14 @@ fn all_entries_are_listed_by_release() {
     expected.sort_by_key(|(package, _)| package.address.clone());
     assert_eq!(listed(&cache), expected);
     // One in the place of another does not count.
-    let paths: Vec<_> =
-        files(directory.path()).into_iter().filter(|path| path.to_str().unwrap().contains("by-provider")).collect();
-    let moved = paths.iter().find(|path| path.ends_with("1.1.0/linux_amd64")).unwrap();
+    let paths: Vec<_> = files(directory.path())
+        .into_iter()
+        .filter(|path| path.to_str().unwrap().contains("by-provider"))
+        .collect();
+    let moved = paths
+        .iter()
+        .find(|path| path.ends_with("1.1.0/linux_amd64"))
+        .unwrap();
     fs::rename(moved, moved.with_file_name("linux_arm64")).unwrap();
     assert_eq!(listed(&cache).len(), 3);
 }
@@ -111,7 +133,10 @@ fn what_was_not_put_is_not_found() {
     put(&cache, &null());
     assert_eq!(cache.get(&null().1.zh, "random"), None);
     assert_eq!(cache.get(&Hash::zh(&[9; 32]), "null"), None);
-    assert_eq!(cache.get(&"zh:../../../etc/passwd".parse().unwrap(), "null"), None);
+    assert_eq!(
+        cache.get(&"zh:../../../etc/passwd".parse().unwrap(), "null"),
+        None
+    );
     assert_eq!(cache.get(&null().1.h1, "null"), None);
     for other in [
         package("hashicorp/null", "3.2.3", "linux_amd64", 1),
@@ -127,8 +152,18 @@ fn what_was_not_put_is_not_found() {
 fn odd_names_and_names_that_differ_in_case_stay_apart() {
     let (_directory, cache) = cache();
     let packages = [
-        package("bücher.example:8443/äcme/x", "1.0.0-rc1+build.A", "linux_amd64", 1),
-        package("bücher.example:8443/äcme/x", "1.0.0-rc1+build.a", "linux_amd64", 11),
+        package(
+            "bücher.example:8443/äcme/x",
+            "1.0.0-rc1+build.A",
+            "linux_amd64",
+            1,
+        ),
+        package(
+            "bücher.example:8443/äcme/x",
+            "1.0.0-rc1+build.a",
+            "linux_amd64",
+            11,
+        ),
         package("bücher.example/äcme/x", "1.0.0-RC1", "linux_amd64", 21),
         package("bücher.example/äcme/x", "1.0.0-rc1", "linux_amd64", 31),
     ];
@@ -147,10 +182,18 @@ fn an_ignored_cache_knows_no_platforms() {
     let (package, digest) = null();
     put(&cache, &(package.clone(), digest));
     let listed = Some([package.platform.clone()].into());
-    cache.change_platforms(&package.address, &package.version, |platforms| platforms.listed = listed);
-    assert_ne!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
+    cache.change_platforms(&package.address, &package.version, |platforms| {
+        platforms.listed = listed
+    });
+    assert_ne!(
+        cache.platforms_of(&package.address, &package.version),
+        ReleasePlatforms::default()
+    );
     let cache = cache.not_believed();
-    assert_eq!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
+    assert_eq!(
+        cache.platforms_of(&package.address, &package.version),
+        ReleasePlatforms::default()
+    );
 }
 
 #[test]
@@ -158,19 +201,35 @@ fn a_damaged_entry_is_ignored_and_written_anew() {
     let (directory, cache) = cache();
     put(&cache, &null());
     let whole = fs::read(&files(directory.path())[0]).unwrap();
-    let mut damages: Vec<Vec<u8>> = (0..whole.len()).map(|length| whole[..length].to_vec()).collect();
+    let mut damages: Vec<Vec<u8>> = (0..whole.len())
+        .map(|length| whole[..length].to_vec())
+        .collect();
     for position in 0..whole.len() {
         let mut flipped = whole.clone();
         flipped[position] ^= 1;
         damages.push(flipped);
     }
-    damages.extend([b"\xff\xfe".to_vec(), vec![b'x'; 100_000], [whole.clone(), b"more".to_vec()].concat()]);
+    damages.extend([
+        b"\xff\xfe".to_vec(),
+        vec![b'x'; 100_000],
+        [whole.clone(), b"more".to_vec()].concat(),
+    ]);
     for damaged in damages {
         for file in files(directory.path()) {
             fs::write(file, &damaged).unwrap();
         }
-        assert_eq!(cache.get(&null().1.zh, "null"), None, "{:?}", String::from_utf8_lossy(&damaged));
-        assert_eq!(cache.lookup(&null().0), None, "{:?}", String::from_utf8_lossy(&damaged));
+        assert_eq!(
+            cache.get(&null().1.zh, "null"),
+            None,
+            "{:?}",
+            String::from_utf8_lossy(&damaged)
+        );
+        assert_eq!(
+            cache.lookup(&null().0),
+            None,
+            "{:?}",
+            String::from_utf8_lossy(&damaged)
+        );
     }
     put(&cache, &null());
     assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
@@ -181,7 +240,9 @@ fn a_damaged_entry_is_ignored_and_written_anew() {
 fn an_entry_under_a_wrong_name_is_ignored() {
     let (directory, cache) = cache();
     put(&cache, &null());
-    let others = files(directory.path()).into_iter().map(|file| fs::read(file).unwrap());
+    let others = files(directory.path())
+        .into_iter()
+        .map(|file| fs::read(file).unwrap());
     let others: Vec<_> = others.collect();
     let moved = package("hashicorp/null", "3.2.5", "linux_amd64", 7);
     put(&cache, &moved);
@@ -195,7 +256,10 @@ fn an_entry_under_a_wrong_name_is_ignored() {
 #[test]
 fn many_threads_put_and_get_the_same_package() {
     let (directory, cache) = cache();
-    let smaller = PackageDigest { size: 1, ..null().1 };
+    let smaller = PackageDigest {
+        size: 1,
+        ..null().1
+    };
     let packages = [null(), (null().0, smaller)];
     thread::scope(|scope| {
         for index in 0..8 {
@@ -203,7 +267,9 @@ fn many_threads_put_and_get_the_same_package() {
             scope.spawn(move || {
                 for _ in 0..50 {
                     put(cache, &packages[index % 2]);
-                    let found = cache.get(&null().1.zh, "null").expect("there is always a whole entry");
+                    let found = cache
+                        .get(&null().1.zh, "null")
+                        .expect("there is always a whole entry");
                     assert!(packages.iter().any(|(_, digest)| *digest == found));
                     assert!(cache.lookup(&null().0).is_some());
                 }

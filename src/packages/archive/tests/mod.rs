@@ -18,14 +18,19 @@ type Answer = Result<(Hash, Hash, Hash, u64), (Option<Hash>, Refusal)>;
 
 fn answer(result: Result<PackageDigest, PackageError>) -> Answer {
     match result {
-        Ok(digest) => Ok((digest.zh, digest.h1, digest.h1_with_directories, digest.size)),
+        Ok(digest) => Ok((
+            digest.zh,
+            digest.h1,
+            digest.h1_with_directories,
+            digest.size,
+        )),
         Err(PackageError::Refused { zh, refusal }) => Err((zh, refusal)),
         Err(other) => panic!("{other:?}"),
     }
 }
 
-/// Hashes the zip archive that `open` yields, as a download does: it is opened a second time if it cannot be hashed in
-/// one pass, which happens with odd archives only.
+/// Hashes the zip archive that `open` yields, as a download does: it is opened a second time if it
+/// cannot be hashed in one pass, which happens with odd archives only.
 fn hash_zip_with<R: Read>(
     mut open: impl FnMut() -> R,
     provider_type: &str,
@@ -37,11 +42,19 @@ fn hash_zip_with<R: Read>(
     }
 }
 
-/// Hashes the archive through its central directory, and checks that all other ways give the same answer. The second
-/// value tells whether one pass over the bytes was enough.
+/// Hashes the archive through its central directory, and checks that all other ways give the same
+/// answer. The second value tells whether one pass over the bytes was enough.
 fn hash_every_way(archive: &[u8], provider_type: &str, limits: &Limits) -> (Answer, bool) {
-    let expected = answer(hash_zip_file(&mut Cursor::new(archive), provider_type, limits));
-    assert_eq!(answer(hash_zip_spooled(archive, provider_type, limits)), expected, "spooled");
+    let expected = answer(hash_zip_file(
+        &mut Cursor::new(archive),
+        provider_type,
+        limits,
+    ));
+    assert_eq!(
+        answer(hash_zip_spooled(archive, provider_type, limits)),
+        expected,
+        "spooled"
+    );
     let streamed = hash_zip_with(|| archive, provider_type, limits);
     assert_eq!(answer(streamed), expected, "streamed");
     let small_reads = hash_zip_with(|| OneByte(archive), provider_type, limits);
@@ -50,7 +63,11 @@ fn hash_every_way(archive: &[u8], provider_type: &str, limits: &Limits) -> (Answ
     let streamed = match streaming::hash(&mut source, provider_type, limits) {
         Err(PackageError::NotStreamable(_)) => false,
         result => {
-            assert_eq!(answer(digest(result, source.finish())), expected, "streamed alone");
+            assert_eq!(
+                answer(digest(result, source.finish())),
+                expected,
+                "streamed alone"
+            );
             true
         }
     };

@@ -20,7 +20,10 @@ fn refusal(name: &str) -> Refusal {
 }
 
 fn entry(name: &str, problem: EntryProblem) -> Refusal {
-    Refusal::Entry { name: name.to_owned(), problem }
+    Refusal::Entry {
+        name: name.to_owned(),
+        problem,
+    }
 }
 
 #[test]
@@ -28,36 +31,77 @@ fn every_recorded_archive_has_the_recorded_hashes() {
     let expected = fs::read_to_string(directory().join("expected.txt")).unwrap();
     assert_eq!(expected.lines().count(), 109);
     for line in expected.lines() {
-        let [name, h1, zh] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [name, h1, zh] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         let (answer, _) = hash(name);
         // A rule of ours, stricter than Terraform's: see the README beside the archives.
-        let h1 = if name == "probes/dirnewline" { "refused" } else { h1 };
+        let h1 = if name == "probes/dirnewline" {
+            "refused"
+        } else {
+            h1
+        };
         match answer {
-            Ok((found_zh, found_h1, ..)) => assert_eq!((found_h1.as_str(), found_zh.as_str()), (h1, zh), "{name}"),
+            Ok((found_zh, found_h1, ..)) => {
+                assert_eq!((found_h1.as_str(), found_zh.as_str()), (h1, zh), "{name}")
+            }
             Err((found_zh, refusal)) => {
                 assert_eq!(h1, "refused", "{name}: {refusal}");
                 assert_eq!(found_zh.unwrap().as_str(), zh, "{name}");
             }
         }
     }
-    provlock_test::survived("an archive that is odd or damaged, read as Go reads it", expected.lines().count());
+    provlock_test::survived(
+        "an archive that is odd or damaged, read as Go reads it",
+        expected.lines().count(),
+    );
 }
 
 #[test]
 fn a_refusal_describes_the_defect() {
-    assert_eq!(refusal("conformance/dotdot"), entry("../evil.txt", EntryProblem::ParentDirectory));
-    assert_eq!(refusal("probes/backdotdot"), entry("a\\\\..\\\\b", EntryProblem::ParentDirectory));
-    assert_eq!(refusal("conformance/newline"), entry("bad\\nname.txt", EntryProblem::Newline));
-    assert_eq!(refusal("conformance/nulname"), entry("nul\\0name.txt", EntryProblem::Nul));
-    assert_eq!(refusal("conformance/bzip2"), entry("bz.bin", EntryProblem::Method(12)));
+    assert_eq!(
+        refusal("conformance/dotdot"),
+        entry("../evil.txt", EntryProblem::ParentDirectory)
+    );
+    assert_eq!(
+        refusal("probes/backdotdot"),
+        entry("a\\\\..\\\\b", EntryProblem::ParentDirectory)
+    );
+    assert_eq!(
+        refusal("conformance/newline"),
+        entry("bad\\nname.txt", EntryProblem::Newline)
+    );
+    assert_eq!(
+        refusal("conformance/nulname"),
+        entry("nul\\0name.txt", EntryProblem::Nul)
+    );
+    assert_eq!(
+        refusal("conformance/bzip2"),
+        entry("bz.bin", EntryProblem::Method(12))
+    );
 
-    assert_eq!(refusal("conformance/badcrc"), entry("README.md", EntryProblem::Checksum));
+    assert_eq!(
+        refusal("conformance/badcrc"),
+        entry("README.md", EntryProblem::Checksum)
+    );
     assert_eq!(refusal("probes/sizemore"), entry("a", EntryProblem::Size));
-    assert_eq!(refusal("probes/deflateshort"), entry("a", EntryProblem::Truncated));
-    assert_eq!(refusal("probes/dirimplicit"), entry("d", EntryProblem::FileAndDirectory));
+    assert_eq!(
+        refusal("probes/deflateshort"),
+        entry("a", EntryProblem::Truncated)
+    );
+    assert_eq!(
+        refusal("probes/dirimplicit"),
+        entry("d", EntryProblem::FileAndDirectory)
+    );
     assert_eq!(refusal("conformance/nofiles"), Refusal::Empty);
-    assert_eq!(refusal("conformance/noexec"), Refusal::NoExecutable("terraform-provider-noexec".to_owned()));
-    assert!(matches!(refusal("conformance/truncated"), Refusal::Archive(_)));
+    assert_eq!(
+        refusal("conformance/noexec"),
+        Refusal::NoExecutable("terraform-provider-noexec".to_owned())
+    );
+    assert!(matches!(
+        refusal("conformance/truncated"),
+        Refusal::Archive(_)
+    ));
     assert!(matches!(refusal("conformance/notzip"), Refusal::Archive(_)));
 }
 
@@ -111,7 +155,9 @@ fn bytes_after_the_archive_are_accepted_up_to_a_limit() {
     let plain = fs::read(directory().join("probes/plain.zip")).unwrap();
     let with = |zeros: usize| {
         let archive = [plain.clone(), vec![0; zeros]].concat();
-        hash_every_way(&archive, "plain", &Limits::default()).0.map(|(_, h1, ..)| h1)
+        hash_every_way(&archive, "plain", &Limits::default())
+            .0
+            .map(|(_, h1, ..)| h1)
     };
     assert_eq!(with(60_000), with(0));
     assert!(matches!(with(70_000), Err((_, Refusal::Archive(_)))));

@@ -16,14 +16,25 @@ fn write(root: &Path, path: &str, content: &[u8]) {
 fn a_directory_has_the_hash_of_the_archive_that_it_was_packed_in() {
     let directory = tempfile::tempdir().unwrap();
     // "a-b" sorts before "a/b" by bytes, but not if directories are listed in order.
-    let files = ["terraform-provider-x_v1.0.0", "a/b", "a-b", "a.b", "a/c/d", "B"];
+    let files = [
+        "terraform-provider-x_v1.0.0",
+        "a/b",
+        "a-b",
+        "a.b",
+        "a/c/d",
+        "B",
+    ];
     let mut entries = Vec::new();
     for name in files {
         write(directory.path(), name, name.as_bytes());
         entries.push(EntrySpec::new(name.as_bytes(), name.as_bytes()));
     }
     fs::create_dir(directory.path().join("empty")).unwrap();
-    let archive = ArchiveSpec { entries, ..ArchiveSpec::default() }.build();
+    let archive = ArchiveSpec {
+        entries,
+        ..ArchiveSpec::default()
+    }
+    .build();
     let packed = hash_zip(archive.as_slice(), "x", &Limits::default()).unwrap();
     assert_eq!(hash_directory(directory.path(), "x").unwrap(), packed.h1);
 }
@@ -68,11 +79,17 @@ fn a_symbolic_link_is_hashed_as_its_target() {
     assert_eq!(hash_directory(linked.path(), "x").unwrap(), expected);
 
     symlink(linked.path(), other.path().join("package")).unwrap();
-    assert_eq!(hash_directory(&other.path().join("package"), "x").unwrap(), expected);
+    assert_eq!(
+        hash_directory(&other.path().join("package"), "x").unwrap(),
+        expected
+    );
 
     symlink(other.path(), linked.path().join("loop")).unwrap();
     let problem = match hash_directory(linked.path(), "x") {
-        Err(PackageError::Refused { refusal: Refusal::Entry { problem, .. }, .. }) => problem,
+        Err(PackageError::Refused {
+            refusal: Refusal::Entry { problem, .. },
+            ..
+        }) => problem,
         other => panic!("{other:?}"),
     };
     assert_eq!(problem, EntryProblem::NotRegular);

@@ -1,19 +1,24 @@
-//! ASCII armor of public keys (RFC 9580, section 6), read as leniently as Go's `openpgp/armor` and no more.
+//! ASCII armor of public keys (RFC 9580, section 6), read as leniently as Go's `openpgp/armor` and
+//! no more.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 const LONGEST_LINE: usize = 96;
 
-/// The bytes of the first armored block, which must be a public key block. Text before it and a checksum after it are
-/// ignored, and so are further blocks.
+/// The bytes of the first armored block, which must be a public key block. Text before it and a
+/// checksum after it are ignored, and so are further blocks.
 ///
 /// # Errors
 /// The problem with the text.
 pub(super) fn decode_public_key(text: &str) -> Result<Vec<u8>, &'static str> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        let Some(kind) = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----")) else {
+        let Some(kind) = line
+            .trim()
+            .strip_prefix("-----BEGIN ")
+            .and_then(|rest| rest.strip_suffix("-----"))
+        else {
             continue;
         };
         if !skip_headers(&mut lines) {
@@ -50,7 +55,9 @@ fn decode_body<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<u8>, &'st
         }
         digits.push_str(line);
     }
-    STANDARD.decode(digits).map_err(|_| "the armor is not base64")
+    STANDARD
+        .decode(digits)
+        .map_err(|_| "the armor is not base64")
 }
 
 #[cfg(test)]
@@ -74,12 +81,30 @@ mod tests {
         for (text, wrong) in [
             ("", "there is no armored block"),
             ("not an armored key", "there is no armored block"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\nAQID\n", "there is no armored block"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----", "there is no armored block"),
-            ("-----BEGIN PGP SIGNATURE-----\n\nAQID\n", "the armored block is not a public key"),
-            ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAQID\n", "it is a private key"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQI\n", "the armor is not base64"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID!\n", "the armor is not base64"),
+            (
+                "-----BEGIN PGP PUBLIC KEY BLOCK-----\nAQID\n",
+                "there is no armored block",
+            ),
+            (
+                "-----BEGIN PGP PUBLIC KEY BLOCK-----",
+                "there is no armored block",
+            ),
+            (
+                "-----BEGIN PGP SIGNATURE-----\n\nAQID\n",
+                "the armored block is not a public key",
+            ),
+            (
+                "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAQID\n",
+                "it is a private key",
+            ),
+            (
+                "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQI\n",
+                "the armor is not base64",
+            ),
+            (
+                "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID!\n",
+                "the armor is not base64",
+            ),
         ] {
             assert_eq!(decode_public_key(text), Err(wrong), "{text:?}");
         }

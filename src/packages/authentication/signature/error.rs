@@ -52,13 +52,18 @@ impl SignatureError {
     /// The diagnostic for the user; `subject` is the provider with its version.
     pub fn diagnostic(&self, subject: &str) -> Diagnostic {
         let (code, help) = match self {
-            Self::NoKeys => {
-                (Code::UnsignedProvider, "ask the provider's author to publish the signing key in the registry")
-            }
-            Self::Expired(_) => (Code::KeyExpired, "ask the provider's author for a release with a valid signature"),
-            Self::UndecodableKey { .. } | Self::TooLarge(_) => {
-                (Code::SignatureInvalid, "the registry must report valid keys; tell its operator")
-            }
+            Self::NoKeys => (
+                Code::UnsignedProvider,
+                "ask the provider's author to publish the signing key in the registry",
+            ),
+            Self::Expired(_) => (
+                Code::KeyExpired,
+                "ask the provider's author for a release with a valid signature",
+            ),
+            Self::UndecodableKey { .. } | Self::TooLarge(_) => (
+                Code::SignatureInvalid,
+                "the registry must report valid keys; tell its operator",
+            ),
             Self::RevokedKey(_) => (
                 Code::SignatureInvalid,
                 "do not use this release; its key may be compromised: ask the provider's author",
@@ -66,9 +71,10 @@ impl SignatureError {
             Self::NoKeyMatches
             | Self::MalformedSignature(_)
             | Self::BadSignature(_)
-            | Self::UnknownCriticalNotation(_) => {
-                (Code::SignatureInvalid, "do not use this release before the provider's author has explained this")
-            }
+            | Self::UnknownCriticalNotation(_) => (
+                Code::SignatureInvalid,
+                "do not use this release before the provider's author has explained this",
+            ),
         };
         Diagnostic::error(code, format!("cannot authenticate {subject}: {self}")).help(help)
     }
@@ -90,15 +96,28 @@ mod tests {
     fn diagnostics_contain_the_subject_the_key_and_the_next_step() {
         let key_id = "34365D9472D7468F".to_owned();
         let message = "signing key 34365D9472D7468F expired on 1970-01-01".to_owned();
-        let expired = Expired { is_key: true, message };
+        let expired = Expired {
+            is_key: true,
+            message,
+        };
         let warning = expired.warning("acme/null 1.0.0");
-        assert_eq!(warning.message, "acme/null 1.0.0: signing key 34365D9472D7468F expired on 1970-01-01");
+        assert_eq!(
+            warning.message,
+            "acme/null 1.0.0: signing key 34365D9472D7468F expired on 1970-01-01"
+        );
         let error = SignatureError::RevokedKey(key_id).diagnostic("acme/null 1.0.0");
         assert_eq!(error.code, Code::SignatureInvalid);
-        let message = "cannot authenticate acme/null 1.0.0: signing key 34365D9472D7468F has been revoked";
+        let message =
+            "cannot authenticate acme/null 1.0.0: signing key 34365D9472D7468F has been revoked";
         assert_eq!(error.message, message);
         assert!(error.help.is_some());
-        assert_eq!(SignatureError::NoKeys.diagnostic("a").code, Code::UnsignedProvider);
-        assert_eq!(SignatureError::Expired(expired).diagnostic("a").code, Code::KeyExpired);
+        assert_eq!(
+            SignatureError::NoKeys.diagnostic("a").code,
+            Code::UnsignedProvider
+        );
+        assert_eq!(
+            SignatureError::Expired(expired).diagnostic("a").code,
+            Code::KeyExpired
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! Public keys with the user IDs and subkeys that the primary key has signed (RFC 9580, section 10.1).
+//! Public keys with the user IDs and subkeys that the primary key has signed (RFC 9580, section
+//! 10.1).
 //!
-//! The rules are the same as in Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or revocation makes its
-//! whole key invalid, and a block without a valid key cannot be decoded.
+//! The rules are the same as in Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or
+//! revocation makes its whole key invalid, and a block without a valid key cannot be decoded.
 
 use std::iter::Peekable;
 
@@ -40,7 +41,8 @@ pub(super) struct Subkey {
     pub(super) revocations: Vec<SignaturePacket>,
 }
 
-/// Number of signatures that may still be verified, because keys come from the network, and verifying takes time.
+/// Number of signatures that may still be verified, because keys come from the network, and
+/// verifying takes time.
 #[derive(Debug)]
 pub(super) struct Budget(pub(super) usize);
 
@@ -58,7 +60,10 @@ enum Part {
 
 impl Budget {
     fn spend(&mut self) -> Result<(), String> {
-        self.0 = self.0.checked_sub(1).ok_or("too many signatures on the keys")?;
+        self.0 = self
+            .0
+            .checked_sub(1)
+            .ok_or("too many signatures on the keys")?;
         Ok(())
     }
 }
@@ -85,7 +90,11 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, Str
             Err(wrong) => problem = wrong,
         }
     }
-    if entities.is_empty() { Err(problem) } else { Ok(entities) }
+    if entities.is_empty() {
+        Err(problem)
+    } else {
+        Ok(entities)
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
@@ -123,10 +132,18 @@ pub(super) fn is_unsupported(error: &pgp::errors::Error) -> bool {
 
 impl Entity {
     fn read(primary: PublicKey, group: Vec<Part>, budget: &mut Budget) -> Result<Self, String> {
-        if primary.version() != KeyVersion::V4 || !signs(primary.algorithm()) || is_too_short(&primary) {
+        if primary.version() != KeyVersion::V4
+            || !signs(primary.algorithm())
+            || is_too_short(&primary)
+        {
             return Err("the key's version, algorithm or size is not supported".to_owned());
         }
-        let mut entity = Self { primary, revocations: Vec::new(), identities: Vec::new(), subkeys: Vec::new() };
+        let mut entity = Self {
+            primary,
+            revocations: Vec::new(),
+            identities: Vec::new(),
+            subkeys: Vec::new(),
+        };
         let mut parts = group.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
@@ -134,18 +151,33 @@ impl Entity {
                 Part::Subkey(key) => entity.add_subkey(key, signatures(&mut parts), budget)?,
                 Part::Signature(signature) if signature.kind == SignatureType::KeyRevocation => {
                     budget.spend()?;
-                    signature.packet.verify_key(&entity.primary).map_err(|_| "a revocation of the key is wrong")?;
+                    signature
+                        .packet
+                        .verify_key(&entity.primary)
+                        .map_err(|_| "a revocation of the key is wrong")?;
                     entity.revocations.push(signature);
                 }
                 Part::Malformed => return Err("the key has a malformed packet".to_owned()),
                 Part::Primary(_) | Part::Signature(_) | Part::Other => {}
             }
         }
-        if entity.identities.is_empty() { Err("the key has no valid user ID".to_owned()) } else { Ok(entity) }
+        if entity.identities.is_empty() {
+            Err("the key has no valid user ID".to_owned())
+        } else {
+            Ok(entity)
+        }
     }
 
-    fn add_identity(&mut self, id: &UserId, found: Vec<SignaturePacket>, budget: &mut Budget) -> Result<(), String> {
-        let mut identity = Identity { self_signature: None, revocations: Vec::new() };
+    fn add_identity(
+        &mut self,
+        id: &UserId,
+        found: Vec<SignaturePacket>,
+        budget: &mut Budget,
+    ) -> Result<(), String> {
+        let mut identity = Identity {
+            self_signature: None,
+            revocations: Vec::new(),
+        };
         for signature in found {
             let is_revocation = signature.kind == SignatureType::CertRevocation;
             if !is_revocation && !signature.packet.is_certification() {
@@ -155,7 +187,9 @@ impl Entity {
                 continue;
             }
             budget.spend()?;
-            let valid = signature.packet.verify_certification(&self.primary, Tag::UserId, id);
+            let valid = signature
+                .packet
+                .verify_certification(&self.primary, Tag::UserId, id);
             valid.map_err(|_| "a self-signature of the key is wrong")?;
             if is_revocation {
                 identity.revocations.push(signature);
@@ -191,31 +225,47 @@ impl Entity {
             keep_newest(&mut binding, signature);
         }
         let binding = binding.ok_or("a subkey has no binding signature")?;
-        self.subkeys.push(Subkey { key, binding, revocations });
+        self.subkeys.push(Subkey {
+            key,
+            binding,
+            revocations,
+        });
         Ok(())
     }
 
-    /// A subkey that may sign must have signed the primary key; otherwise a primary key could claim a foreign subkey.
+    /// A subkey that may sign must have signed the primary key; otherwise a primary key could claim
+    /// a foreign subkey.
     fn check_back_signature(
         &self,
         key: &PublicSubkey,
         binding: &SignaturePacket,
         budget: &mut Budget,
     ) -> Result<(), String> {
-        let back_signature = binding.back_signature.as_ref().ok_or("a signing subkey lacks its cross-signature")?;
+        let back_signature = binding
+            .back_signature
+            .as_ref()
+            .ok_or("a signing subkey lacks its cross-signature")?;
         budget.spend()?;
-        let valid = back_signature.packet.verify_primary_key_binding(key, &self.primary);
+        let valid = back_signature
+            .packet
+            .verify_primary_key_binding(key, &self.primary);
         if valid.is_err() || is_too_short(key) {
             return Err("the cross-signature of a subkey is wrong".to_owned());
         }
         Ok(())
     }
 
-    /// The user ID whose self-signature is used for the key: a user ID that is not revoked, then one marked as primary,
-    /// then the newest self-signature.
+    /// The user ID whose self-signature is used for the key: a user ID that is not revoked, then
+    /// one marked as primary, then the newest self-signature.
     pub(super) fn primary_identity(&self) -> Option<&Identity> {
         let (first, others) = self.identities.split_first()?;
-        Some(others.iter().fold(first, |best, other| if other.is_preferred_to(best) { other } else { best }))
+        Some(others.iter().fold(first, |best, other| {
+            if other.is_preferred_to(best) {
+                other
+            } else {
+                best
+            }
+        }))
     }
 }
 
@@ -244,14 +294,24 @@ fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<Signature
 }
 
 fn keep_newest(kept: &mut Option<SignaturePacket>, signature: SignaturePacket) {
-    if kept.as_ref().is_none_or(|kept| signature.created > kept.created) {
+    if kept
+        .as_ref()
+        .is_none_or(|kept| signature.created > kept.created)
+    {
         *kept = Some(signature);
     }
 }
 
-/// Whether the key is an RSA key with too few bits. The encoding of the modulus starts with its length in bits.
+/// Whether the key is an RSA key with too few bits. The encoding of the modulus starts with its
+/// length in bits.
 fn is_too_short(key: &impl VerifyingKey) -> bool {
-    let PublicParams::RSA(parameters) = key.public_params() else { return false };
-    let Ok(encoded) = parameters.to_bytes() else { return true };
-    encoded.first_chunk().is_none_or(|bits| u16::from_be_bytes(*bits) < FEWEST_RSA_BITS)
+    let PublicParams::RSA(parameters) = key.public_params() else {
+        return false;
+    };
+    let Ok(encoded) = parameters.to_bytes() else {
+        return true;
+    };
+    encoded
+        .first_chunk()
+        .is_none_or(|bits| u16::from_be_bytes(*bits) < FEWEST_RSA_BITS)
 }

@@ -1,17 +1,20 @@
-//! Verifies detached OpenPGP signatures by the rules of OpenTofu and Terraform, which are the rules of
+//! Verifies detached OpenPGP signatures by the rules of OpenTofu and Terraform, which are the rules
+//! of
 //! <https://github.com/ProtonMail/go-crypto>.
 //!
 //! rPGP does the cryptography, and this module applies the policy of Go's ProtonMail/go-crypto
-//! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which OpenTofu and Terraform call once per
-//! reported key:
-//! - Every key of an armored block is used, its primary key and its subkeys alike, if the key flags allow it to sign.
-//! - The first signature packet whose issuer is one of those keys decides. Packets of unknown version or algorithm,
-//!   made over MD5 or RIPEMD-160, or with an unknown critical subpacket are skipped; SHA-1 is accepted.
+//! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which OpenTofu and Terraform
+//! call once per reported key:
+//! - Every key of an armored block is used, its primary key and its subkeys alike, if the key flags
+//!   allow it to sign.
+//! - The first signature packet whose issuer is one of those keys decides. Packets of unknown
+//!   version or algorithm, made over MD5 or RIPEMD-160, or with an unknown critical subpacket are
+//!   skipped; SHA-1 is accepted.
 //! - Revocation, expiry and validity are checked at the current time, not at the signature's date.
 //!
-//! Differences, all of them refusals where Go would accept: keys and signatures of version 6, ECDSA over Brainpool
-//! curves, ECDSA over secp256k1 with a high `s` (half of what gpg makes), private key blocks, and inputs beyond the
-//! limits below.
+//! Differences, all of them refusals where Go would accept: keys and signatures of version 6, ECDSA
+//! over Brainpool curves, ECDSA over secp256k1 with a high `s` (half of what gpg makes), private
+//! key blocks, and inputs beyond the limits below.
 
 mod armor;
 mod error;
@@ -55,13 +58,14 @@ pub struct OpenPgpKey {
 /// The rules for the signatures of a registry's releases.
 #[derive(Clone, Copy, Debug)]
 pub struct SignaturePolicy {
-    /// Dialect whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
+    /// Dialect whose rules apply: only the tofu dialect accepts an expired signature, with a
+    /// warning.
     pub dialect: Dialect,
-    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The terraform dialect always
-    /// refuses it.
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The
+    /// terraform dialect always refuses it.
     pub enforce_validation: bool,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused. Has no effect in the terraform
-    /// dialect.
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused. Has no
+    /// effect in the terraform dialect.
     pub enforce_expiration: bool,
     /// The time that expiry is compared with.
     pub now: SystemTime,
@@ -73,8 +77,9 @@ pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureErro
 /// Verifies a detached binary signature over a message with any of the keys.
 ///
 /// # Errors
-/// No key made an acceptable signature. As in OpenTofu and Terraform, a bad key or signature ends the search; the next
-/// key is tried only if a key did not issue the signature or, in the tofu dialect, has expired.
+/// No key made an acceptable signature. As in OpenTofu and Terraform, a bad key or signature ends
+/// the search; the next key is tried only if a key did not issue the signature or, in the tofu
+/// dialect, has expired.
 pub fn verify_detached(
     message: &[u8],
     signature: &[u8],
@@ -85,22 +90,37 @@ pub fn verify_detached(
         return Err(SignatureError::NoKeys);
     }
     if signature.len() > MOST_SIGNATURE_BYTES {
-        return Err(SignatureError::TooLarge("the signature file is larger than 64 KiB"));
+        return Err(SignatureError::TooLarge(
+            "the signature file is larger than 64 KiB",
+        ));
     }
-    if keys.len() > MOST_KEYS || keys.iter().map(|key| key.ascii_armor.len()).sum::<usize>() > MOST_KEY_BYTES {
-        return Err(SignatureError::TooLarge("the registry reports too many signing keys"));
+    if keys.len() > MOST_KEYS
+        || keys.iter().map(|key| key.ascii_armor.len()).sum::<usize>() > MOST_KEY_BYTES
+    {
+        return Err(SignatureError::TooLarge(
+            "the registry reports too many signing keys",
+        ));
     }
-    let now = policy.now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = policy
+        .now
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
     let mut budget = Budget(MOST_SELF_SIGNATURES);
     let mut lapsed = None;
     for key in keys {
-        let undecodable = |reason| SignatureError::UndecodableKey { key_id: key.key_id.clone(), reason };
-        let block = armor::decode_public_key(&key.ascii_armor).map_err(|reason| undecodable(reason.to_owned()))?;
+        let undecodable = |reason| SignatureError::UndecodableKey {
+            key_id: key.key_id.clone(),
+            reason,
+        };
+        let block = armor::decode_public_key(&key.ascii_armor)
+            .map_err(|reason| undecodable(reason.to_owned()))?;
         let entities = keyring::read(&block, &mut budget).map_err(undecodable)?;
         match check(message, signature, &entities, now) {
             Ok((signed, expired)) => match (expired, policy.dialect) {
                 (Some(expired), Dialect::Tofu) => lapsed = lapsed.or(Some((signed, expired))),
-                (Some(expired), Dialect::Terraform) if !expired.is_key => return Err(SignatureError::Expired(expired)),
+                (Some(expired), Dialect::Terraform) if !expired.is_key => {
+                    return Err(SignatureError::Expired(expired));
+                }
                 (expired, _) => return Ok((signed, expired)),
             },
             Err(SignatureError::NoKeyMatches) => {}
@@ -127,15 +147,28 @@ struct CandidateKey<'a> {
 /// Checks the first signature whose issuer is one of the entities.
 fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenticated {
     for packet in PacketParser::new(file) {
-        let Some(signature) = read_signature(packet)? else { continue };
-        let issuer = signature.issuer.ok_or(SignatureError::MalformedSignature("it does not name its issuer"))?;
-        let candidates: Vec<CandidateKey> =
-            entities.iter().flat_map(|entity| CandidateKey::of(entity, issuer)).collect();
-        let Some(first) = candidates.first() else { continue };
+        let Some(signature) = read_signature(packet)? else {
+            continue;
+        };
+        let issuer = signature.issuer.ok_or(SignatureError::MalformedSignature(
+            "it does not name its issuer",
+        ))?;
+        let candidates: Vec<CandidateKey> = entities
+            .iter()
+            .flat_map(|entity| CandidateKey::of(entity, issuer))
+            .collect();
+        let Some(first) = candidates.first() else {
+            continue;
+        };
         if !signature.is_over_data() {
-            return Err(SignatureError::MalformedSignature("it is not a signature over a file"));
+            return Err(SignatureError::MalformedSignature(
+                "it is not a signature over a file",
+            ));
         }
-        return match candidates.iter().find(|candidate| candidate.made(&signature, message)) {
+        return match candidates
+            .iter()
+            .find(|candidate| candidate.made(&signature, message))
+        {
             Some(candidate) => candidate.classify(&signature, now),
             None => Err(SignatureError::BadSignature(first.key_id())),
         };
@@ -144,31 +177,49 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenti
 }
 
 /// A signature packet of the file; `None` for a packet to skip.
-fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignaturePacket>, SignatureError> {
+fn read_signature(
+    packet: pgp::errors::Result<Packet>,
+) -> Result<Option<SignaturePacket>, SignatureError> {
     match packet {
         Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {
             Ok(signature) => Ok(Some(signature)),
             Err(Unreadable::Unsupported) => Ok(None),
             Err(Unreadable::Malformed(reason)) => Err(SignatureError::MalformedSignature(reason)),
         },
-        Ok(_) => Err(SignatureError::MalformedSignature("it contains something other than signatures")),
+        Ok(_) => Err(SignatureError::MalformedSignature(
+            "it contains something other than signatures",
+        )),
         Err(error) if keyring::is_unsupported(&error) => Ok(None),
-        Err(_) => Err(SignatureError::MalformedSignature("it is not a binary OpenPGP signature")),
+        Err(_) => Err(SignatureError::MalformedSignature(
+            "it is not a binary OpenPGP signature",
+        )),
     }
 }
 
 impl<'a> CandidateKey<'a> {
     /// The keys of an entity with this ID that may sign.
     fn of(entity: &'a Entity, issuer: [u8; 8]) -> impl Iterator<Item = Self> {
-        let self_signature = entity.primary_identity().and_then(|identity| identity.self_signature.as_ref());
+        let self_signature = entity
+            .primary_identity()
+            .and_then(|identity| identity.self_signature.as_ref());
         self_signature.into_iter().flat_map(move |self_signature| {
-            let primary = Self { entity, subkey: None, self_signature };
-            let may_sign = self_signature.may_sign && entity.primary.legacy_key_id().as_ref() == issuer;
+            let primary = Self {
+                entity,
+                subkey: None,
+                self_signature,
+            };
+            let may_sign =
+                self_signature.may_sign && entity.primary.legacy_key_id().as_ref() == issuer;
             let subkeys = entity
                 .subkeys
                 .iter()
-                .filter(move |subkey| subkey.binding.may_sign && subkey.key.legacy_key_id().as_ref() == issuer)
-                .map(move |subkey| Self { subkey: Some(subkey), ..primary });
+                .filter(move |subkey| {
+                    subkey.binding.may_sign && subkey.key.legacy_key_id().as_ref() == issuer
+                })
+                .map(move |subkey| Self {
+                    subkey: Some(subkey),
+                    ..primary
+                });
             may_sign.then_some(primary).into_iter().chain(subkeys)
         })
     }
@@ -181,59 +232,109 @@ impl<'a> CandidateKey<'a> {
         )
     }
 
-    /// Classifies a signature that the key did make. The order matters: an expired signature may be accepted later, so
-    /// all other problems come first.
+    /// Classifies a signature that the key did make. The order matters: an expired signature may be
+    /// accepted later, so all other problems come first.
     fn classify(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
         let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
             signatures.push(&subkey.binding);
             signatures.extend(subkey.binding.back_signature.as_deref());
         }
-        if signatures.iter().any(|signature| signature.has_critical_notation) {
+        if signatures
+            .iter()
+            .any(|signature| signature.has_critical_notation)
+        {
             return Err(SignatureError::UnknownCriticalNotation(self.key_id()));
         }
         if self.is_revoked(now) {
             return Err(SignatureError::RevokedKey(self.key_id()));
         }
         let expired = self.key_expiry(now).or_else(|| {
-            let signature = signatures.iter().find(|signature| signature.is_out_of_date(now))?;
-            self.expired("the signature by key", signature.created, signature.expires(), now)
+            let signature = signatures
+                .iter()
+                .find(|signature| signature.is_out_of_date(now))?;
+            self.expired(
+                "the signature by key",
+                signature.created,
+                signature.expires(),
+                now,
+            )
         });
         let fingerprint = format!("{:X}", self.entity.primary.fingerprint());
-        Ok((Authentication::Signed { key_id: self.key_id(), fingerprint }, expired))
+        Ok((
+            Authentication::Signed {
+                key_id: self.key_id(),
+                fingerprint,
+            },
+            expired,
+        ))
     }
 
     fn is_revoked(&self, now: u64) -> bool {
-        let identity = self.entity.primary_identity().map_or(&[][..], |identity| &identity.revocations);
+        let identity = self
+            .entity
+            .primary_identity()
+            .map_or(&[][..], |identity| &identity.revocations);
         let subkey = self.subkey.map_or(&[][..], |subkey| &subkey.revocations);
         let mut revocations = self.entity.revocations.iter().chain(identity).chain(subkey);
         revocations.any(|revocation| revocation.revokes(now))
     }
 
     fn key_expiry(&self, now: u64) -> Option<Expired> {
-        let primary = (u64::from(self.entity.primary.created_at().as_secs()), self.self_signature.key_lifetime);
-        let subkey =
-            self.subkey.map(|subkey| (u64::from(subkey.key.created_at().as_secs()), subkey.binding.key_lifetime));
-        std::iter::once(primary).chain(subkey).find_map(|(created, lifetime)| {
-            self.expired(KEY, created, lifetime.map(|lifetime| created + lifetime), now)
-        })
+        let primary = (
+            u64::from(self.entity.primary.created_at().as_secs()),
+            self.self_signature.key_lifetime,
+        );
+        let subkey = self.subkey.map(|subkey| {
+            (
+                u64::from(subkey.key.created_at().as_secs()),
+                subkey.binding.key_lifetime,
+            )
+        });
+        std::iter::once(primary)
+            .chain(subkey)
+            .find_map(|(created, lifetime)| {
+                self.expired(
+                    KEY,
+                    created,
+                    lifetime.map(|lifetime| created + lifetime),
+                    now,
+                )
+            })
     }
 
     /// Times in seconds since 1970.
-    fn expired(&self, what: &'static str, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
+    fn expired(
+        &self,
+        what: &'static str,
+        created: u64,
+        expires: Option<u64>,
+        now: u64,
+    ) -> Option<Expired> {
         let (verb, time) = match expires {
             _ if created > now => ("is not valid before", created),
             Some(expires) if now > expires => ("expired on", expires),
             _ => return None,
         };
-        let time = i64::try_from(time).ok().and_then(|time| Timestamp::from_second(time).ok());
-        let date =
-            time.map_or_else(|| "a date that cannot be shown".to_owned(), |time| time.strftime("%Y-%m-%d").to_string());
-        Some(Expired { is_key: what == KEY, message: format!("{what} {} {verb} {date}", self.key_id()) })
+        let time = i64::try_from(time)
+            .ok()
+            .and_then(|time| Timestamp::from_second(time).ok());
+        let date = time.map_or_else(
+            || "a date that cannot be shown".to_owned(),
+            |time| time.strftime("%Y-%m-%d").to_string(),
+        );
+        Some(Expired {
+            is_key: what == KEY,
+            message: format!("{what} {} {verb} {date}", self.key_id()),
+        })
     }
 
     fn key_id(&self) -> String {
-        self.entity.primary.legacy_key_id().to_string().to_ascii_uppercase()
+        self.entity
+            .primary
+            .legacy_key_id()
+            .to_string()
+            .to_ascii_uppercase()
     }
 }
 

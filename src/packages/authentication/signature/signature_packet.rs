@@ -1,12 +1,16 @@
-//! The claims in a signature packet, which are not verified yet (RFC 9580, sections 5.2.3 and 5.2.3.7).
+//! The claims in a signature packet, which are not verified yet (RFC 9580, sections 5.2.3 and
+//! 5.2.3.7).
 
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
-use pgp::packet::{RevocationCode, Signature, SignatureType, SignatureVersion, Subpacket, SubpacketData};
+use pgp::packet::{
+    RevocationCode, Signature, SignatureType, SignatureVersion, Subpacket, SubpacketData,
+};
 use pgp::types::{Fingerprint, KeyDetails};
 
-/// A version 4 signature packet with its subpackets digested. A later hashed subpacket overrides an earlier one; of the
-/// unhashed ones only the issuer and the embedded signature are used, which authenticate themselves.
+/// A version 4 signature packet with its subpackets digested. A later hashed subpacket overrides an
+/// earlier one; of the unhashed ones only the issuer and the embedded signature are used, which
+/// authenticate themselves.
 #[derive(Clone, Debug)]
 pub(super) struct SignaturePacket {
     pub(super) packet: Signature,
@@ -62,14 +66,19 @@ impl SignaturePacket {
             issuer_fingerprint: None,
             back_signature: None,
         };
-        let is_created = |part: &Subpacket| matches!(part.data, SubpacketData::SignatureCreationTime(_));
+        let is_created =
+            |part: &Subpacket| matches!(part.data, SubpacketData::SignatureCreationTime(_));
         if !config.hashed_subpackets.iter().any(is_created) {
             return Err(Unreadable::Malformed("a signature without creation time"));
         }
         for part in &config.hashed_subpackets {
             signature.read_hashed(part);
         }
-        for part in config.hashed_subpackets.iter().chain(&config.unhashed_subpackets) {
+        for part in config
+            .hashed_subpackets
+            .iter()
+            .chain(&config.unhashed_subpackets)
+        {
             signature.read_self_authenticating(&part.data)?;
         }
         Ok(signature)
@@ -79,8 +88,12 @@ impl SignaturePacket {
         let seconds = |duration: u32| Some(u64::from(duration)).filter(|&seconds| seconds > 0);
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
-            SubpacketData::SignatureExpirationTime(duration) => self.lifetime = seconds(duration.as_secs()),
-            SubpacketData::KeyExpirationTime(duration) => self.key_lifetime = seconds(duration.as_secs()),
+            SubpacketData::SignatureExpirationTime(duration) => {
+                self.lifetime = seconds(duration.as_secs())
+            }
+            SubpacketData::KeyExpirationTime(duration) => {
+                self.key_lifetime = seconds(duration.as_secs())
+            }
             SubpacketData::KeyFlags(flags) => self.may_sign |= flags.sign(),
             SubpacketData::IsPrimary(is_primary) => self.is_primary_user_id = *is_primary,
             SubpacketData::RevocationReason(code, _) => self.revocation_reason = Some(*code),
@@ -99,7 +112,9 @@ impl SignaturePacket {
                 self.issuer = fingerprint.last_chunk().copied();
             }
             SubpacketData::EmbeddedSignature(_) if self.back_signature.is_some() => {
-                return Err(Unreadable::Malformed("a signature with two embedded signatures"));
+                return Err(Unreadable::Malformed(
+                    "a signature with two embedded signatures",
+                ));
             }
             SubpacketData::EmbeddedSignature(embedded) => {
                 self.back_signature = Some(Box::new(Self::read((**embedded).clone())?));
@@ -113,7 +128,9 @@ impl SignaturePacket {
     pub(super) fn is_by(&self, key: &impl KeyDetails) -> bool {
         match (self.issuer_fingerprint, key.fingerprint()) {
             (Some(issuer), Fingerprint::V4(fingerprint)) => issuer == fingerprint,
-            _ => self.issuer.is_some_and(|issuer| issuer == key.legacy_key_id().as_ref()),
+            _ => self
+                .issuer
+                .is_some_and(|issuer| issuer == key.legacy_key_id().as_ref()),
         }
     }
 
@@ -127,7 +144,8 @@ impl SignaturePacket {
         self.lifetime.map(|lifetime| self.created + lifetime)
     }
 
-    /// Whether this signature revokes a key now. A revocation because of compromise always does, whatever its date.
+    /// Whether this signature revokes a key now. A revocation because of compromise always does,
+    /// whatever its date.
     pub(super) fn revokes(&self, now: u64) -> bool {
         self.revocation_reason == Some(RevocationCode::KeyCompromised) || !self.is_out_of_date(now)
     }
@@ -166,8 +184,8 @@ fn is_acceptable(algorithm: HashAlgorithm) -> bool {
     )
 }
 
-/// Whether a hashed subpacket forbids use of the signature: a critical subpacket that Go's library does not know, or a
-/// certification that is not exportable.
+/// Whether a hashed subpacket forbids use of the signature: a critical subpacket that Go's library
+/// does not know, or a certification that is not exportable.
 fn is_unsupported(part: &Subpacket) -> bool {
     match part.data {
         SubpacketData::ExportableCertification(exportable) => !exportable,
@@ -189,29 +207,56 @@ mod tests {
     use super::*;
 
     fn created() -> Subpacket {
-        Subpacket::critical(SubpacketData::SignatureCreationTime(Timestamp::from_secs(1000))).unwrap()
+        Subpacket::critical(SubpacketData::SignatureCreationTime(Timestamp::from_secs(
+            1000,
+        )))
+        .unwrap()
     }
 
     fn packet(hash: HashAlgorithm, hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Signature {
         let header = PacketHeader::new_fixed(Tag::Signature, 100);
         let bytes = SignatureBytes::Mpis(vec![Mpi::from_slice(&[1])]);
-        Signature::v4(header, SignatureType::Binary, PublicKeyAlgorithm::RSA, hash, [0; 2], bytes, hashed, unhashed)
+        Signature::v4(
+            header,
+            SignatureType::Binary,
+            PublicKeyAlgorithm::RSA,
+            hash,
+            [0; 2],
+            bytes,
+            hashed,
+            unhashed,
+        )
     }
 
-    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<SignaturePacket, Unreadable> {
-        SignaturePacket::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
+    fn read(
+        hashed: Vec<Subpacket>,
+        unhashed: Vec<Subpacket>,
+    ) -> Result<SignaturePacket, Unreadable> {
+        SignaturePacket::read(packet(
+            HashAlgorithm::Sha256,
+            [vec![created()], hashed].concat(),
+            unhashed,
+        ))
     }
 
     #[test]
     fn only_hashed_subpackets_are_used_and_the_last_wins() {
-        let lifetime =
-            |seconds| Subpacket::regular(SubpacketData::SignatureExpirationTime(Duration::from_secs(seconds))).unwrap();
+        let lifetime = |seconds| {
+            Subpacket::regular(SubpacketData::SignatureExpirationTime(Duration::from_secs(
+                seconds,
+            )))
+            .unwrap()
+        };
         let mut flags = KeyFlags::default();
         flags.set_sign(true);
         let flags = Subpacket::regular(SubpacketData::KeyFlags(flags)).unwrap();
         let issuer = Subpacket::regular(SubpacketData::IssuerKeyId(KeyId::from([7; 8]))).unwrap();
 
-        let signature = read(vec![lifetime(1), lifetime(5)], vec![flags.clone(), lifetime(9), issuer]).unwrap();
+        let signature = read(
+            vec![lifetime(1), lifetime(5)],
+            vec![flags.clone(), lifetime(9), issuer],
+        )
+        .unwrap();
         assert_eq!((signature.created, signature.expires()), (1000, Some(1005)));
         assert!(!signature.may_sign);
         assert_eq!(signature.issuer, Some([7; 8]));
@@ -229,31 +274,69 @@ mod tests {
         let unknown = || SubpacketData::Other(99, vec![1].into());
         let critical = Subpacket::critical(unknown()).unwrap();
         assert!(read(vec![Subpacket::regular(unknown()).unwrap()], vec![]).is_ok());
-        assert!(read(vec![], vec![critical.clone()]).is_ok(), "what is not hashed anyone can add");
-        assert_eq!(read(vec![critical], vec![]).unwrap_err(), Unreadable::Unsupported);
+        assert!(
+            read(vec![], vec![critical.clone()]).is_ok(),
+            "what is not hashed anyone can add"
+        );
+        assert_eq!(
+            read(vec![critical], vec![]).unwrap_err(),
+            Unreadable::Unsupported
+        );
         let local = Subpacket::regular(SubpacketData::ExportableCertification(false)).unwrap();
-        assert_eq!(read(vec![local], vec![]).unwrap_err(), Unreadable::Unsupported);
+        assert_eq!(
+            read(vec![local], vec![]).unwrap_err(),
+            Unreadable::Unsupported
+        );
 
-        let notation =
-            || SubpacketData::Notation(Notation { readable: true, name: vec![b'n'].into(), value: vec![b'v'].into() });
-        assert!(!read(vec![Subpacket::regular(notation()).unwrap()], vec![]).unwrap().has_critical_notation);
-        assert!(read(vec![Subpacket::critical(notation()).unwrap()], vec![]).unwrap().has_critical_notation);
+        let notation = || {
+            SubpacketData::Notation(Notation {
+                readable: true,
+                name: vec![b'n'].into(),
+                value: vec![b'v'].into(),
+            })
+        };
+        assert!(
+            !read(vec![Subpacket::regular(notation()).unwrap()], vec![])
+                .unwrap()
+                .has_critical_notation
+        );
+        assert!(
+            read(vec![Subpacket::critical(notation()).unwrap()], vec![])
+                .unwrap()
+                .has_critical_notation
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_unsupported_or_malformed() {
-        for hash in [HashAlgorithm::Md5, HashAlgorithm::Ripemd160, HashAlgorithm::Other(77)] {
+        for hash in [
+            HashAlgorithm::Md5,
+            HashAlgorithm::Ripemd160,
+            HashAlgorithm::Other(77),
+        ] {
             assert_eq!(
                 SignaturePacket::read(packet(hash, vec![created()], vec![])).unwrap_err(),
                 Unreadable::Unsupported
             );
         }
-        assert!(SignaturePacket::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
-        let without_time = SignaturePacket::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
-        assert!(matches!(without_time, Err(Unreadable::Malformed(_))), "{without_time:?}");
+        assert!(
+            SignaturePacket::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok()
+        );
+        let without_time =
+            SignaturePacket::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
+        assert!(
+            matches!(without_time, Err(Unreadable::Malformed(_))),
+            "{without_time:?}"
+        );
         let embedded = packet(HashAlgorithm::Sha256, vec![created()], vec![]);
-        let embedded = Subpacket::regular(SubpacketData::EmbeddedSignature(Box::new(embedded))).unwrap();
-        assert!(read(vec![], vec![embedded.clone()]).unwrap().back_signature.is_some());
+        let embedded =
+            Subpacket::regular(SubpacketData::EmbeddedSignature(Box::new(embedded))).unwrap();
+        assert!(
+            read(vec![], vec![embedded.clone()])
+                .unwrap()
+                .back_signature
+                .is_some()
+        );
         let twice = read(vec![embedded.clone()], vec![embedded]);
         assert!(matches!(twice, Err(Unreadable::Malformed(_))), "{twice:?}");
     }

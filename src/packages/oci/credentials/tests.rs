@@ -13,19 +13,33 @@ impl OciLogins {
         oci_default_credentials: OciDefaultCredentials,
         environment: &Environment,
     ) -> Self {
-        Self::new(&CliConfig { oci_credentials, oci_default_credentials, ..CliConfig::default() }, environment)
+        Self::new(
+            &CliConfig {
+                oci_credentials,
+                oci_default_credentials,
+                ..CliConfig::default()
+            },
+            environment,
+        )
     }
 
     /// No logins.
     pub(in crate::packages::oci) fn anonymous() -> Self {
-        let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
+        let defaults = OciDefaultCredentials {
+            discover_ambient_credentials: false,
+            ..Default::default()
+        };
         Self::with(Vec::new(), defaults, &Environment::default())
     }
 }
 
 fn block(prefix: &str, login: OciLoginSource) -> OciCredentials {
     let location = Location::new(&SourceFile::new(".tofurc", "\n\nblock"), 2..3);
-    OciCredentials { repository_prefix: prefix.to_owned(), login, location }
+    OciCredentials {
+        repository_prefix: prefix.to_owned(),
+        login,
+        location,
+    }
 }
 
 fn token(text: &str) -> Token {
@@ -33,7 +47,10 @@ fn token(text: &str) -> Token {
 }
 
 fn password(username: &str) -> OciLoginSource {
-    OciLoginSource::Login(OciLogin::Basic { username: username.to_owned(), password: token("s3cr3t") })
+    OciLoginSource::Login(OciLogin::Basic {
+        username: username.to_owned(),
+        password: token("s3cr3t"),
+    })
 }
 
 fn auth(username: &str) -> serde_json::Value {
@@ -43,10 +60,18 @@ fn auth(username: &str) -> serde_json::Value {
 
 /// Logins with the helper of `testdata` in the path and a home directory of the test.
 fn logins(blocks: Vec<OciCredentials>, defaults: OciDefaultCredentials, home: &Path) -> OciLogins {
-    let helpers = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/docker-credential-helpers");
-    let path = std::env::join_paths([Path::new("relative"), &helpers]).unwrap().into_string().unwrap();
+    let helpers =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/docker-credential-helpers");
+    let path = std::env::join_paths([Path::new("relative"), &helpers])
+        .unwrap()
+        .into_string()
+        .unwrap();
     let run = home.join("run").into_os_string().into_string().unwrap();
-    let variables = [("PATH".to_owned(), path), ("XDG_RUNTIME_DIR".to_owned(), run)].into();
+    let variables = [
+        ("PATH".to_owned(), path),
+        ("XDG_RUNTIME_DIR".to_owned(), run),
+    ]
+    .into();
     let environment = Environment {
         variables,
         home: Some(home.to_owned()),
@@ -117,9 +142,15 @@ fn docker_files_are_read_in_their_order() {
     let home = tempfile::tempdir().unwrap();
     let at = |path: &str| home.path().join(path);
     if cfg!(target_os = "linux") {
-        write(&at("run/containers/auth.json"), &json!({"auths": {"first.test": auth("run")}}));
+        write(
+            &at("run/containers/auth.json"),
+            &json!({"auths": {"first.test": auth("run")}}),
+        );
     } else {
-        write(&at(".config/containers/auth.json"), &json!({"auths": {"first.test": auth("run")}}));
+        write(
+            &at(".config/containers/auth.json"),
+            &json!({"auths": {"first.test": auth("run")}}),
+        );
     }
     write(
         &at(".docker/config.json"),
@@ -146,16 +177,25 @@ fn docker_files_are_read_in_their_order() {
         assert_eq!(user(&logins, repository), expected, "{repository}");
     }
     let searched = logins.searched().join("\n");
-    assert!(searched.contains(".dockercfg:1:11: this is not a Docker configuration file"), "{searched}");
+    assert!(
+        searched.contains(".dockercfg:1:11: this is not a Docker configuration file"),
+        "{searched}"
+    );
     assert!(!searched.contains("s3cr3t"));
 }
 
 #[test]
 fn named_files_replace_the_usual_ones_and_must_exist() {
     let home = tempfile::tempdir().unwrap();
-    write(&home.path().join(".docker/config.json"), &json!({"auths": {"h.test": auth("usual")}}));
+    write(
+        &home.path().join(".docker/config.json"),
+        &json!({"auths": {"h.test": auth("usual")}}),
+    );
     let named = home.path().join("named.json");
-    write(&named, &json!({"auths": {"h.test": auth("named"), "bad.test": {"auth": "s3cr3t-but-no-base64"}}}));
+    write(
+        &named,
+        &json!({"auths": {"h.test": auth("named"), "bad.test": {"auth": "s3cr3t-but-no-base64"}}}),
+    );
     let with = |files: Option<Vec<PathBuf>>, discover| {
         let defaults = OciDefaultCredentials {
             docker_style_config_files: files,
@@ -165,13 +205,26 @@ fn named_files_replace_the_usual_ones_and_must_exist() {
         logins(Vec::new(), defaults, home.path())
     };
     assert_eq!(user(&with(None, true), "h.test/a"), "usual");
-    assert_eq!(user(&with(Some(vec![named.clone()]), true), "h.test/a"), "named");
+    assert_eq!(
+        user(&with(Some(vec![named.clone()]), true), "h.test/a"),
+        "named"
+    );
     assert_eq!(user(&with(Some(Vec::new()), true), "h.test/a"), "-");
     assert_eq!(user(&with(None, false), "h.test/a"), "-");
     let error = find(&with(Some(vec![named.clone()]), true), "bad.test/a").unwrap_err();
-    assert!(error[0].message.contains("bad.test") && !format!("{error:?}").contains("s3cr3t"), "{error:?}");
-    let error = find(&with(Some(vec![named, home.path().join("missing.json")]), true), "h.test/a").unwrap_err();
-    assert!(error[0].message.contains("missing.json does not exist"), "{error}");
+    assert!(
+        error[0].message.contains("bad.test") && !format!("{error:?}").contains("s3cr3t"),
+        "{error:?}"
+    );
+    let error = find(
+        &with(Some(vec![named, home.path().join("missing.json")]), true),
+        "h.test/a",
+    )
+    .unwrap_err();
+    assert!(
+        error[0].message.contains("missing.json does not exist"),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]
@@ -186,7 +239,10 @@ fn helpers_are_called_as_by_opentofu_and_docker() {
             "credsStore": "sketch",
         }),
     );
-    let blocks = vec![block("identity.test", OciLoginSource::DockerHelper("sketch".to_owned()))];
+    let blocks = vec![block(
+        "identity.test",
+        OciLoginSource::DockerHelper("sketch".to_owned()),
+    )];
     let logins = logins(blocks, OciDefaultCredentials::default(), home.path());
     for (repository, expected) in [
         ("known.test/a", "helper"),
@@ -198,25 +254,43 @@ fn helpers_are_called_as_by_opentofu_and_docker() {
     ] {
         assert_eq!(user(&logins, repository), expected, "{repository}");
     }
-    assert!(find(&logins, "known.test/a").unwrap().unwrap().origin.ends_with("/docker-credential-sketch"));
+    assert!(
+        find(&logins, "known.test/a")
+            .unwrap()
+            .unwrap()
+            .origin
+            .ends_with("/docker-credential-sketch")
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn the_error_of_a_helper_is_shown() {
     let home = tempfile::tempdir().unwrap();
-    let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
+    let defaults = OciDefaultCredentials {
+        docker_credentials_helper: Some("sketch".to_owned()),
+        ..Default::default()
+    };
     let logins = logins(Vec::new(), defaults, home.path());
     for (registry, expected) in [
-        ("junk.test", "printed something that is not a credentials object"),
+        (
+            "junk.test",
+            "printed something that is not a credentials object",
+        ),
         ("failing.test", "says: the keychain is locked; try again"),
         ("silent.test", "gave no error message"),
         ("chatty.test", "was stopped because it printed too much"),
     ] {
         let error = find(&logins, &format!("{registry}/a")).unwrap_err();
         assert_eq!(error[0].code, Code::CredentialsHelper);
-        assert!(error[0].message.contains(expected) && error[0].message.contains(registry), "{error}");
-        assert!(error[0].message.contains("docker-credential-sketch"), "{error}");
+        assert!(
+            error[0].message.contains(expected) && error[0].message.contains(registry),
+            "{error}"
+        );
+        assert!(
+            error[0].message.contains("docker-credential-sketch"),
+            "{error}"
+        );
         assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
     }
 }
@@ -225,18 +299,38 @@ fn the_error_of_a_helper_is_shown() {
 #[test]
 fn a_helper_that_hangs_is_stopped() {
     let home = tempfile::tempdir().unwrap();
-    let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
-    let logins = OciLogins { time_limit: Duration::from_millis(200), ..logins(Vec::new(), defaults, home.path()) };
+    let defaults = OciDefaultCredentials {
+        docker_credentials_helper: Some("sketch".to_owned()),
+        ..Default::default()
+    };
+    let logins = OciLogins {
+        time_limit: Duration::from_millis(200),
+        ..logins(Vec::new(), defaults, home.path())
+    };
     let error = find(&logins, "hanging.test/a").unwrap_err();
-    assert!(error[0].message.contains("was stopped because it took more than 0.2 seconds"), "{error}");
+    assert!(
+        error[0]
+            .message
+            .contains("was stopped because it took more than 0.2 seconds"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_helper_that_is_not_installed_is_an_error() {
     let home = tempfile::tempdir().unwrap();
-    for name in ["missing", "../docker-credential-helpers/docker-credential-sketch"] {
-        let defaults = OciDefaultCredentials { docker_credentials_helper: Some(name.to_owned()), ..Default::default() };
+    for name in [
+        "missing",
+        "../docker-credential-helpers/docker-credential-sketch",
+    ] {
+        let defaults = OciDefaultCredentials {
+            docker_credentials_helper: Some(name.to_owned()),
+            ..Default::default()
+        };
         let error = find(&logins(Vec::new(), defaults, home.path()), "known.test/a").unwrap_err();
-        assert!(error[0].message.contains("is in no directory of PATH"), "{error}");
+        assert!(
+            error[0].message.contains("is in no directory of PATH"),
+            "{error}"
+        );
     }
 }

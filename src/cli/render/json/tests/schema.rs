@@ -15,12 +15,14 @@ use crate::cli::render::json::diagnostic::{Finding, Notice};
 use crate::cli::render::json::mirror::Mirror;
 use crate::cli::render::json::output::SCHEMA;
 use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
-use crate::cli::render::json::root::{ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot};
+use crate::cli::render::json::root::{
+    ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot,
+};
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
 use crate::cli::render::json::values::AsText;
 
-/// Every command prints one object on stdout. The number in `schema` increases when a field is removed or changes its
-/// meaning; new fields do not increase it.
+/// Every command prints one object on stdout. The number in `schema` increases when a field is
+/// removed or changes its meaning; new fields do not increase it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Output of provlock --json", deny_unknown_fields)]
 struct AnyOutput<'a> {
@@ -82,7 +84,10 @@ impl JsonSchema for CommandName {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let command = Cli::command();
-        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let names: Vec<_> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
         json_schema!({
             "description": "The command that printed the result.",
             "oneOf": [
@@ -190,8 +195,14 @@ pub(crate) fn schema() -> Schema {
     /// Fields that may be omitted are never null.
     fn without_null(schema: &mut Schema) {
         let required = schema.get("required").cloned().unwrap_or_default();
-        let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
-        let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+        let is_required = |name: &str| {
+            required
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one == name))
+        };
+        let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+            return;
+        };
         let properties = properties.iter_mut().filter(|(name, _)| !is_required(name));
         for property in properties.filter_map(|(_, property)| property.as_object_mut()) {
             if let Some(Value::Array(kinds)) = property.remove("anyOf") {
