@@ -13,7 +13,7 @@ use super::root::ModulePath;
 use super::scope::Scope;
 use super::syntax::Attribute;
 use super::walk::Walk;
-use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, RunOption, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, RunOption, Severity};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
@@ -26,6 +26,16 @@ use crate::system::{canonicalize, links};
 
 /// A module of another package, and where it is, or would be, installed.
 type Package = (ModulePath, Option<InstallPath>);
+
+/// Result of a request for a module.
+enum Fetched {
+    Module(FetchedModule),
+    /// The module is not here and may not be requested.
+    Absent,
+    /// The module is fetched after this pass over the calls, and the calls are then followed again.
+    Later,
+    Failed(Diagnostics),
+}
 
 impl Walk<'_> {
     /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is
@@ -173,16 +183,22 @@ impl Walk<'_> {
         let module = match resolution {
             Resolution::Unlocked => return self.unlocked(calling, call),
             Resolution::Preferred(_) if is_never_fetched() => return self.unlocked(calling, call),
-            Resolution::Preferred(request) => match self.fetched(call, request, false)? {
-                Ok(None) => return self.unlocked(calling, call),
-                // The command that follows the lock file reports errors.
-                found => found.unwrap_or_default(),
-            },
+            Resolution::Preferred(request) => {
+                match self.fetched(call, request, self.input.options.fetch_modules) {
+                    Fetched::Module(module) => Some(module),
+                    Fetched::Absent => return self.unlocked(calling, call),
+                    Fetched::Later => return None,
+                    // The command that follows the lock file reports errors.
+                    Fetched::Failed(_) => None,
+                }
+            }
             _ if self.is_refused(calling, &call.source) => return None,
             Resolution::Found(module) => Some(module),
-            Resolution::Only(request) => match self.fetched(call, request, true)? {
-                Ok(module) => module,
-                Err(errors) => {
+            Resolution::Only(request) => match self.fetched(call, request, true) {
+                Fetched::Module(module) => Some(module),
+                Fetched::Absent => None,
+                Fetched::Later => return None,
+                Fetched::Failed(errors) => {
                     self.report_not_fetched(call, errors);
                     return None;
                 }
@@ -235,36 +251,37 @@ impl Walk<'_> {
         if self.is_refused(calling, &call.source) {
             return None;
         }
-        let is_unknown =
-            self.input
-                .cache
-                .is_surely_unknown(&request, dialect, self.input.options.fetch_modules);
-        let fetched = self.fetched(call, request, false)?;
-        if is_unknown && !matches!(fetched, Ok(Some(_))) {
+        let fetch_modules = self.input.options.fetch_modules;
+        let cache = self.input.cache;
+        let is_unknown = cache.is_surely_unknown(&request, dialect, fetch_modules);
+        let answer = self.fetched(call, request, fetch_modules);
+        if is_unknown && matches!(answer, Fetched::Absent | Fetched::Failed(_)) {
             self.add_unknown(calling);
         }
-        match fetched {
-            Ok(Some(module)) => {
-                if let ModuleSource::Remote(remote) = &call.source
-                    && remote.is_unencrypted()
-                {
-                    let message = format!(
-                        "module \"{}\" comes from {remote} without encryption",
-                        call.key
-                    );
-                    let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
-                    let warning =
-                        warning.note("an attacker in the network can change what it requires");
-                    self.found
-                        .warnings
-                        .push(call.located(warning).help("use an https URL"));
-                }
+        match answer {
+            Fetched::Module(module) => {
+                self.warn_if_unencrypted(call);
                 return Some((ModulePath::Package(module), None));
             }
-            Ok(None) => self.missing.add(calling, reason),
-            Err(errors) => self.report_not_fetched(call, errors),
+            Fetched::Absent => self.missing.add(calling, reason),
+            Fetched::Later => {}
+            Fetched::Failed(errors) => self.report_not_fetched(call, errors),
         }
         None
+    }
+
+    fn warn_if_unencrypted(&mut self, call: &ModuleCall) {
+        let ModuleSource::Remote(remote) = &call.source else {
+            return;
+        };
+        if remote.is_unencrypted() {
+            let key = &call.key;
+            let message = format!("module \"{key}\" comes from {remote} without encryption");
+            let warning = Diagnostic::warning(Code::InvalidConfiguration, message)
+                .note("an attacker in the network can change what it requires");
+            let located = call.located(warning);
+            self.found.warnings.push(located.help("use an https URL"));
+        }
     }
 
     /// Reports a source on this machine that is out of the repository, or that a fetched module
@@ -289,32 +306,30 @@ impl Walk<'_> {
         is_refused
     }
 
-    /// The module that was fetched for a request, or a directory of this machine. The outer `None`
-    /// means that it has to be fetched first. `always` overrides a setting against fetching.
-    fn fetched(
-        &mut self,
-        call: &ModuleCall,
-        request: ModuleRequest,
-        always: bool,
-    ) -> Option<diagnostic::Result<Option<FetchedModule>>> {
-        let may_fetch = always || self.input.options.fetch_modules;
-        let fetcher = if may_fetch {
-            self.input.cache.fetcher.as_ref()
-        } else {
-            None
-        };
-        match fetcher.map(|fetcher| fetcher.get(self.input.options.dialect, &request)) {
-            None | Some(Some(Ok(None))) => Some(match &call.source {
-                ModuleSource::Remote(remote) => {
-                    FetchedModule::on_this_machine(remote, self.input.options.dialect).transpose()
+    /// Returns the module that was fetched for a request, or reads it on this machine.
+    fn fetched(&mut self, call: &ModuleCall, request: ModuleRequest, may_fetch: bool) -> Fetched {
+        let dialect = self.input.options.dialect;
+        if may_fetch && let Some(fetcher) = &self.input.cache.fetcher {
+            match fetcher.get(dialect, &request) {
+                None => {
+                    self.wanted.insert(request);
+                    return Fetched::Later;
                 }
-                _ => Ok(None),
-            }),
-            Some(Some(found)) => Some(found),
-            Some(None) => {
-                self.wanted.insert(request);
-                None
+                Some(Ok(Some(module))) => return Fetched::Module(module),
+                Some(Err(errors)) => return Fetched::Failed(errors),
+                // It is not in the cache, and no request may be made.
+                Some(Ok(None)) => {}
             }
+        }
+
+        // A directory of this machine is not fetched. It is read where it is.
+        let ModuleSource::Remote(source) = &call.source else {
+            return Fetched::Absent;
+        };
+        match FetchedModule::on_this_machine(source, dialect) {
+            Some(Ok(module)) => Fetched::Module(module),
+            Some(Err(errors)) => Fetched::Failed(errors),
+            None => Fetched::Absent,
         }
     }
 

@@ -15,7 +15,8 @@ use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
 use super::origin::Origin;
 use super::requirement::{
-    CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements,
+    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement,
+    Requirements,
 };
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
@@ -417,95 +418,124 @@ impl<'a> Walk<'a> {
 
     /// Follows a call, whose source and version add to the origin.
     fn resolve_and_follow(&mut self, calling: Calling<'_>, origin: &mut Origin) -> Targets {
-        let Calling { caller, call, .. } = calling;
-        if !is_identifier(&call.name) {
-            let message = format!("{:?} cannot be the name of a module", call.name);
-            let error = calling.error(Code::InvalidConfiguration, message);
-            let help = "a name consists of letters, digits, \"_\" and \"-\", and starts with a letter or \"_\"";
-            self.errors.push(error.help(help));
+        if !is_identifier(&calling.call.name) {
+            self.report_name(&calling);
             self.packages.add(calling.key, None, true);
             return Targets::Same;
         }
+
+        let targets = match self.source_and_constraints(&calling, origin) {
+            None => {
+                self.packages.add(calling.key, None, true);
+                Targets::Same
+            }
+            Some((ModuleSource::Local(source), _)) => {
+                self.found.variable.extend(calling.variable_call(origin));
+                self.follow_local(calling, &source, origin.withheld.clone())
+            }
+            Some((source, constraints)) => {
+                self.found.variable.extend(calling.variable_call(origin));
+                let call = calling.module_call(source, constraints, origin.clone());
+                self.follow_package(calling, call);
+                Targets::ByCaller
+            }
+        };
+
+        // Each caller may choose a different source with its variables.
+        let Calling { caller, call, .. } = calling;
         let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
-        let targets = if is_constant {
-            Targets::Same
+        if is_constant {
+            targets
         } else {
             Targets::ByCaller
-        };
-        let source = self.source(&calling, origin);
-        let Some((source, constraints)) = source.and_then(|source| {
-            let constraints = self.constraints(&calling, &source, origin)?;
-            Some((source, constraints))
-        }) else {
-            self.packages.add(calling.key, None, true);
-            return targets;
-        };
-        self.found.variable.extend(calling.variable_call(origin));
-        let withheld = origin.withheld.clone();
-        let ModuleSource::Local(source) = source else {
-            let unknown = self.found.unknown.len();
-            let package = self.package(
-                &calling,
-                calling.module_call(source, constraints, origin.clone()),
-            );
-            self.packages.add(
-                calling.key,
-                package.as_ref(),
-                self.found.unknown.len() > unknown,
-            );
-            if let Some((path, installed)) = package {
-                let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit {
-                    path,
-                    calling,
-                    entry,
-                    source: None,
-                    withheld,
-                    installed,
-                });
-            }
-            return Targets::ByCaller;
-        };
-        let Some(path) = caller.path.local(&source) else {
-            let directory = caller.path.shown();
-            let message = format!(
-                "module \"{}\" in {} calls {source:?}, which leads out of its package",
-                caller.key,
-                directory.display()
-            );
-            self.errors
-                .push(calling.error(Code::InvalidConfiguration, message));
-            return targets;
+        }
+    }
+
+    fn report_name(&mut self, calling: &Calling<'_>) {
+        let message = format!("{:?} cannot be the name of a module", calling.call.name);
+        let error = calling.error(Code::InvalidConfiguration, message);
+        let help = "a name consists of letters, digits, \"_\" and \"-\", and starts with a letter or \"_\"";
+        self.errors.push(error.help(help));
+    }
+
+    fn source_and_constraints(
+        &mut self,
+        calling: &Calling<'_>,
+        origin: &mut Origin,
+    ) -> Option<(ModuleSource, ConstraintList)> {
+        let source = self.source(calling, origin)?;
+        let constraints = self.constraints(calling, &source, origin)?;
+        Some((source, constraints))
+    }
+
+    /// Follows a call of a module in another package.
+    fn follow_package(&mut self, calling: Calling<'_>, call: ModuleCall) {
+        let withheld = call.origin.withheld.clone();
+        let unknown_before = self.found.unknown.len();
+        let package = self.package(&calling, call);
+        let is_unknown = self.found.unknown.len() > unknown_before;
+        self.packages.add(calling.key, package.as_ref(), is_unknown);
+        if let Some((path, installed)) = package {
+            let entry = calling.caller.entry.unwrap_or(&calling.call.location);
+            self.visit(&Visit {
+                path,
+                calling,
+                entry: Some(entry),
+                source: None,
+                withheld,
+                installed,
+            });
+        }
+    }
+
+    /// Follows a call of a module in the package of its caller.
+    fn follow_local(
+        &mut self,
+        calling: Calling<'_>,
+        source: &str,
+        withheld: Option<Unknown>,
+    ) -> Targets {
+        let caller = calling.caller;
+        let Some(path) = caller.path.local(source) else {
+            self.report_way_out(&calling, source);
+            return Targets::Same;
         };
         // Behind a link, `path.module` is a different path. Errors name the link if it leads out of
         // the repository.
-        let plain = ModulePath::Directory(local::directory(&caller.path.shown(), &source));
-        let is_plain = matches!(path, ModulePath::Package(_)) || path.shown() == plain.shown();
-        let is_outside = !is_plain && self.input.cache.boundary.is_outside(&path.shown());
-        let path = if is_outside { plain } else { path };
+        let written = ModulePath::Directory(local::directory(&caller.path.shown(), source));
+        let is_as_written =
+            matches!(path, ModulePath::Package(_)) || path.shown() == written.shown();
+        let is_outside = !is_as_written && self.input.cache.boundary.is_outside(&path.shown());
+        let path = if is_outside { written } else { path };
+
+        // The package of another call may be installed there.
         if let Some((key, below)) = self.installed_call(caller, &path)
             && let Some(package) = self.packages.get(&key)
         {
-            self.call_installed(calling, path, package, &below, &source, withheld);
+            self.call_installed(calling, path, package, &below, source, withheld);
             return Targets::ByCaller;
         }
-        let installed = self.local_install_path(&calling, &path, &source);
-        self.add_local_call(&calling, &source, installed.as_ref());
-        let source = is_plain.then_some(&*source);
-        let visit = Visit {
+
+        let installed = self.local_install_path(&calling, &path, source);
+        self.add_local_call(&calling, source, installed.as_ref());
+        self.visit(&Visit {
             path,
             calling,
             entry: caller.entry,
-            source,
+            source: if is_as_written { Some(source) } else { None },
             withheld,
             installed,
-        };
-        let below = self.visit(&visit);
-        if is_constant {
-            below
-        } else {
-            Targets::ByCaller
-        }
+        })
+    }
+
+    fn report_way_out(&mut self, calling: &Calling<'_>, source: &str) {
+        let message = format!(
+            "module \"{}\" in {} calls {source:?}, which leads out of its package",
+            calling.caller.key,
+            calling.caller.path.shown().display()
+        );
+        let error = calling.error(Code::InvalidConfiguration, message);
+        self.errors.push(error);
     }
 
     /// The call in whose installed package a directory is, and the directory in the package. Only

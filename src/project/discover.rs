@@ -195,112 +195,143 @@ impl RootSearch<'_, '_> {
 
     /// Reads a directory, without regard to other directories.
     fn read(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
-        let Self {
-            session,
-            filter,
-            with_modules,
-            ..
-        } = *self;
-        let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
-        let shown = joined(self.start, below);
-        let dialect = self
-            .dialect
-            .or_else(|| Some(session.dialect_before(&directory)?.0));
-        let kind = if listing.is_unit {
-            DirectoryKind::Unit
-        } else {
-            DirectoryKind::RootModule
+        let below_start = self.below_start(&directory);
+        let shown = joined(self.start, below_start);
+        let dialect = match self.dialect {
+            Some(dialect) => Some(dialect),
+            None => self
+                .session
+                .dialect_before(&directory)
+                .map(|(dialect, _)| dialect),
         };
-        let unit = if listing.is_unit {
-            TerragruntUnit::open(&directory, &directory, &session.environment)
-        } else {
-            None
-        };
-        let lock_directory = unit
-            .as_ref()
-            .and_then(TerragruntUnit::lock_directory)
-            .map(|(_, directory)| directory);
+
+        let mut kind = DirectoryKind::RootModule;
+        let mut unit = None;
+        if listing.is_unit {
+            kind = DirectoryKind::Unit;
+            unit = TerragruntUnit::open(&directory, &directory, &self.session.environment);
+        }
         let (module, has_lock_file) =
-            read_module(&directory, &shown, listing, dialect, &session.modules);
-        let is_included = filter.includes(&directory);
-        let sign_of =
-            |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
-        let sign = match &unit {
-            _ if filter.names(&directory) => Some(Sign::Named),
-            Some(unit) => {
-                let runs = unit.has_source() || !module.is_empty();
-                let has_lock_file = has_lock_file || lock_directory.is_some();
-                // A unit that Terragrunt cannot read may need a lock file. Its error is reported
-                // when it is opened.
-                let is_unreadable = unit.read.malformed.is_some() && !is_among_modules(below);
-                let is_needed = unit.read.shares_state || is_included || is_unreadable;
-                let is_expected = has_lock_file || (runs && is_needed);
-                if is_expected {
-                    Some(Sign::Unit)
-                } else {
-                    runs.then_some(Sign::UnlockedUnit)
-                }
-            }
-            None => {
-                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
-                sign_of(&module, has_lock_file).or(included)
-            }
+            read_module(&directory, &shown, listing, dialect, &self.session.modules);
+
+        let sign = if self.filter.names(&directory) {
+            Some(Sign::Named)
+        } else if let Some(unit) = &unit {
+            self.sign_of_unit(unit, &module, has_lock_file, &directory)
+        } else {
+            self.sign_of_module(&module, has_lock_file, &directory)
         };
-        let is_of_modules = is_among_modules(below) && module.is_likely_root(with_modules);
-        let is_possible =
-            is_of_modules || (below.as_os_str().is_empty() && module.has_requirements());
-        let calls = calls_to_others(&module).collect();
-        let change = session.options.change.as_ref();
-        let source = unit
-            .as_ref()
-            .and_then(|unit| unit.read.source_location.as_ref());
-        let is_source_new = change
-            .zip(source)
-            .is_some_and(|(change, source)| change.is_new_line(source));
-        let is_unit = unit.is_some();
         let now = Evidence {
             sign,
-            calls,
+            calls: calls_to_others(&module).collect(),
             runs: unit
                 .as_ref()
                 .and_then(TerragruntUnit::local_module)
                 .map(Path::to_owned),
         };
-        let before = change.and_then(|change| {
-            let module = change.module_before(&directory, dialect.unwrap_or_default())?;
-            let has_lock_file = change
-                .names_before(&directory)?
-                .any(|name| LOCK_FILES.contains(&name));
-            let was_unit = !change.makes_unit(&directory);
-            let sign = if was_unit {
-                has_lock_file.then_some(Sign::Unit)
-            } else {
-                sign_of(&module, has_lock_file)
-            };
-            let runs = if was_unit && !is_source_new {
-                now.runs.clone()
-            } else {
-                None
-            };
-            Some(Evidence {
-                sign,
-                calls: calls_to_others(&module).collect(),
-                runs,
-            })
-        });
-        let before = before.unwrap_or_else(|| now.clone());
-        let root = FoundRoot {
-            lock_directory,
-            ..FoundRoot::new(shown, Some(directory.clone()), kind)
-        };
+        // Without a change under review, the base is the same.
+        let before = self
+            .evidence_before(&directory, dialect, unit.as_ref())
+            .unwrap_or_else(|| now.clone());
+
+        let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
+        root.lock_directory = unit.as_ref().and_then(lock_directory_of);
+        let is_likely_by_name =
+            is_among_modules(below_start) && module.is_likely_root(self.with_modules);
+        let is_start = below_start.as_os_str().is_empty();
         SearchedDirectory {
             directory,
             root,
-            is_unit,
+            is_unit: unit.is_some(),
             now,
             before,
-            is_possible,
+            is_possible: is_likely_by_name || (is_start && module.has_requirements()),
         }
+    }
+
+    fn below_start<'d>(&self, directory: &'d Path) -> &'d Path {
+        directory.strip_prefix(self.canonical).unwrap_or(directory)
+    }
+
+    fn sign_of_unit(
+        &self,
+        unit: &TerragruntUnit,
+        module: &Module,
+        has_lock_file: bool,
+        directory: &Path,
+    ) -> Option<Sign> {
+        if has_lock_file || unit.lock_directory().is_some() {
+            return Some(Sign::Unit);
+        }
+        // A unit that runs nothing may only be included by others.
+        let runs_module = unit.has_source() || !module.is_empty();
+        if !runs_module {
+            return None;
+        }
+        // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is
+        // opened.
+        let is_unreadable =
+            unit.read.malformed.is_some() && !is_among_modules(self.below_start(directory));
+        let is_included = self.filter.includes(directory);
+        if unit.read.shares_state || is_included || is_unreadable {
+            Some(Sign::Unit)
+        } else {
+            Some(Sign::UnlockedUnit)
+        }
+    }
+
+    fn sign_of_module(
+        &self,
+        module: &Module,
+        has_lock_file: bool,
+        directory: &Path,
+    ) -> Option<Sign> {
+        let below_start = self.below_start(directory);
+        let own_sign = sign(module, has_lock_file, self.with_modules, below_start);
+        if own_sign.is_none() && !module.is_empty() && self.filter.includes(directory) {
+            return Some(Sign::UnlessCalled);
+        }
+        own_sign
+    }
+
+    /// The evidence at the base revision, if the change under review touches the directory.
+    fn evidence_before(
+        &self,
+        directory: &Path,
+        dialect: Option<Dialect>,
+        unit: Option<&TerragruntUnit>,
+    ) -> Option<Evidence> {
+        let change = self.session.options.change.as_ref()?;
+        let module = change.module_before(directory, dialect.unwrap_or_default())?;
+        let has_lock_file = change
+            .names_before(directory)?
+            .any(|name| LOCK_FILES.contains(&name));
+        let calls = calls_to_others(&module).collect();
+        if change.makes_unit(directory) {
+            let below_start = self.below_start(directory);
+            return Some(Evidence {
+                sign: sign(&module, has_lock_file, self.with_modules, below_start),
+                calls,
+                runs: None,
+            });
+        }
+
+        // Only the present text of a unit was evaluated. A source that the change adds was not
+        // there before.
+        let mut runs = None;
+        if let Some(unit) = unit {
+            let source = unit.read.source_location.as_ref();
+            let is_source_new = source.is_some_and(|source| change.is_new_line(source));
+            if !is_source_new {
+                runs = unit.local_module().map(Path::to_owned);
+            }
+        }
+        let sign = if has_lock_file {
+            Some(Sign::Unit)
+        } else {
+            None
+        };
+        Some(Evidence { sign, calls, runs })
     }
 }
 
@@ -442,6 +473,12 @@ fn read_module(
         modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()),
         has_lock_file || has_module_lock_file,
     )
+}
+
+/// The directory of a unit's lock file if it is a different one, without symlinks.
+fn lock_directory_of(unit: &TerragruntUnit) -> Option<PathBuf> {
+    let (_shown, directory) = unit.lock_directory()?;
+    Some(directory)
 }
 
 /// Returns the directories of called modules, without the module's own directory.

@@ -17,6 +17,34 @@ use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
 use crate::system::{boundary, canonicalize, parallel};
 
+/// Paths of the lock files of a root module.
+struct LockFilePaths {
+    /// As the user knows it.
+    providers: PathBuf,
+    /// As the user knows it.
+    modules: PathBuf,
+    /// Their directory, without symlinks.
+    directory: PathBuf,
+}
+
+impl LockFilePaths {
+    /// The lock files of a directory, given as the user knows it and without symlinks. A unit may
+    /// have them in the directory of its module.
+    fn of(path: &Path, canonical: &Path, unit: Option<&TerragruntUnit>) -> Self {
+        let (shown, directory) = match unit.and_then(TerragruntUnit::lock_directory) {
+            Some(of_module) => of_module,
+            None => (path.to_owned(), canonical.to_owned()),
+        };
+        let providers = super::join(&shown, Path::new(LOCK_FILE_NAME));
+        let modules = providers.with_file_name(MODULE_LOCK_FILE_NAME);
+        Self {
+            providers,
+            modules,
+            directory,
+        }
+    }
+}
+
 impl Session<'_> {
     /// Reads the settings and the lock file of the root module in a directory, and detects its
     /// dialect.
@@ -78,90 +106,103 @@ impl Session<'_> {
 
     /// [`Session::open`] for a root module of a list.
     pub(super) fn open_root(&self, found: &FoundRoot) -> Result<RootModule> {
-        let FoundRoot { path, kind, .. } = found;
-        let canonical = found
-            .canonical
-            .clone()
-            .map_or_else(|| self.canonical(path), Ok)?;
-        let limit = &self.modules.boundary;
-        let is_outside = limit.excludes(&canonical);
-        let may_be_unit = *kind != DirectoryKind::RootModule && !is_outside;
-        let unit = if may_be_unit {
-            TerragruntUnit::open(path, &canonical, &self.environment)
-        } else {
-            None
+        let path = &found.path;
+        let canonical = match &found.canonical {
+            Some(canonical) => canonical.clone(),
+            None => self.canonical(path)?,
         };
-        let lock_directory = unit.as_ref().and_then(TerragruntUnit::lock_directory);
-        let (shown, lock_directory) =
-            lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
-        let lock_path = super::join(&shown, Path::new(LOCK_FILE_NAME));
-        let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
-        let has_modules = module_lock_path.symlink_metadata().is_ok();
-        let link = || {
-            [&lock_path, &module_lock_path]
-                .into_iter()
-                .find(|path| limit.is_link_out(path))
-        };
-        let refused =
-            if is_outside { Some(path) } else { link() }.map(|path| boundary::refused(path));
-        let unit = if refused.is_none() { unit } else { None };
-        let (mut settings, mut lock_bytes, mut module_lock_bytes) =
-            (Settings::default(), None, None);
-        if refused.is_none() {
-            let change = self.options.change.as_ref();
-            let unchanged =
-                change.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
-            lock_bytes = unchanged.map_or_else(
-                || lockfile::read(&lock_path),
-                |bytes| Ok(Some(bytes.to_vec())),
-            )?;
-            module_lock_bytes = if has_modules {
-                lockfile::read(&module_lock_path)?
-            } else {
-                None
-            };
-            settings = self.settings_at(path, &canonical)?;
+
+        // Nothing outside of the repository is read.
+        let is_outside = self.modules.boundary.excludes(&canonical);
+        let mut unit = None;
+        if found.kind != DirectoryKind::RootModule && !is_outside {
+            unit = TerragruntUnit::open(path, &canonical, &self.environment);
         }
-        let hides_files = |change: &ReviewedChange, unit: &TerragruntUnit| {
-            change.makes_unit(&canonical)
-                && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
+        let paths = LockFilePaths::of(path, &canonical, unit.as_ref());
+        let refused = if is_outside {
+            Some(boundary::refused(path))
+        } else {
+            self.refused_link(&paths)
         };
-        let may_hide_files = self
-            .options
-            .change
-            .as_ref()
-            .zip(unit.as_ref())
-            .is_some_and(|(change, unit)| hides_files(change, unit));
-        let hidden = may_hide_files.then(|| path.clone());
-        let sharing = found.sharing.iter();
-        let sharing = sharing.filter_map(|(path, canonical)| {
-            TerragruntUnit::open(path, canonical, &self.environment)
-        });
+        if refused.is_some() {
+            unit = None;
+        }
+
         let mut root = RootModule {
-            former_roots: hidden
-                .into_iter()
-                .chain(found.former_root.clone())
-                .collect(),
             found: found.clone(),
-            settings,
+            settings: Settings::default(),
             dialect: Dialect::default(),
             dialect_reason: DialectReason::Default,
             other_reading: OtherReading::Ignored,
-            lock_path,
-            lock_bytes,
-            module_lock_path,
-            module_lock_bytes,
-            data_directory: self
-                .environment
-                .path_variable("TF_DATA_DIR")
-                .unwrap_or_else(|| ".terraform".into()),
-            units: unit.into_iter().chain(sharing).collect(),
+            lock_path: paths.providers,
+            lock_bytes: None,
+            module_lock_path: paths.modules,
+            module_lock_bytes: None,
             canonical,
-            lock_directory,
+            lock_directory: paths.directory,
             refused,
+            data_directory: self.data_directory(),
+            units: Vec::new(),
+            former_roots: Vec::new(),
         };
+        if root.refused.is_none() {
+            root.lock_bytes = self.read_lock_file(&root)?;
+            if root.module_lock_path.symlink_metadata().is_ok() {
+                root.module_lock_bytes = lockfile::read(&root.module_lock_path)?;
+            }
+            root.settings = self.settings_at(path, &root.canonical)?;
+        }
+
+        if let Some(unit) = &unit
+            && self.may_hide_files(unit, &root.canonical)
+        {
+            root.former_roots.push(path.clone());
+        }
+        root.former_roots.extend(found.former_root.clone());
+        root.units.extend(unit);
+        for (shared_path, shared_canonical) in &found.sharing {
+            let sharing = TerragruntUnit::open(shared_path, shared_canonical, &self.environment);
+            root.units.extend(sharing);
+        }
         self.decide_dialect(&mut root);
         Ok(root)
+    }
+
+    /// The error for a lock file that is a link out of the repository.
+    fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
+        for path in [&paths.providers, &paths.modules] {
+            if self.modules.boundary.is_link_out(path) {
+                return Some(boundary::refused(path));
+            }
+        }
+        None
+    }
+
+    fn read_lock_file(&self, root: &RootModule) -> Result<Option<Vec<u8>>> {
+        // Git has read the file already if it is unchanged.
+        if let Some(change) = &self.options.change
+            && let Some(bytes) = change.unchanged(&root.lock_directory.join(LOCK_FILE_NAME))
+        {
+            return Ok(Some(bytes.to_vec()));
+        }
+        lockfile::read(&root.lock_path)
+    }
+
+    /// Whether the change under review makes a directory a unit, so that files of its root module
+    /// may no longer be read.
+    fn may_hide_files(&self, unit: &TerragruntUnit, canonical: &Path) -> bool {
+        let Some(change) = &self.options.change else {
+            return false;
+        };
+        change.makes_unit(canonical)
+            && (change.had_configuration(canonical) || !unit.loads_own_files(&self.modules))
+    }
+
+    fn data_directory(&self) -> PathBuf {
+        match self.environment.path_variable("TF_DATA_DIR") {
+            Some(directory) => directory,
+            None => PathBuf::from(".terraform"),
+        }
     }
 
     /// Decides the dialect of a root module, and how a change under review is checked by the rules

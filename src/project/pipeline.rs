@@ -1,7 +1,6 @@
 //! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
 use std::collections::{BTreeSet, HashSet};
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -210,6 +209,11 @@ impl Planned {
     }
 }
 
+/// The plans of the root modules that could be planned and require a named provider.
+fn successful(plans: &[Result<Option<Planned>>]) -> impl Iterator<Item = &Planned> {
+    plans.iter().flatten().flatten()
+}
+
 impl Pipeline<'_, '_> {
     /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes
     /// the outcomes to `report` in the order of the list.
@@ -220,47 +224,55 @@ impl Pipeline<'_, '_> {
         mut report: impl FnMut(&Path, Result<RootOutcome>),
     ) {
         let threads = side_by_side.min(list.len());
-        let mut planned = Vec::new();
+
+        // Root modules that share a constraint must agree on it before the first file changes, so
+        // their plans are made first. All others are planned when they are carried out, because
+        // plans take much memory.
+        let mut early_plans = Vec::new();
         if self
             .upgrade
             .is_some_and(|options| options.rewrite_constraints)
         {
-            // Root modules that share a constraint must agree on it before the first file changes.
-            planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
-            if planned
-                .iter()
-                .flatten()
-                .flatten()
-                .any(|planned| planned.edits().next().is_some())
-            {
-                let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
-                let texts = |planned: &Option<Planned>| {
-                    planned.iter().flat_map(Planned::shared_texts).collect()
-                };
-                rewrites::agree(&mut planned, &paths, texts);
-            }
+            early_plans = self.plan_together(list, threads);
         }
-        let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
-        let known = planned
-            .into_iter()
-            .map(Some)
-            .chain(iter::repeat_with(|| None));
-        let carry_out = |(root, known)| {
-            let plan = Option::unwrap_or_else(known, || self.plan(root));
-            self.carry_out(plan, &rewrites)
-                .transpose()
-                .map(|outcome| (root, outcome))
-        };
+        let rewrites = Rewrites::new(successful(&early_plans).flat_map(Planned::edits));
+
+        let mut next_plans = early_plans.into_iter();
+        let jobs = list.iter().map(|root| (root, next_plans.next()));
         parallel::in_order(
-            list.iter().zip(known),
+            jobs,
             threads,
             UNREPORTED,
-            carry_out,
-            |done| {
-                done.flatten()
-                    .for_each(|(root, outcome)| report(&root.path, outcome));
+            |(root, early_plan)| {
+                let plan = match early_plan {
+                    Some(plan) => plan,
+                    None => self.plan(root),
+                };
+                (root, self.carry_out(plan, &rewrites))
+            },
+            |finished| {
+                for (root, result) in finished {
+                    // A root module that requires no named provider is not reported.
+                    if let Some(outcome) = result.transpose() {
+                        report(&root.path, outcome);
+                    }
+                }
             },
         );
+    }
+
+    /// Plans all root modules. They fail if they need different texts of a shared constraint.
+    fn plan_together(&self, list: &[FoundRoot], threads: usize) -> Vec<Result<Option<Planned>>> {
+        let mut plans = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
+        let has_edits = successful(&plans).any(|plan| plan.edits().next().is_some());
+        if has_edits {
+            let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
+            rewrites::agree(&mut plans, &paths, |plan| match plan {
+                Some(plan) => plan.shared_texts(),
+                None => Vec::new(),
+            });
+        }
+        plans
     }
 
     /// Opens a root module and selects its versions. `None` for a root module that requires no

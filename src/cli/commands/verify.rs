@@ -384,11 +384,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if ui.format == OutputFormat::Github {
         report.append_summary(job_summary)?;
     }
-    let found = report
-        .found
-        .all()
-        .any(|(_, finding)| finding.severity == Severity::Error);
-    Ok(Outcome::of(!errors.is_empty(), found))
+    Ok(Outcome::of(!errors.is_empty(), report.has_error()))
 }
 
 impl VerifyArgs {
@@ -525,51 +521,52 @@ impl Report<'_> {
     /// Returns a summary of the checks and their results.
     fn summary(&self) -> Vec<String> {
         let Self { found, many, .. } = self;
-        let is_well = found.errors.is_empty() && found.all().next().is_none();
-        let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
-        let well = if is_well {
-            text::well(found.roots)
-        } else {
-            None
-        };
-        let published = if is_well {
-            text::published(found.roots, self.online)
-        } else {
-            None
-        };
-        // With a warning, the part that was not checked stays unknown.
-        let has_error = found
-            .all()
-            .any(|(_, finding)| finding.severity == Severity::Error);
-        let is_passed = found.errors.is_empty() && !has_error;
-        let not_checked = if is_passed {
-            text::not_checked(found.roots, self.online)
-        } else {
-            Vec::new()
-        };
+        let mut lines = Vec::new();
+
+        let has_findings = found.all().next().is_some();
+        let has_suppressed = found.roots.iter().any(|root| root.suppressed.base > 0);
+        let mut is_well = false;
+        if found.errors.is_empty() && !has_findings && !has_suppressed {
+            let well = text::well(found.roots);
+            is_well = well.is_some();
+            lines.extend(well.unwrap_or_default());
+            lines.extend(text::published(found.roots, self.online));
+        }
+        // After an error, the part that was not checked does not matter.
+        if !self.has_failed() {
+            lines.extend(text::not_checked(found.roots, self.online));
+        }
+
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
-        let lines = match text::summary(*found) {
-            Some(total) if is_one => vec![total],
-            _ if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
-            // The failures have been shown.
-            _ if many.is_none() && !found.errors.is_empty() => Vec::new(),
-            total => total
-                .into_iter()
-                .chain(coverage::lines(found.coverage))
-                .collect(),
-        };
-        let change = if is_one {
-            None
+        let total = text::summary(*found);
+        // Root modules are not counted if the other lines or the failures show which ones there
+        // are.
+        let is_coverage_clear = if total.is_some() {
+            is_one
+        } else if is_well {
+            coverage::is_plain(found.coverage)
         } else {
-            text::about_the_change(found.findings)
+            many.is_none() && !found.errors.is_empty()
         };
-        let suppressed = text::suppressed(found.roots);
-        let well = well
-            .into_iter()
-            .flatten()
-            .chain(published)
-            .chain(not_checked);
-        well.chain(lines).chain(change).chain(suppressed).collect()
+        lines.extend(total);
+        if !is_coverage_clear {
+            lines.extend(coverage::lines(found.coverage));
+        }
+        if !is_one {
+            lines.extend(text::about_the_change(found.findings));
+        }
+        lines.extend(text::suppressed(found.roots));
+        lines
+    }
+
+    /// Whether something could not be checked, or a finding is an error.
+    fn has_failed(&self) -> bool {
+        !self.found.errors.is_empty() || self.has_error()
+    }
+
+    fn has_error(&self) -> bool {
+        let mut findings = self.found.all();
+        findings.any(|(_, finding)| finding.severity == Severity::Error)
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.

@@ -66,6 +66,14 @@ struct LinkedFile {
     is_changed: bool,
 }
 
+/// The differences of the work tree and the index from a commit.
+struct Differences {
+    commit: Commit,
+    /// Tracked files that differ on disk.
+    changed: BTreeSet<OsString>,
+    staged: Vec<StagedChange>,
+}
+
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
 /// Runs two functions at the same time: the first waits for git.
@@ -222,108 +230,104 @@ impl Repository {
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
     /// git does not know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
-        let is_read = |path: &Path| ReviewedChange::reads(file_name(path));
-        let is_listed = |path: &Path| {
-            is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path)
-        };
-        let compare = || -> Result<_> {
-            let Some(found) = revision::commit(&self.top, revision)? else {
-                return Ok(None);
-            };
-            let commit = &found.name;
-            let (changed, staged) = both(
-                || changed_files(&self.top, commit),
-                || staged_changes(&self.top, commit),
-            );
-            Ok(Some((found, changed?, staged?)))
-        };
-        let (now, compared) = both(|| entries(&self.top, is_listed), compare);
-        let Some((found, changed, staged)) = compared? else {
+        let (now, differences) = both(
+            || entries(&self.top, |path| self.is_listed(path)),
+            || self.differences_from(revision),
+        );
+        let Some(base) = differences? else {
             return Ok(None);
         };
-        let (commit, mut now) = (&found.name, now?);
-        let case_variants = self.note_listed(&now, &staged);
-        let submodules: BTreeSet<_> = staged
-            .iter()
-            .filter(|one| one.is_submodule)
-            .map(|one| self.top.join(&one.path))
-            .collect();
+        let mut now = now?;
+        let case_variants = self.note_listed(&now, &base.staged);
+        let submodules = self.altered_submodules(&base.staged);
+
+        // Of data files and variants in case only the names matter. From here on, there are only
+        // files that provlock reads.
         now.retain(|path, _| is_read(Path::new(path)));
-        let of_index = || staged.iter().filter(|one| is_read(&one.path));
-        let mut links: BTreeSet<_> = of_index()
-            .filter(|one| one.was_link)
-            .map(|one| one.path.clone())
-            .collect();
-        let before = blobs_before(&now, of_index());
-        let is_new = |path: &&OsString| !before.contains_key(*path);
-        let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
-        let differing = now
-            .keys()
-            .filter(is_new)
-            .chain(before.keys().filter(is_changed));
+        let mut staged = base.staged;
+        staged.retain(|change| is_read(&change.path));
+        let base_blobs = blobs_before(&now, staged.iter());
         let linked = self.linked_files(&now, |path| {
-            let is_changed = |path: &Path| {
-                changed.contains(path.as_os_str()) || submodules.contains(&self.top.join(path))
-            };
-            path.ancestors().any(is_changed)
+            path.ancestors().any(|above| {
+                base.changed.contains(above.as_os_str())
+                    || submodules.contains(&self.top.join(above))
+            })
         });
-        let differing = differing.chain(
-            linked
-                .iter()
-                .filter(|linked| linked.is_changed)
-                .map(|linked| &linked.path),
-        );
-        let touched: BTreeSet<_> = differing
-            .filter_map(|path| Path::new(path).parent())
-            .map(Path::to_owned)
-            .collect();
-        let is_touched = |path: &Path| {
-            path.parent()
-                .is_some_and(|directory| touched.contains(directory))
-        };
-        let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-        let blobs = before
-            .into_iter()
-            .map(|(path, object)| (PathBuf::from(path), object));
-        let is_kept = |path: &Path| always.contains(&file_name(path)) || is_touched(path);
-        let mut blobs: Blobs = blobs.filter(|(path, _)| is_kept(path)).collect();
-        links.extend(
-            linked
-                .iter()
-                .filter(|linked| linked.is_changed)
-                .map(|linked| PathBuf::from(&linked.path)),
-        );
-        follow_links(&self.top, commit, false, &mut blobs, links)?;
-        let (mut before, mut unchanged) = self.contents(blobs)?;
+        let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
+
+        // Git unpacks only the files that are compared: lock files, settings, and all files in
+        // touched directories.
+        let mut compared = Blobs::new();
+        for (path, blob) in base_blobs {
+            let path = PathBuf::from(path);
+            let is_touched = path.parent().is_some_and(|above| touched.contains(above));
+            if is_touched || is_always_compared(&path) {
+                compared.insert(path, blob);
+            }
+        }
+        follow_links(
+            &self.top,
+            &base.commit.name,
+            false,
+            &mut compared,
+            links_at_base(staged, &linked),
+        )?;
+        let (mut before, mut unchanged) = self.contents(compared)?;
         self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
-        let omitted = now
-            .iter()
-            .filter(|(_, entry)| entry.is_omitted)
-            .map(|(path, _)| self.top.join(path))
-            .collect();
+
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
-            commit: commit.clone(),
+            commit: base.commit.name.clone(),
+            touched: self.below_top(&touched),
+            before,
+            unchanged,
+            differing: self.below_top(&base.changed),
+            links: self.links(&base.changed),
+            link_targets: self.link_targets(&linked),
+            omitted: self.below_top(omitted(&now)),
             files_now: now
                 .into_keys()
                 .map(|path| self.top.join(path).into_os_string())
                 .collect(),
-            touched: touched
-                .into_iter()
-                .map(|path| self.top.join(path))
-                .collect(),
-            before,
-            unchanged,
-            differing: changed.iter().map(|path| self.top.join(path)).collect(),
-            links: self.links(&changed),
-            link_targets: self.link_targets(&linked),
-            omitted,
             submodules,
             case_variants,
             findings: Vec::new(),
         };
-        Ok(Some((found, change)))
+        Ok(Some((base.commit, change)))
+    }
+
+    /// Compares the work tree and the index with the commit of a revision. `None` if git does not
+    /// know the commit.
+    fn differences_from(&self, revision: &str) -> Result<Option<Differences>> {
+        let Some(commit) = revision::commit(&self.top, revision)? else {
+            return Ok(None);
+        };
+        let (changed, staged) = both(
+            || changed_files(&self.top, &commit.name),
+            || staged_changes(&self.top, &commit.name),
+        );
+        Ok(Some(Differences {
+            commit,
+            changed: changed?,
+            staged: staged?,
+        }))
+    }
+
+    /// Whether a file is read, or its name matters.
+    fn is_listed(&self, path: &Path) -> bool {
+        is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path)
+    }
+
+    /// Submodules whose commit changed, and new and removed ones.
+    fn altered_submodules(&self, staged: &[StagedChange]) -> BTreeSet<PathBuf> {
+        let submodules = staged.iter().filter(|change| change.is_submodule);
+        self.below_top(submodules.map(|change| &change.path))
+    }
+
+    /// The paths on disk of paths in the repository.
+    fn below_top<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> BTreeSet<PathBuf> {
+        paths.into_iter().map(|path| self.top.join(path)).collect()
     }
 
     /// The files to which links lead, with these links.
@@ -657,6 +661,63 @@ impl VersionControl for Base<'_> {
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         vec![None; roots.len()]
     }
+}
+
+fn is_read(path: &Path) -> bool {
+    ReviewedChange::reads(file_name(path))
+}
+
+/// Whether a file is compared even if nothing in its directory differs.
+fn is_always_compared(path: &Path) -> bool {
+    [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&file_name(path))
+}
+
+/// The directories in which a file, or the file behind a link, was added, changed or removed.
+fn touched_directories(
+    now: &BTreeMap<OsString, Entry>,
+    base_blobs: &BTreeMap<OsString, String>,
+    changed: &BTreeSet<OsString>,
+    linked: &[LinkedFile],
+) -> BTreeSet<PathBuf> {
+    let added = now.keys().filter(|path| !base_blobs.contains_key(*path));
+    let altered = base_blobs
+        .keys()
+        .filter(|path| changed.contains(*path) || !now.contains_key(*path));
+    let behind_links = linked.iter().filter(|link| link.is_changed);
+
+    let mut directories = BTreeSet::new();
+    for path in added
+        .chain(altered)
+        .chain(behind_links.map(|link| &link.path))
+    {
+        if let Some(directory) = Path::new(path).parent() {
+            directories.insert(directory.to_owned());
+        }
+    }
+    directories
+}
+
+/// The links whose targets in the base are compared: all that the base has and the index changes,
+/// and present ones with a different file behind them.
+fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<PathBuf> {
+    let mut links = BTreeSet::new();
+    for change in staged {
+        if change.was_link {
+            links.insert(change.path);
+        }
+    }
+    for link in linked {
+        if link.is_changed {
+            links.insert(PathBuf::from(&link.path));
+        }
+    }
+    links
+}
+
+fn omitted(now: &BTreeMap<OsString, Entry>) -> impl Iterator<Item = &OsString> {
+    now.iter()
+        .filter(|(_, entry)| entry.is_omitted)
+        .map(|(path, _)| path)
 }
 
 /// The blobs of files in the compared commit, given the files now and the changes of the index.

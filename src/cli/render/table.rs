@@ -41,6 +41,40 @@ pub(crate) enum Piece {
     RootModules(Vec<String>),
 }
 
+/// A table drawn as text.
+#[derive(Default)]
+struct Layout {
+    text: String,
+    /// Length of the longest line of the columns, without the texts below the rows.
+    longest_line: usize,
+}
+
+impl TableRow {
+    /// The cells of these columns, line by line.
+    fn lines(&self, columns: &[usize]) -> Vec<Vec<String>> {
+        let cells = columns.iter().map(|column| &self.cells[*column]);
+        let height = cells
+            .map(|cell| cell.pieces.len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let mut lines = Vec::new();
+        for number in 0..height {
+            let mut line = Vec::new();
+            for &column in columns {
+                let is_repeated = column == 0 && self.repeats;
+                line.push(if is_repeated {
+                    String::new()
+                } else {
+                    self.cells[column].line(number)
+                });
+            }
+            lines.push(line);
+        }
+        lines
+    }
+}
+
 impl Piece {
     fn text(&self) -> Cow<'_, str> {
         match self {
@@ -130,81 +164,73 @@ impl Table {
     /// Draws rows as text in columns below the header. The columns `below` are omitted if they have
     /// no text, and move below their rows, in this order, until no line is longer than `width`.
     pub(crate) fn text(&self, below: &[&str], width: usize) -> String {
-        let layout = |number| self.layout(below, &below[..number], width);
-        let fits = |(_, longest): &(String, usize)| *longest <= width;
-        (0..below.len())
-            .map(layout)
-            .find(fits)
-            .unwrap_or_else(|| layout(below.len()))
-            .0
+        for number in 0..below.len() {
+            let layout = self.layout(below, &below[..number], width);
+            if layout.longest_line <= width {
+                return layout.text;
+            }
+        }
+        self.layout(below, below, width).text
     }
 
-    /// Draws rows with the columns `below` under each, and returns the length of the longest line
-    /// of the columns.
-    fn layout(&self, optional: &[&str], below: &[&str], width: usize) -> (String, usize) {
+    /// Draws rows with the columns `below` under each.
+    fn layout(&self, optional: &[&str], below: &[&str], width: usize) -> Layout {
+        let mut columns_beside = Vec::new();
+        for (column, name) in self.header.iter().enumerate() {
+            let is_omitted = optional.contains(name) && !self.has_text(column);
+            if !below.contains(name) && !is_omitted {
+                columns_beside.push(column);
+            }
+        }
+
+        let header = columns_beside
+            .iter()
+            .map(|column| self.header[*column].to_owned())
+            .collect();
+        let mut lines = vec![header];
+        // Texts that follow each of the lines.
+        let mut following = vec![Vec::new()];
+        for row in &self.rows {
+            lines.extend(row.lines(&columns_beside));
+            following.resize(lines.len() - 1, Vec::new());
+            following.push(self.texts_below(row, below, width));
+        }
+
+        let mut layout = Layout::default();
+        for (line, texts) in columns(&lines).into_iter().zip(following) {
+            layout.longest_line = layout.longest_line.max(line.chars().count());
+            layout.text.push_str(&line);
+            layout.text.push('\n');
+            for text in texts {
+                layout.text.push_str(&text);
+                layout.text.push('\n');
+            }
+        }
+        layout
+    }
+
+    /// The texts below the last line of a row: its cells of the columns `below`, and the pages of
+    /// all cells.
+    fn texts_below(&self, row: &TableRow, below: &[&str], width: usize) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (name, cell) in self.header.iter().zip(&row.cells) {
+            if below.contains(name) {
+                for piece in &cell.pieces {
+                    texts.push(format!("{name} {}", piece.text()));
+                }
+            }
+        }
+        texts.extend(row.cells.iter().filter_map(|cell| cell.page.clone()));
+
         let wrap = Options::new(width)
             .initial_indent("  ")
-            .subsequent_indent("    ");
-        let wrap = wrap
+            .subsequent_indent("    ")
             .word_splitter(WordSplitter::NoHyphenation)
             .break_words(false);
-        let is_beside = |column: &usize| match self.header[*column] {
-            name if below.contains(&name) => false,
-            name => !optional.contains(&name) || self.has_text(*column),
-        };
-        let beside: Vec<_> = (0..self.header.len()).filter(is_beside).collect();
-        let mut lines = vec![
-            beside
-                .iter()
-                .map(|column| self.header[*column].to_owned())
-                .collect::<Vec<_>>(),
-        ];
-        // Texts below each of the lines.
-        let mut after = vec![Vec::new()];
-        for TableRow { cells, repeats, .. } in &self.rows {
-            let height = beside
-                .iter()
-                .map(|column| cells[*column].pieces.len())
-                .max()
-                .unwrap_or_default()
-                .max(1);
-            let text = |column: &usize, line| match column {
-                0 if *repeats => String::new(),
-                column => cells[*column].line(line),
-            };
-            lines.extend(
-                (0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()),
-            );
-            let named = self
-                .header
-                .iter()
-                .zip(cells)
-                .filter(|(name, _)| below.contains(name));
-            let named = named.flat_map(|(name, cell)| {
-                cell.pieces
-                    .iter()
-                    .map(move |text| format!("{name} {}", text.text()))
-            });
-            let pages = cells.iter().filter_map(|cell| cell.page.clone());
-            after.resize(lines.len() - 1, Vec::new());
-            after.push(
-                named
-                    .chain(pages)
-                    .map(|text| textwrap::fill(&safe_line(&text), &wrap))
-                    .collect(),
-            );
-        }
-        let aligned = columns(&lines);
-        let longest = aligned
+        texts
             .iter()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or_default();
-        let all = aligned
-            .into_iter()
-            .zip(after)
-            .flat_map(|(line, after)| [line].into_iter().chain(after));
-        (all.map(|line| line + "\n").collect(), longest)
+            .map(|text| textwrap::fill(&safe_line(text), &wrap))
+            .collect()
     }
 
     /// Draws a table of Markdown without empty columns, of at most `limit` bytes.

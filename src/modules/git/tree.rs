@@ -42,39 +42,44 @@ pub(super) fn write_package<'g>(
     package: &Path,
     open: impl Fn(&str, &GitAddress) -> Fetched<(Repository<'g>, Option<String>)>,
 ) -> Fetched<GitPackage> {
-    let (mut writer, mut bytes_left) = (PackageWriter::new(package), MOST_BYTES);
-    let mut wanted = vec![(address.clone(), String::new())];
-    let (mut repositories, mut commit) = (0, None);
-    while let Some((address, path)) = wanted.pop() {
-        let written =
-            open(&repositories.to_string(), &address).and_then(|(repository, revision)| {
-                let write =
-                    |revision| repository.write(revision, &path, &mut writer, &mut bytes_left);
-                revision.as_deref().map(write).transpose()
-            });
-        let written = written.map_err(|error| error.in_submodule(&path, &address.url))?;
-        let (written_commit, submodules) = written.unzip();
-        if repositories == 0 {
-            commit = written_commit;
+    let mut writer = PackageWriter::new(package);
+    let mut bytes_left = MOST_BYTES;
+    let mut top_commit = None;
+    let mut waiting = vec![(address.clone(), String::new())];
+    let mut opened = 0;
+    while let Some((current, path)) = waiting.pop() {
+        let is_top = opened == 0;
+        let (repository, revision) = open(&opened.to_string(), &current)
+            .map_err(|error| error.in_submodule(&path, &current.url))?;
+        opened += 1;
+        // An empty repository has neither files nor submodules.
+        let Some(revision) = revision else {
+            continue;
+        };
+        let (commit, submodules) = repository
+            .write(&revision, &path, &mut writer, &mut bytes_left)
+            .map_err(|error| error.in_submodule(&path, &current.url))?;
+        if is_top {
+            top_commit = Some(commit);
         }
-        repositories += 1;
-        let submodules = submodules.unwrap_or_default();
-        if repositories + wanted.len() + submodules.len() > MOST_SUBMODULES {
-            return Err(FetchError::git(format!(
-                "it has more than {MOST_SUBMODULES} submodules"
-            )));
+
+        if opened + waiting.len() + submodules.len() > MOST_SUBMODULES {
+            let message = format!("it has more than {MOST_SUBMODULES} submodules");
+            return Err(FetchError::git(message));
         }
-        for Submodule { path, url, commit } in submodules {
-            let address = address.submodule(&url, &commit).ok_or_else(|| {
-                FetchError::git(format!(
-                    "provlock does not pass the URL of its submodule {path:?} to git"
-                ))
-            })?;
-            wanted.push((address, path));
+        for submodule in submodules {
+            let Some(submodule_address) = current.submodule(&submodule.url, &submodule.commit)
+            else {
+                return Err(FetchError::git(format!(
+                    "provlock does not pass the URL of its submodule {:?} to git",
+                    submodule.path
+                )));
+            };
+            waiting.push((submodule_address, submodule.path));
         }
     }
     Ok(GitPackage {
-        commit,
+        commit: top_commit,
         omitted: writer.finish()?,
     })
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::cache::RegistryCache;
 use super::service::Service;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
@@ -145,55 +145,50 @@ impl Discovery {
     }
 
     fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
-        let what = format!("{}s from {host}", service.content());
-        let failed = |why: String| {
-            Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"))
+        let query = Query::new(host, service)?;
+        let Some(Offer { url, base }) = self.offer(&query)? else {
+            let why = format!("{} offers no {} registry", query.url, service.content());
+            return Err(query.failed(&why).into());
         };
-        let well_known = well_known(host).map_err(failed)?;
-        let invalid = |why: String| {
-            let kind = RequestErrorKind::InvalidBody(format!("{}: {why}", service.name()));
-            RequestError {
-                url: (&well_known).into(),
-                kind,
-                credentials_of: Some(host.clone()),
-            }
-            .into_diagnostic(&what)
+        let mut registry = match base.join(&url) {
+            Ok(registry) => registry,
+            Err(error) => return Err(query.invalid(&error.to_string())),
         };
-        let (base, found) = if let Some(services) = self.hosts.get(host) {
-            (well_known.clone(), services.get(service.name()).cloned())
-        } else {
-            match self.document(host, &well_known) {
-                Ok(document) => {
-                    let (url, services) = &*document;
-                    let found = services
-                        .0
-                        .get(service.name())
-                        .map(|text| serde_json::from_str(text.get()));
-                    let found = found
-                        .transpose()
-                        .map_err(|_| invalid("it is not a string".to_owned()))?;
-                    (url.clone(), found.flatten())
-                }
-                Err(error) if error.kind == RequestErrorKind::NotFound => {
-                    (well_known.clone(), None)
-                }
-                Err(error) => return Err(error.into_diagnostic(&what)),
-            }
-        };
-        let found = found.ok_or_else(|| {
-            failed(format!(
-                "{well_known} offers no {} registry",
-                service.content()
-            ))
-        })?;
-        let mut url = base
-            .join(&found)
-            .map_err(|error| invalid(error.to_string()))?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("the URL must not contain a user name".to_owned()));
+        if !registry.username().is_empty() || registry.password().is_some() {
+            return Err(query.invalid("the URL must not contain a user name"));
         }
-        url.set_fragment(None);
-        Ok(url)
+        registry.set_fragment(None);
+        Ok(registry)
+    }
+
+    /// Returns where a host has a registry according to the CLI configuration, or else to its
+    /// document.
+    fn offer(&self, query: &Query<'_>) -> Result<Option<Offer>> {
+        let name = query.service.name();
+        if let Some(services) = self.hosts.get(query.host) {
+            return Ok(services.get(name).map(|url| Offer {
+                url: url.clone(),
+                base: query.url.clone(),
+            }));
+        }
+
+        let document = match self.document(query.host, &query.url) {
+            Ok(document) => document,
+            Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into_diagnostic(&query.what())),
+        };
+        let (base, services) = &*document;
+        let Some(json) = services.0.get(name) else {
+            return Ok(None);
+        };
+        match serde_json::from_str::<Option<String>>(json.get()) {
+            Ok(Some(url)) => Ok(Some(Offer {
+                url,
+                base: base.clone(),
+            })),
+            Ok(None) => Ok(None),
+            Err(_) => Err(query.invalid("it is not a string")),
+        }
     }
 
     fn document(&self, host: &Hostname, url: &Url) -> Requested<Arc<DiscoveryDocument>> {
@@ -217,6 +212,57 @@ impl Discovery {
             )
         })
     }
+}
+
+/// A question about a registry of a host.
+struct Query<'a> {
+    host: &'a Hostname,
+    service: Service,
+    /// URL of the host's document.
+    url: Url,
+}
+
+/// Location of a registry.
+struct Offer {
+    /// URL as it is written, which may be relative to `base`.
+    url: String,
+    base: Url,
+}
+
+impl<'a> Query<'a> {
+    fn new(host: &'a Hostname, service: Service) -> Result<Self> {
+        match well_known(host) {
+            Ok(url) => Ok(Self { host, service, url }),
+            Err(why) => Err(failed(host, service, &why).into()),
+        }
+    }
+
+    fn what(&self) -> String {
+        what(self.host, self.service)
+    }
+
+    fn failed(&self, why: &str) -> Diagnostic {
+        failed(self.host, self.service, why)
+    }
+
+    /// The error for a document that is not as it must be.
+    fn invalid(&self, why: &str) -> Diagnostics {
+        let error = RequestError {
+            url: (&self.url).into(),
+            kind: RequestErrorKind::InvalidBody(format!("{}: {why}", self.service.name())),
+            credentials_of: Some(self.host.clone()),
+        };
+        error.into_diagnostic(&self.what())
+    }
+}
+
+fn what(host: &Hostname, service: Service) -> String {
+    format!("{}s from {host}", service.content())
+}
+
+fn failed(host: &Hostname, service: Service, why: &str) -> Diagnostic {
+    let message = format!("cannot get {}: {why}", what(host, service));
+    Diagnostic::error(Code::RequestFailed, message)
 }
 
 /// Refuses a document that the server does not call JSON, as OpenTofu and Terraform do (`disco.go`

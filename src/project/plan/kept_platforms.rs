@@ -94,30 +94,22 @@ impl KeptPlatforms {
         new: &ReleaseLookup<'_>,
         asked_for: &[Platform],
     ) -> Self {
-        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let old = ReleaseLookup {
             version: &locked.version,
             ..*new
         };
         let mut known = old.cached();
-        // A single hash is replaced by a single one. The old packages of a version that was
-        // published again no longer exist.
-        let is_enough = recorded.len() < 2
-            || old.version == new.version
-            || unexplained(&recorded, &known).is_empty()
-            || gets_as_many(&recorded, new, asked_for);
-        let failure = if is_enough {
-            None
-        } else {
-            ask(&recorded, &old, &mut known)
-        };
+        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
+        let mut failure = None;
+        if needs_old_packages(&recorded, &old, new, &known, asked_for) {
+            failure = ask(&recorded, &old, &mut known);
+        }
         let entry = EntryPlatforms::of_published(&locked.hashes, known);
-        let old = Some((locked.version.clone(), entry.recorded()));
         Self {
             platforms: entry.covered(),
             unexplained: entry.unexplained(),
             failure,
-            old,
+            old: Some((locked.version.clone(), entry.recorded())),
         }
     }
 
@@ -216,6 +208,30 @@ impl KeptPlatforms {
         let help = Help::text("name all platforms that your team uses, as in: ");
         Some(error.help(help.and(remedy).and_text("; or in provlock.toml")))
     }
+}
+
+/// Whether the packages of the locked version must be requested to find the platforms of its
+/// entry.
+fn needs_old_packages(
+    recorded: &BTreeSet<Hash>,
+    old: &ReleaseLookup<'_>,
+    new: &ReleaseLookup<'_>,
+    known: &HashesByPlatform,
+    asked_for: &[Platform],
+) -> bool {
+    // A single hash is replaced by a single one.
+    if recorded.len() < 2 {
+        return false;
+    }
+    // The old packages of a version that was published again no longer exist.
+    if old.version == new.version {
+        return false;
+    }
+    if unexplained(recorded, known).is_empty() {
+        return false;
+    }
+    // Requests the new package, which is needed anyway.
+    !gets_as_many(recorded, new, asked_for)
 }
 
 /// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages

@@ -8,7 +8,7 @@ use super::candidate::Candidate;
 use super::kept_platforms;
 use super::packages::ProviderPlan;
 use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
-use super::release_lookup::{Confirmation, accept};
+use super::release_lookup::{Compared, Confirmation, ReleaseLookup, accept};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, RunOption};
@@ -31,94 +31,162 @@ pub(super) fn record(
     old: Option<&LockedProvider>,
     packages: Arc<Packages>,
 ) -> Result<RecordedEntry> {
-    let ProviderPlan {
-        candidate,
-        version,
-        mirror,
-        rules,
-        ..
-    } = plan;
-    let accept_changed_hashes = request.options.accept_changed_hashes;
     let mut entry = published(plan, packages);
-    let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());
-    let Some(LockedProvider { hashes: kept, .. }) = kept else {
-        return Ok(entry);
+    let old_hashes = match old {
+        Some(old) if old.version == *plan.version && !old.hashes.is_empty() => &old.hashes,
+        // Hashes of a different version have nothing to do with this release.
+        _ => return Ok(entry),
     };
-    let (packages, provider) = (&entry.packages, Arc::make_mut(&mut entry.provider));
-    let release = request.release(candidate.address, version);
-    let confirmation = release.confirm(kept, packages);
-    let mut compared = release.compare(kept, packages);
-    let HashesByScheme {
-        h1: kept_h1,
-        zh: kept_zh,
-        unknown: _,
-    } = kept.iter().collect();
-    let HashesByScheme {
-        h1: _,
-        zh: unpublished_zh,
-        unknown: _,
-    } = compared.unpublished.iter().collect();
-    let HashesByScheme {
-        h1: new_h1,
-        zh: new_zh,
-        unknown: _,
-    } = provider.hashes.iter().collect();
-    let contradicted = !packages.is_empty() && !matches!(confirmation, Confirmation::Confirmed);
-    // A hash of an unknown scheme neither confirms nor contradicts a release.
-    let is_comparable = !kept_zh.is_empty() || !kept_h1.is_empty();
-    let is_replaced = !kept_zh.is_empty()
-        && unpublished_zh.len() == kept_zh.len()
-        && kept_zh.len() >= new_zh.len();
-    if is_comparable
-        && !accept_changed_hashes
-        && (contradicted || (is_replaced && mirror.is_none()))
-    {
-        return Err(match (mirror, confirmation) {
-            (Some(mirror), _) => not_confirmed(Some(mirror), candidate, version, kept, Vec::new()),
-            (None, Confirmation::Incomplete(not_seen)) => {
-                not_confirmed(None, candidate, version, kept, not_seen)
-            }
-            (None, _) => {
-                let wrong = kept
-                    .iter()
-                    .filter(|hash| contradicted || unpublished_zh.contains(hash))
-                    .collect();
-                refusal(candidate, version, &wrong, packages)
-            }
-        }
-        .into());
+
+    let release = request.release(plan.candidate.address, plan.version);
+    let check = Check::new(old_hashes, &release, &entry, plan.mirror.as_deref());
+    let accept_changed_hashes = request.options.accept_changed_hashes;
+    if !accept_changed_hashes && check.is_refused() {
+        return Err(check.into_refusal(plan, &entry.packages).into());
     }
-    let is_kept = |hash: &Hash| {
-        let is_wrong = contradicted && is_comparable && mirror.is_none()
-            || compared.unpublished.contains(hash);
+
+    let packages = &entry.packages;
+    let new_hashes = &mut Arc::make_mut(&mut entry.provider).hashes;
+    if plan.rules.keeps_platforms && !accept_changed_hashes {
+        remove_hashes_of_packages(new_hashes, old_hashes, packages);
+    }
+    for hash in old_hashes {
         // As `init -upgrade` does, an upgrade omits hashes of unknown schemes.
-        (rules.keeps_version || hash.is_known()) && !(accept_changed_hashes && is_wrong)
-    };
-    let remaining: Vec<_> = kept.iter().filter(|hash| is_kept(hash)).cloned().collect();
-    let is_unconfirmed =
-        contradicted && compared.unpublished.is_empty() && (!is_comparable || mirror.is_some());
+        let is_omitted = !plan.rules.keeps_version && !hash.is_known();
+        let is_removed = accept_changed_hashes && check.is_wrong(hash);
+        if !is_omitted && !is_removed {
+            new_hashes.insert(hash.clone());
+        }
+    }
+
+    // Platforms that the user names are covered, so they need not be reported.
+    if !plan.rules.platforms_are_named {
+        entry.covered = kept_platforms::of_entry(&entry.provider, &release, packages);
+    }
+    let is_unconfirmed = check.is_unconfirmed();
+    let mut compared = check.compared;
     if accept_changed_hashes {
+        // They were removed above.
         compared.unpublished.clear();
     }
     entry.warning = if is_unconfirmed {
-        Some(unconfirmed(candidate, version, kept))
+        Some(unconfirmed(&plan.candidate, plan.version, old_hashes))
     } else {
-        compared.warning(candidate, version)
-    };
-    let is_of_package = |hash: &Hash| packages.values().any(|package| package.h1 == *hash);
-    let covers_others = !kept_h1.is_empty() && new_h1.iter().all(|hash| is_of_package(hash));
-    if rules.keeps_platforms && !accept_changed_hashes && covers_others {
-        provider.hashes.retain(|hash| !is_of_package(hash));
-    }
-    provider.hashes.extend(remaining);
-    let is_reported = !rules.platforms_are_named;
-    entry.covered = if is_reported {
-        kept_platforms::of_entry(provider, &release, packages)
-    } else {
-        None
+        compared.warning(&plan.candidate, plan.version)
     };
     entry.counts = compared.counts();
     Ok(entry)
+}
+
+/// The hashes of an entry, compared with the release of its version.
+struct Check<'a> {
+    old_hashes: &'a BTreeSet<Hash>,
+    mirror: Option<&'a str>,
+    confirmation: Confirmation,
+    compared: Compared,
+    /// Whether packages were seen, and none has one of the hashes.
+    is_contradicted: bool,
+    /// Whether it has a `zh:` or `h1:`. A hash of an unknown scheme neither confirms nor
+    /// contradicts a release.
+    is_comparable: bool,
+    /// Whether its `zh:` are the whole list of a different SHA256SUMS.
+    is_replaced: bool,
+}
+
+impl<'a> Check<'a> {
+    fn new(
+        old_hashes: &'a BTreeSet<Hash>,
+        release: &ReleaseLookup<'_>,
+        published: &RecordedEntry,
+        mirror: Option<&'a str>,
+    ) -> Self {
+        let confirmation = release.confirm(old_hashes, &published.packages);
+        let compared = release.compare(old_hashes, &published.packages);
+
+        let old = by_scheme(old_hashes);
+        let old_zh = old.zh.len();
+        let unpublished_zh = by_scheme(&compared.unpublished).zh.len();
+        let published_zh = by_scheme(&published.provider.hashes).zh.len();
+        Self {
+            old_hashes,
+            mirror,
+            is_contradicted: !published.packages.is_empty()
+                && !matches!(confirmation, Confirmation::Confirmed),
+            is_comparable: old_zh > 0 || !old.h1.is_empty(),
+            is_replaced: old_zh > 0 && unpublished_zh == old_zh && old_zh >= published_zh,
+            confirmation,
+            compared,
+        }
+    }
+
+    /// Whether the entry is refused unless the user accepts changed hashes.
+    fn is_refused(&self) -> bool {
+        // A mirror may have packed all files anew.
+        let is_replaced = self.is_replaced && self.mirror.is_none();
+        self.is_comparable && (self.is_contradicted || is_replaced)
+    }
+
+    /// Whether a hash is certainly not that of the release. A mirror does not know which packages
+    /// were published, so that it contradicts no hash.
+    fn is_wrong(&self, hash: &Hash) -> bool {
+        let is_contradicted = self.is_contradicted && self.is_comparable && self.mirror.is_none();
+        is_contradicted || self.compared.unpublished.contains(hash)
+    }
+
+    /// Whether hashes stay although no package has one of them.
+    fn is_unconfirmed(&self) -> bool {
+        let is_kept = !self.is_comparable || self.mirror.is_some();
+        self.is_contradicted && is_kept && self.compared.unpublished.is_empty()
+    }
+
+    fn into_refusal(self, plan: &ProviderPlan<'_>, packages: &Packages) -> Diagnostic {
+        let ProviderPlan {
+            candidate, version, ..
+        } = plan;
+        match (self.mirror, self.confirmation) {
+            (Some(mirror), _) => not_confirmed(
+                Some(mirror),
+                candidate,
+                version,
+                self.old_hashes,
+                Vec::new(),
+            ),
+            (None, Confirmation::Incomplete(not_seen)) => {
+                not_confirmed(None, candidate, version, self.old_hashes, not_seen)
+            }
+            (None, Confirmation::Confirmed | Confirmation::Contradicted) => {
+                let mut wrong: BTreeSet<&Hash> = self.old_hashes.iter().collect();
+                if !self.is_contradicted {
+                    wrong.retain(|hash| {
+                        hash.scheme() == HashScheme::Zh && self.compared.unpublished.contains(*hash)
+                    });
+                }
+                refusal(candidate, version, &wrong, packages)
+            }
+        }
+    }
+}
+
+fn by_scheme(hashes: &BTreeSet<Hash>) -> HashesByScheme<'_> {
+    hashes.iter().collect()
+}
+
+/// Removes the `h1:` of fetched packages from the new hashes of an entry that keeps its platforms,
+/// if all new `h1:` are of such packages. They were fetched only to confirm the entry.
+fn remove_hashes_of_packages(
+    new_hashes: &mut BTreeSet<Hash>,
+    old_hashes: &BTreeSet<Hash>,
+    packages: &Packages,
+) {
+    let of_packages: BTreeSet<&Hash> = packages.values().map(|package| &package.h1).collect();
+    let has_other_platforms = !by_scheme(old_hashes).h1.is_empty();
+    let adds_only_packages = by_scheme(new_hashes)
+        .h1
+        .iter()
+        .all(|hash| of_packages.contains(hash));
+    if has_other_platforms && adds_only_packages {
+        new_hashes.retain(|hash| !of_packages.contains(hash));
+    }
 }
 
 /// The entry with the published hashes alone.
