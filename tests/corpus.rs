@@ -37,7 +37,7 @@ fn check_folder<T: Sample>(folder: &str, least: usize) {
         let verdict = check_file::<T>(&path, &fs::read(&path).unwrap(), SERIES);
         match verdict {
             Verdict::Refused(codes) => {
-                assert!(name.starts_with("refused-"), "{name} is refused: {codes:?}")
+                assert!(name.starts_with("refused-"), "{name} is refused: {codes:?}");
             }
             Verdict::Kept => assert!(!name.starts_with("refused-"), "{name} is read"),
             Verdict::Broken(why) => panic!("{name}: {why}"),

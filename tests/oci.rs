@@ -175,7 +175,7 @@ fn configure(directory: &Path, mode: Mode) -> Vec<u8> {
     match mode {
         Mode::Anybody => {}
         Mode::Passwords => {
-            configuration["auth"] = json!({"htpasswd": {"realm": "tests", "path": at("htpasswd")}})
+            configuration["auth"] = json!({"htpasswd": {"realm": "tests", "path": at("htpasswd")}});
         }
         Mode::Encryption => {
             configuration["http"]["tls"] =

@@ -216,6 +216,7 @@ mod search {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it contains a file with every block")]
 fn every_block_is_read() {
     let home = Home::named(
         r#"

@@ -134,9 +134,9 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
             .filter_map(|extension| name.strip_suffix(extension))
             .any(|base| base == "override" || base.ends_with("_override"));
         if is_override {
-            files.overrides.push(name)
+            files.overrides.push(name);
         } else {
-            files.primary.push(name)
+            files.primary.push(name);
         }
     }
     let tofu = |name: &String| {

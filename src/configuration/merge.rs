@@ -142,7 +142,7 @@ impl MergedFiles {
         let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
         let location = block.label.clone();
         let merge = |base: &mut Resource, block: Resource| {
-            base.provider = block.provider.or(base.provider.take())
+            base.provider = block.provider.or(base.provider.take());
         };
         self.diagnostics.extend(self.resources.add(
             name,

@@ -140,7 +140,7 @@ impl EntryKind for LockedProvider {
                 let message = format!("provider {:?}: {error}", label.value);
                 match error {
                     AddressError::NotCanonical(_) => {
-                        problems.not_canonical(label.span.clone(), message)
+                        problems.not_canonical(label.span.clone(), message);
                     }
                     _ => problems.syntax_error(label.span.clone(), message),
                 }

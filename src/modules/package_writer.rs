@@ -156,7 +156,7 @@ impl PackageWriter {
         for (name, target) in &links {
             match make_link(target, &self.top.join(name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    self.omit(name, differs_in_case(name))?
+                    self.omit(name, differs_in_case(name))?;
                 }
                 made => made?,
             }

@@ -173,8 +173,9 @@ impl Downloader {
             progress,
         } = *fetch;
         let learn_size = |size: Option<u64>| {
-            size.into_iter()
-                .for_each(|size| self.queue.learn_size(&package.address, size))
+            if let Some(size) = size {
+                self.queue.learn_size(&package.address, size);
+            }
         };
         learn_size(archive.size);
         let _permit = self.queue.acquire(archive.host, &package.address);

@@ -170,7 +170,7 @@ impl RootSearch<'_, '_> {
                 Some(Sign::UnlockedUnit) => {
                     _ = found
                         .passed_over
-                        .insert(directory, (kind, RootStatus::NotLocked))
+                        .insert(directory, (kind, RootStatus::NotLocked));
                 }
                 Some(_) => found.roots.push(root),
             }

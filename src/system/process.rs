@@ -232,7 +232,7 @@ fn wait_for_output(
             Err(RecvTimeoutError::Disconnected) => break,
             _ if Instant::now() >= deadline => return Err(too_long()),
             Ok((is_stderr, bytes)) => {
-                if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes)
+                if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes);
             }
             Err(RecvTimeoutError::Timeout) => {
                 // A program that it has started may keep its output open.

@@ -33,9 +33,9 @@ fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path)
+                folders.push(path);
             } else {
-                files.push(path)
+                files.push(path);
             }
         }
     }

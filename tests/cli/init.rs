@@ -189,7 +189,7 @@ const ATTACKS: [Attack; 21] = [
                 "live/0",
                 "modules.example.com/acme/gamma",
                 "1.0.0",
-            )
+            );
         },
         "host-not-allowed",
     ),
@@ -271,7 +271,7 @@ const ATTACKS: [Attack; 21] = [
                 at,
                 "live/0/m.tf",
                 &call("s3::https://s3.amazonaws.com/b/m.zip"),
-            )
+            );
         },
         "made-unknown",
     ),
@@ -366,7 +366,7 @@ const ATTACKS: [Attack; 21] = [
                 at,
                 "live/0/m.tf",
                 &call("git::https://example.com/m.git?ref=main"),
-            )
+            );
         },
         "module-ref-floating",
     ),
@@ -399,8 +399,11 @@ const REFUSED: &[Refused] = &[
     (
         "a link where a report is written",
         |at| {
-            std::os::unix::fs::symlink(".git/config", at.environment.project().join("report.sarif"))
-                .unwrap()
+            std::os::unix::fs::symlink(
+                ".git/config",
+                at.environment.project().join("report.sarif"),
+            )
+            .unwrap();
         },
         &[
             "--base",

@@ -347,7 +347,7 @@ fn a_provider_under_development_is_not_locked_for_terraform() {
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
     let terraform = [&LOCK[..], &["--dialect", "terraform"]].concat();
     let said_once = |output: &provlock_test::Output| {
-        assert_eq!(output.stderr.matches("acme/gamma is not").count(), 1)
+        assert_eq!(output.stderr.matches("acme/gamma is not").count(), 1);
     };
     said_once(&environment.provlock([&["upgrade"], &terraform[1..]].concat()));
     environment.provlock(&terraform).matches(str![[r#"

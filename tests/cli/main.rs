@@ -7,6 +7,10 @@
     clippy::needless_raw_string_hashes,
     reason = "snapbox writes them into snapshots"
 )]
+#![allow(
+    clippy::too_many_lines,
+    reason = "a test reads from top to bottom, with the output of the program"
+)]
 
 mod addresses;
 mod authentication;

@@ -38,13 +38,13 @@ pub fn apply<T: Sample>(mut locks: LocksOf<T>, change: &Change<T>) -> LocksOf<T>
             .values_mut()
             .for_each(|locked| *locked = entry.clone().into()),
         Vary(place, seed) => {
-            edit::<T>(&mut locks, *place, |entry| entry.vary(&mut Rng::new(*seed)))
+            edit::<T>(&mut locks, *place, |entry| entry.vary(&mut Rng::new(*seed)));
         }
         AddHash(place, hash) => edit::<T>(&mut locks, *place, |entry| {
-            _ = entry.hashes_mut().insert(hash.clone())
+            _ = entry.hashes_mut().insert(hash.clone());
         }),
         ReplaceHashes(place, hashes) => edit::<T>(&mut locks, *place, |entry| {
-            entry.hashes_mut().clone_from(hashes)
+            entry.hashes_mut().clone_from(hashes);
         }),
         RemoveHash(place, index) => edit::<T>(&mut locks, *place, |entry| {
             let chosen = entry

@@ -182,7 +182,7 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     results.show_warnings();
     match ui.format {
         OutputFormat::Markdown => {
-            ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some()))
+            ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some()));
         }
         OutputFormat::Text if is_dry => print(results, &groups, options.plan_only, ui),
         _ => {}

@@ -45,7 +45,7 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
                     "{:?} is not a choice between 1 and {}.\n",
                     answer.trim(),
                     rows.len()
-                )
+                );
             }
         }
     };

@@ -169,7 +169,7 @@ impl Cursor<'_> {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
                 Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'*') => {
-                    self.skip_comment()?
+                    self.skip_comment()?;
                 }
                 _ => return Ok(()),
             }

@@ -344,7 +344,7 @@ impl<'a> Parsed<'a> {
                     remote_state = Some(Block {
                         members: members.clone(),
                         location,
-                    })
+                    });
                 }
                 Err(stop) => unknown.push(stop.at(|| location)),
             }

@@ -238,7 +238,7 @@ fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usi
     for structure in body {
         match structure {
             Structure::Attribute(attribute) if is_free(attribute.key.as_str()) => {
-                values.extend(attribute.value.span())
+                values.extend(attribute.value.span());
             }
             Structure::Attribute(_) => {}
             Structure::Block(block) => add_values(&block.body, is_free, values),

@@ -95,7 +95,7 @@ fn variables_have_the_same_values_as_in_terraform() {
             (Ok(value), _) => different.push(format!("{}\n   {value}", about())),
             // What refers to a variable that fails is not evaluated: `try` does not hide it.
             (Err(Stop::Needs(it)), _) if it.is_failure => {
-                different.push(format!("{}\n   fails: {it}", about()))
+                different.push(format!("{}\n   fails: {it}", about()));
             }
             (Err(_), None) => refused += 1,
             (Err(stop), _) => unknown.push(format!("{}\n   {}", about(), stop.at(|| None))),

@@ -254,7 +254,7 @@ fn collect<'a>(
                 tokens.push(Token::Literal(text, lines));
             }
             Element::Interpolation(interpolation) => {
-                tokens.push(Token::Marker(interpolation.strip))
+                tokens.push(Token::Marker(interpolation.strip));
             }
             Element::Directive(directive) => match &mut **directive {
                 Directive::If(it) => {

@@ -29,8 +29,8 @@ pub(crate) fn convert(value: &Value, kind: &Expression) -> Outcome {
         _ => "",
     };
     match (name, value) {
-        ("any", _) => Ok(value.clone()),
-        ("string" | "number" | "bool", Value::Null | Value::Unknown(_))
+        ("any", _)
+        | ("string" | "number" | "bool", Value::Null | Value::Unknown(_))
         | ("string", Value::Partial(_)) => Ok(value.clone()),
         ("string", _) => value.as_string().map(Value::String),
         ("number", _) => value.as_int().map(Value::Int),

@@ -92,13 +92,13 @@ mod tests {
             copies: BTreeMap::from([(platform("linux_amd64"), hashes(2))]),
         };
         ReleasePlatforms::change(&path, |platforms| {
-            platforms.published = expected.published.clone()
+            platforms.published = expected.published.clone();
         });
         ReleasePlatforms::change(&path, |platforms| {
-            platforms.listed = expected.listed.clone()
+            platforms.listed = expected.listed.clone();
         });
         ReleasePlatforms::change(&path, |platforms| {
-            platforms.copies = expected.copies.clone()
+            platforms.copies = expected.copies.clone();
         });
         assert_eq!(ReleasePlatforms::read(&path), expected);
         for damaged in [

@@ -297,7 +297,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
             FoundPackage::Archive(archive) if archive.zh == digest.zh => {
-                stored.package.action = MirrorAction::Kept
+                stored.package.action = MirrorAction::Kept;
             }
             _ => stored.pushed = self.store.put(package, file, &digest)?,
         }

@@ -262,7 +262,7 @@ impl ProviderStore for Folder<'_> {
                     _ = verified
                         .entry(version)
                         .or_default()
-                        .insert(platform, digest)
+                        .insert(platform, digest);
                 }
                 Ok(None) => {}
                 Err(_)

@@ -103,7 +103,7 @@ impl ReleaseLookup<'_> {
                     _ = known
                         .entry(platform)
                         .or_default()
-                        .insert(fetched.h1.clone())
+                        .insert(fetched.h1.clone());
                 }
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => errors.push(error),

@@ -27,7 +27,7 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             .findings
             .push(untracked_file(&root.module.lock_path, LOCK_FILE_NAME)),
         Tracking::Ignored => {
-            report.not_shared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)]
+            report.not_shared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)];
         }
         Tracking::Tracked | Tracking::Unknown => {}
     }

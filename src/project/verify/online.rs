@@ -470,7 +470,7 @@ impl<'a> EntryCheck<'a> {
         for answer in parallel::map(all, WAITING_REQUESTS, ask) {
             match answer {
                 Ok(published) => {
-                    unpublished.retain(|hash| !published.iter().any(|one| one.zh.contains(hash)))
+                    unpublished.retain(|hash| !published.iter().any(|one| one.zh.contains(hash)));
                 }
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => return Err(error),

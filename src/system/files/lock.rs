@@ -38,7 +38,7 @@ impl DirectoryLock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { lock: Some(file) }),
                 Err(TryLockError::WouldBlock) if started.elapsed() < LONGEST_WAIT => {
-                    thread::sleep(PAUSE)
+                    thread::sleep(PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => {
                     return Err(io::Error::new(

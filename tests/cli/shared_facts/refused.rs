@@ -97,7 +97,7 @@ fn a_document_that_does_not_count_is_not_used() {
     let cases = [
         (
             with_envelope(&genuine, |envelope| {
-                envelope["signatures"][0]["sig"] = json!("AAAA")
+                envelope["signatures"][0]["sig"] = json!("AAAA");
             }),
             wrong_signature,
         ),
@@ -128,7 +128,7 @@ fn a_document_that_does_not_count_is_not_used() {
         ),
         (
             with_envelope(&genuine, |envelope| {
-                envelope["payloadType"] = json!("text/plain")
+                envelope["payloadType"] = json!("text/plain");
             }),
             "not a signed document",
         ),
@@ -200,7 +200,7 @@ fn base64_for_urls_is_refused() {
             facts
                 .packages
                 .values_mut()
-                .for_each(|digest| digest.size += size)
+                .for_each(|digest| digest.size += size);
         })
     });
     let other = sealed
@@ -226,7 +226,7 @@ fn a_wrong_h1_that_a_forged_document_confirms_is_found() {
     };
     let mut signatures = json!([]);
     with_envelope(&genuine, |envelope| {
-        signatures = envelope["signatures"].clone()
+        signatures = envelope["signatures"].clone();
     });
     let sealed = sealed_anew(&genuine, &key, wrong);
     let cases = [

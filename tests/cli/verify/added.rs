@@ -247,7 +247,7 @@ fn unlocked_requirements_of_modules_of_a_change_are_checked() {
                 gate.write(
                     "modules/unused/more.tf",
                     "resource \"evil_null\" \"a\" {\n  provider = evil\n}\n",
-                )
+                );
             },
             &["provider-added"],
         ),

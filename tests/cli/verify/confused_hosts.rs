@@ -98,7 +98,7 @@ fn a_locked_source_that_leads_to_another_host_is_an_error() {
                         gate,
                         REPOSITORY,
                         "git::https://evil.test#@good.test/net.git?ref=v1.0.0",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -119,7 +119,7 @@ fn an_added_source_that_leads_to_another_host_is_an_error() {
                         gate,
                         "git::https://evil.test#@good.test/net.git?ref=v1.0.0",
                         REPOSITORY,
-                    )
+                    );
                 },
                 "module-lock-stale",
             ),

@@ -45,7 +45,7 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
     let gate = Gate::with(unknown_calls);
     let changes: [Change; 11] = [
         ("an argument", |gate| {
-            replace(gate, "live/calls.tf", "a = 1", "a = 2\n  b = 3")
+            replace(gate, "live/calls.tf", "a = 1", "a = 2\n  b = 3");
         }),
         ("a comment and alignment", |gate| {
             replace(
@@ -53,7 +53,7 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
                 "live/calls.tf",
                 "  s = ",
                 "  # A comment.\n  s     = ",
-            )
+            );
         }),
         ("alignment in a map", |gate| {
             replace(
@@ -61,13 +61,13 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
                 "live/calls.tf",
                 "    a = ",
                 "    # A comment.\n    a  = ",
-            )
+            );
         }),
         ("ends of lines", |gate| {
-            replace(gate, "live/calls.tf", "\n", "\r\n")
+            replace(gate, "live/calls.tf", "\n", "\r\n");
         }),
         ("another local", |gate| {
-            replace(gate, "live/calls.tf", "b = 1", "b = 2")
+            replace(gate, "live/calls.tf", "b = 1", "b = 2");
         }),
         ("another variable", |gate| {
             replace(
@@ -83,10 +83,10 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
                 "c/main.tf",
                 "  default",
                 "  description = \"T\"\n  default",
-            )
+            );
         }),
         ("another name of a file", |gate| {
-            drop(gate.git(&["mv", "c/main.tf", "c/calls.tf"]))
+            drop(gate.git(&["mv", "c/main.tf", "c/calls.tf"]));
         }),
         ("a comment in a unit", |gate| {
             replace(
@@ -94,13 +94,13 @@ fn everyday_changes_beside_unknown_calls_are_no_errors() {
                 "units/u/terragrunt.hcl",
                 "  a = run",
                 "  /* one */ a = run",
-            )
+            );
         }),
         ("another local of a unit", |gate| {
-            replace(gate, "units/u/terragrunt.hcl", "\"one\"", "\"two\" # 2")
+            replace(gate, "units/u/terragrunt.hcl", "\"one\"", "\"two\" # 2");
         }),
         ("another input of a unit", |gate| {
-            replace(gate, "units/u/terragrunt.hcl", "b = local.b", "b = 2")
+            replace(gate, "units/u/terragrunt.hcl", "b = local.b", "b = 2");
         }),
     ];
     for (name, change) in changes {

@@ -258,7 +258,7 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
                     gate.evil_and(
                         "live/terragrunt.hcl",
                         "terraform {\n  source = \"../other\"\n}\n",
-                    )
+                    );
                 },
                 FORBIDDEN,
             ),
@@ -313,7 +313,7 @@ fn a_change_cannot_hide_a_root_module() {
                     gate.evil_and(
                         "caller/main.tf",
                         "module \"m\" {\n  source = \"../live\"\n}\n",
-                    )
+                    );
                 },
                 FORBIDDEN,
             ),
@@ -323,7 +323,7 @@ fn a_change_cannot_hide_a_root_module() {
                     gate.evil_and(
                         "live/caller/main.tf",
                         "module \"m\" {\n  source = \"../\"\n}\n",
-                    )
+                    );
                 },
                 FORBIDDEN,
             ),
@@ -396,7 +396,7 @@ fn a_change_cannot_loosen_the_policy_that_checks_it() {
                     gate.evil_and(
                         "live/provlock.toml",
                         "[policy]\nallowed-namespaces = [\"evil\"]\n",
-                    )
+                    );
                 },
                 FORBIDDEN,
             ),
@@ -411,7 +411,7 @@ fn a_change_cannot_loosen_the_policy_that_checks_it() {
                     gate.evil_and(
                         "provlock.toml",
                         SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""),
-                    )
+                    );
                 },
                 FORBIDDEN,
             ),

@@ -273,7 +273,7 @@ fn a_new_unit_does_not_hide_its_own_files() {
                     hiding(
                         gate,
                         &generating("evil.tf", "  disable = true\n  if_disabled = \"remove\"\n"),
-                    )
+                    );
                 },
                 "provider-not-locked",
             ),
@@ -283,7 +283,7 @@ fn a_new_unit_does_not_hide_its_own_files() {
                     hiding(
                         gate,
                         &RUNS_M.replace("}\n", "  exclude_from_copy = [\"evil.tf\"]\n}\n"),
-                    )
+                    );
                 },
                 "provider-not-locked",
             ),

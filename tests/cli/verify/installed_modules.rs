@@ -50,7 +50,7 @@ help: install what is locked with provlock get
         &|| {
             std::fs::remove_dir_all(&site)
                 .and_then(|()| std::fs::create_dir(&site))
-                .unwrap()
+                .unwrap();
         },
         &|| {
             std::fs::rename(&site, site.with_extension("moved")).unwrap();
@@ -61,14 +61,14 @@ help: install what is locked with provlock get
                 ".terraform/modules/modules.json",
                 "modules/site\"",
                 "modules/vpc\"",
-            )
+            );
         },
         &|| {
             project.edit(
                 ".terraform/modules/modules.json",
                 "modules/network/network\"",
                 "modules/network\"",
-            )
+            );
         },
         &|| std::fs::write(site.join("files/motd"), "Welcome!\n").unwrap(),
         &|| {
@@ -76,7 +76,7 @@ help: install what is locked with provlock get
                 project
                     .environment
                     .write(site.join("files/.git/hooks/evil"), ""),
-            )
+            );
         },
     ];
     for (number, attempt) in attempts.iter().enumerate() {

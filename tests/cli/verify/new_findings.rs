@@ -233,7 +233,7 @@ fn findings_about_moved_copied_or_replaced_content_are_new() {
                 gate.write(
                     "evil/.terraform.lock.hcl",
                     lock_file(&[entry(EVIL, "9.9.9", "", &[H1, ZH])]),
-                )
+                );
             },
             FORBIDDEN,
         ),

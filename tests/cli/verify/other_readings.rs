@@ -306,7 +306,7 @@ fn every_part_of_a_call_and_its_values_is_compared() {
                         "live/type/main.tf",
                         "string, \"./m\"",
                         &format!("string, \"{UNKNOWN}\""),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -552,7 +552,7 @@ fn packages_beside_the_configuration_are_found_by_any_name() {
                     plugin(
                         gate,
                         "Registry.OpenTofu.org/hashicorp/null/9.9.9/linux_amd64/x",
-                    )
+                    );
                 },
                 "bundled-plugins",
             ),
@@ -562,7 +562,7 @@ fn packages_beside_the_configuration_are_found_by_any_name() {
                     plugin(
                         gate,
                         "registry.opentofu.org:443/hashicorp/null/9.9.9/linux_amd64/x",
-                    )
+                    );
                 },
                 "bundled-plugins",
             ),
@@ -572,7 +572,7 @@ fn packages_beside_the_configuration_are_found_by_any_name() {
                     plugin(
                         gate,
                         "registry.opentofu.org/hashicorp/Null/9.9.9/linux_amd64/x",
-                    )
+                    );
                 },
                 "bundled-plugins",
             ),

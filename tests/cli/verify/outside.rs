@@ -126,7 +126,7 @@ const WAYS: [Way; 18] = [
             installed(
                 environment,
                 environment.root().join("outside/module").to_str().unwrap(),
-            )
+            );
         },
         "outside/module",
     ),

@@ -66,7 +66,7 @@ fn settings_count_as_the_base_has_them() {
             (|gate| gate.write("provlock.toml", ALLOW)) as fn(&Gate),
         ),
         ("a nearer file", |gate| {
-            gate.write("live/provlock.toml", ALLOW)
+            gate.write("live/provlock.toml", ALLOW);
         }),
         ("for a path", |gate| {
             gate.write(

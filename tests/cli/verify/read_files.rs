@@ -70,10 +70,10 @@ fn what_a_unit_reads_is_compared() {
             gate.write("units/file/net.tpl", call("x", &format!("\"{UNKNOWN}\"")));
         }),
         ("text beside an unknown part of a generated file", |gate| {
-            generated(gate, &format!("\"{UNKNOWN}\""))
+            generated(gate, &format!("\"{UNKNOWN}\""));
         }),
         ("a local of a source that is not known", |gate| {
-            computed(gate, "evil.test")
+            computed(gate, "evil.test");
         }),
         (
             "a local of such a source in a file with another name",

@@ -145,7 +145,7 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                     gate.write(
                         ".gitmodules",
                         MODULES.replacen("net.git\n", "net.git\n\tbranch = evil\n", 1),
-                    )
+                    );
                 },
                 "made-unknown",
             ),

@@ -412,7 +412,7 @@ fn findings_about_the_whole_change_have_the_level_of_their_own_directories() {
         gate.write(
             "live/provlock.toml",
             "[verify]\nallow = [\"case-variant\"]\n",
-        )
+        );
     });
     gate.write("live/MAIN.TF", "");
     assert_eq!(gate.errors(&["-r", "live", "other"]), [] as [&str; 0]);

@@ -119,7 +119,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                     gate.write(
                         "stack/terragrunt.stack.hcl",
                         stack("../${run_cmd(\"echo\", \"x\")}"),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -129,7 +129,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                     gate.write(
                         "terragrunt.stack.hcl",
                         stack("./unit").replace("path   = \"a\"", REPLACED),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -148,7 +148,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                     gate.write(
                         "stack/terragrunt.stack.hcl",
                         "include \"x\" {\n  path = \"./x.hcl\"\n}\n",
-                    )
+                    );
                 },
                 "made-unknown",
             ),

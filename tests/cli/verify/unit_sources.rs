@@ -107,7 +107,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "units/plain/terragrunt.hcl",
                         "github.com",
                         "evil.test",
-                    )
+                    );
                 },
                 "module-source-added",
             ),
@@ -119,7 +119,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "units/plain/terragrunt.hcl",
                         "github.com",
                         "github.com:8443",
-                    )
+                    );
                 },
                 "module-source-added",
             ),
@@ -131,7 +131,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "units/plain/terragrunt.hcl",
                         "git::https",
                         "git::http",
-                    )
+                    );
                 },
                 "module-source-added",
             ),

@@ -55,7 +55,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                     gate.write(
                         "live/m.tf",
                         call("\"s3::https://s3.amazonaws.com/b/m.zip\""),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -65,7 +65,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                     gate.write(
                         "live/m.tf",
                         call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\""),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -85,7 +85,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                     gate.write(
                         "live/m.tf",
                         format!("variable \"x\" {{}}\n{}", call("\"${var.x}\"")),
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -369,7 +369,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                         gate,
                         "units/new",
                         "\"s3::https://s3.amazonaws.com/b/root.zip\"",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -451,7 +451,7 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
                             "",
                             &[H1, ZH],
                         )],
-                    )
+                    );
                 },
                 "entry-removed",
             ),
@@ -467,7 +467,7 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
                             RECORDED,
                             &[H1, ZH],
                         )],
-                    )
+                    );
                 },
                 "entry-removed",
             ),
@@ -508,7 +508,7 @@ fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known
                         gate,
                         "known",
                         &[entry(NULL, "5.0.0-beta1", RECORDED, &[H1, ZH])],
-                    )
+                    );
                 },
                 "version-outside-constraints",
             ),

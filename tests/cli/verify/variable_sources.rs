@@ -49,7 +49,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     change(
                         gate,
                         "terraform.workspace == \"default\" ? \"GOOD\" : \"EVIL\"",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -69,7 +69,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     change(
                         gate,
                         "lookup({ dev = \"GOOD\", prod = \"EVIL\" }, var.env, \"GOOD\")",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -79,7 +79,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     change(
                         gate,
                         "[for e in [\"dev\"] : e == var.env ? \"GOOD\" : \"EVIL\"][0]",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -97,7 +97,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     change(
                         gate,
                         "\"%{ if var.env == \"dev\" }GOOD%{ else }EVIL%{ endif }\"",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -112,7 +112,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     change(
                         gate,
                         "length(fileset(path.module, \"*.x\")) == 0 ? \"GOOD\" : \"EVIL\"",
-                    )
+                    );
                 },
                 "made-unknown",
             ),
@@ -277,7 +277,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                     gate.write(
                         "local/net.tf",
                         gate.read("local/net.tf").replace(GOOD, EVIL),
-                    )
+                    );
                 },
                 "module-source-added",
             ),
@@ -309,7 +309,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                     gate.write(
                         "argument/net.tf",
                         gate.read("argument/net.tf").replace(GOOD, EVIL),
-                    )
+                    );
                 },
                 "module-source-added",
             ),
@@ -421,7 +421,7 @@ fn values_of_a_unit_from_any_file_are_compared() {
                     gate.write(
                         "modules/m/terraform.tfvars",
                         "s = \"s3::https://evil.test/m.zip\"\n",
-                    )
+                    );
                 },
                 "made-unknown",
             ),

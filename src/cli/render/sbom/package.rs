@@ -148,7 +148,7 @@ impl Package {
         for hash in hashes {
             match hash.scheme() {
                 HashScheme::Zh if hash.is_well_formed() => {
-                    _ = self.archives.insert(hash.value().to_owned())
+                    _ = self.archives.insert(hash.value().to_owned());
                 }
                 HashScheme::H1 | HashScheme::Zh | HashScheme::Unknown => {
                     self.properties

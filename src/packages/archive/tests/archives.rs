@@ -146,7 +146,7 @@ fn write_entry(archive: &mut Vec<u8>, entry: &EntrySpec, base: usize) -> Vec<u8>
     match entry.descriptor {
         Descriptor::None => {}
         Descriptor::Narrow { .. } => {
-            archive.extend([crc32, packed_size, size].map(u32::to_le_bytes).concat())
+            archive.extend([crc32, packed_size, size].map(u32::to_le_bytes).concat());
         }
         Descriptor::Wide { .. } => {
             archive.extend(crc32.to_le_bytes());

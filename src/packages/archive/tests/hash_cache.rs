@@ -183,7 +183,7 @@ fn an_ignored_cache_knows_no_platforms() {
     put(&cache, &(package.clone(), digest));
     let listed = Some([package.platform.clone()].into());
     cache.change_platforms(&package.address, &package.version, |platforms| {
-        platforms.listed = listed
+        platforms.listed = listed;
     });
     assert_ne!(
         cache.platforms_of(&package.address, &package.version),

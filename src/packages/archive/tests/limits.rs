@@ -104,7 +104,7 @@ fn an_error_of_the_reader_is_not_taken_for_the_end_of_the_archive() {
         let reader = archive[..length].chain(Broken);
         match hash_zip(reader, "x", &Limits::default()) {
             Err(PackageError::Read(error)) => {
-                assert_eq!(error.kind(), io::ErrorKind::ConnectionReset)
+                assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
             }
             other => panic!("after {length}: {other:?}"),
         }

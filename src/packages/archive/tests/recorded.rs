@@ -43,7 +43,7 @@ fn every_recorded_archive_has_the_recorded_hashes() {
         };
         match answer {
             Ok((found_zh, found_h1, ..)) => {
-                assert_eq!((found_h1.as_str(), found_zh.as_str()), (h1, zh), "{name}")
+                assert_eq!((found_h1.as_str(), found_zh.as_str()), (h1, zh), "{name}");
             }
             Err((found_zh, refusal)) => {
                 assert_eq!(h1, "refused", "{name}: {refusal}");

@@ -89,10 +89,10 @@ impl SignaturePacket {
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
             SubpacketData::SignatureExpirationTime(duration) => {
-                self.lifetime = seconds(duration.as_secs())
+                self.lifetime = seconds(duration.as_secs());
             }
             SubpacketData::KeyExpirationTime(duration) => {
-                self.key_lifetime = seconds(duration.as_secs())
+                self.key_lifetime = seconds(duration.as_secs());
             }
             SubpacketData::KeyFlags(flags) => self.may_sign |= flags.sign(),
             SubpacketData::IsPrimary(is_primary) => self.is_primary_user_id = *is_primary,
