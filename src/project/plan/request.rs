@@ -271,51 +271,50 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
 }
 
 impl OldEntries {
-    /// The entries of the lock file, and entries for OpenTofu's registry made from Terraform's
-    /// entries for its own registry: the version and the constraints, but not the hashes, because
-    /// the packages of the two registries differ (OpenTofu's `internal/depsfile/locks.go`). The old
-    /// entries stay.
+    /// The entries of the lock file, and entries for providers in OpenTofu's registry that the
+    /// configuration requires, made from Terraform's entries for its own registry: the version and
+    /// the constraints, but not the hashes, because the packages of the two registries differ
+    /// (OpenTofu's `internal/depsfile/locks.go`). The old entries stay.
     ///
-    /// Like OpenTofu, carries over entries that are not required, too, but with `only` no other
-    /// entry.
-    pub(crate) fn of(
-        Prepared {
-            root,
-            lock_file,
-            only,
-            ..
-        }: &Prepared,
-    ) -> Self {
+    /// `tofu providers lock` carries over entries that are not required, too, and leaves them
+    /// without hashes; `tofu init` removes these again.
+    pub(crate) fn of(prepared: &Prepared) -> Self {
+        let locked = prepared.lock_file.locks();
         let mut old = Self {
-            locks: lock_file.locks().clone(),
+            locks: locked.clone(),
             carried_over: BTreeMap::new(),
         };
-        let is_predecessor = |address: &ProviderAddress| {
-            address.hostname.as_ascii() == Dialect::Terraform.default_host_name()
-                && address.namespace == "hashicorp"
-        };
-        if root.dialect != Dialect::Tofu {
+        if prepared.root.dialect != Dialect::Tofu {
             return old;
         }
-        for (address, provider) in lock_file
-            .locks()
-            .iter()
-            .filter(|(address, _)| is_predecessor(address))
-        {
-            let successor = address.at_host(Hostname::default_of(root.dialect));
-            if !lock_file.locks().contains_key(&successor)
-                && (only.is_empty() || only.contains(&successor))
-            {
+
+        for successor in prepared.providers() {
+            if locked.contains_key(successor) {
+                continue;
+            }
+            let Some(predecessor) = predecessor(successor) else {
+                continue;
+            };
+            if let Some(provider) = locked.get(&predecessor) {
                 let provider = LockedProvider {
                     hashes: BTreeSet::new(),
                     ..LockedProvider::clone(provider)
                 };
                 old.locks.insert(successor.clone(), provider.into());
-                old.carried_over.insert(successor, address.clone());
+                old.carried_over.insert(successor.clone(), predecessor);
             }
         }
         old
     }
+}
+
+/// Address under which Terraform locks a provider of OpenTofu's registry; `None` for a provider
+/// that only one of the two registries is sure to have.
+fn predecessor(successor: &ProviderAddress) -> Option<ProviderAddress> {
+    if !successor.hostname.is_default_of(Dialect::Tofu) || successor.namespace != "hashicorp" {
+        return None;
+    }
+    Some(successor.at_host(Hostname::default_of(Dialect::Terraform)))
 }
 
 /// A question to a source, which keeps the answer.

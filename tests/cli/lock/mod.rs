@@ -562,3 +562,61 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
         .provlock(["lock", "-p", "linux_amd64"])
         .assert_lacks("key");
 }
+
+/// `tofu providers lock` adds an entry without hashes for OpenTofu's registry, which `tofu init`
+/// removes again.
+#[test]
+fn a_provider_that_is_required_from_terraforms_registry_stays_the_only_one() {
+    let (registry, environment) = Registry::with_project();
+    let null = registry
+        .publish("registry.terraform.io/hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    registry
+        .publish("hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write(
+        "main.tf",
+        requires("registry.terraform.io/hashicorp/null", ">= 3.0"),
+    );
+    let expected = null.lock_file(">= 3.0.0", &["linux_amd64"]);
+    let commands: [&[&str]; 7] = [
+        &["lock", "-p", "linux_amd64"],
+        &["lock", "-p", "linux_amd64"],
+        &["lock", "-p", "linux_amd64", "--check"],
+        &["lock", "-p", "linux_amd64", "--prune"],
+        &["lock"],
+        &["upgrade"],
+        &["verify"],
+    ];
+    for arguments in commands {
+        let run = [&["--dialect", "tofu"], arguments].concat();
+        environment.provlock(run).assert_code(0);
+        assert_eq!(environment.lock_file(), expected, "{arguments:?}");
+    }
+}
+
+/// The predecessor of a provider that a different root module requires is no reason for an entry.
+#[test]
+fn an_unneeded_entry_of_terraforms_registry_gets_no_successor() {
+    let (registry, environment) = Registry::with_project();
+    let theirs = registry
+        .publish("registry.terraform.io/hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    let gamma = registry
+        .publish("acme/gamma", "1.5.0")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let theirs = theirs.entry("", &theirs.all_zh());
+    environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
+    for arguments in [&["lock", "-p", "linux_amd64"][..], &["upgrade"]] {
+        environment
+            .provlock([&["--dialect", "tofu"], arguments].concat())
+            .assert_code(0);
+        let gamma = gamma.entry_for("", &["linux_amd64"]);
+        assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs.clone()]));
+    }
+}
