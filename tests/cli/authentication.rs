@@ -405,3 +405,55 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for
         output.stderr
     );
 }
+
+/// A registry may sign whenever it is asked, as those do that keep no signatures.
+#[test]
+fn a_signature_that_is_made_during_the_run_is_valid() {
+    for dialect in ["tofu", "terraform"] {
+        let (registry, environment) = Registry::with_project();
+        let gamma = registry
+            .publish("registry.example.com/acme/gamma", "1.0.0")
+            .platforms(["linux_amd64"])
+            .signed_on_request()
+            .done();
+        environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+        let output = environment.provlock([
+            "--dialect",
+            dialect,
+            "lock",
+            "-p",
+            "linux_amd64",
+            "--no-cache",
+        ]);
+        output.assert_code(0).assert_lacks("key-expired");
+        assert!(
+            environment
+                .lock_file()
+                .contains(&gamma.entry_for("", &["linux_amd64"])),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn a_signature_of_tomorrow_is_not_valid_yet() {
+    let (registry, environment) = Registry::with_project();
+    registry
+        .publish("acme/gamma", "1.0.0")
+        .on_host("registry.terraform.io")
+        .platforms(["linux_amd64"])
+        .flaw(Flaw::FutureSignature)
+        .done();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let lock = ["--dialect", "terraform", "lock", "-p", "linux_amd64"];
+    environment.provlock(lock).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[key-expired]: cannot authenticate registry.terraform.io/acme/gamma 1.0.0: the signature by key 558D46FBE8647CB4 is not valid before [..]
+ |
+ = checksums: https://registry.terraform.io/files/registry.terraform.io/acme/gamma/1.0.0/terraform-provider-gamma_1.0.0_SHA256SUMS
+ = signature: https://registry.terraform.io/files/registry.terraform.io/acme/gamma/1.0.0/terraform-provider-gamma_1.0.0_SHA256SUMS.sig
+help: ask the provider's author for a release with a valid signature
+"#]]);
+    assert!(!environment.has_lock_file());
+}

@@ -25,14 +25,13 @@ pub fn signature(data: &[u8]) -> bool {
     let keys = [key];
     let mut is_accepted = false;
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let (enforce_validation, enforce_expiration, now) = (false, false, UNIX_EPOCH + NOW);
         let policy = SignaturePolicy {
             dialect,
-            enforce_validation,
-            enforce_expiration,
-            now,
+            enforce_validation: false,
+            enforce_expiration: false,
         };
-        let verify = |message: &[u8]| verify_detached(message, signature, &keys, policy);
+        let now = UNIX_EPOCH + NOW;
+        let verify = |message: &[u8]| verify_detached(message, signature, &keys, policy, now);
         let Ok((verified, _)) = verify(SIGNED) else {
             continue;
         };

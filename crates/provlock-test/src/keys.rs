@@ -30,6 +30,8 @@ pub enum Form {
     Armored,
     /// Made a day ago for one hour.
     Expired,
+    /// Made tomorrow.
+    Future,
 }
 
 macro_rules! key {
@@ -96,6 +98,7 @@ impl Key {
         let now = Timestamp::now().as_secs();
         let (created, lifetime) = match (form, self.signs_at) {
             (Form::Expired, _) => (now - 86_400, Some(3_600)),
+            (Form::Future, _) => (now + 86_400, None),
             (_, SigningTime::Now) => (now, None),
             (_, SigningTime::At(seconds)) => (seconds, None),
         };
@@ -105,7 +108,7 @@ impl Key {
         };
         match form {
             Form::Armored => signature.to_armored_bytes(ArmorOptions::default()).unwrap(),
-            Form::Binary | Form::Expired => signature.to_bytes().unwrap(),
+            Form::Binary | Form::Expired | Form::Future => signature.to_bytes().unwrap(),
         }
     }
 }

@@ -46,6 +46,8 @@ pub enum Flaw {
     ArmoredSignature,
     /// The signature held for an hour, until yesterday.
     ExpiredSignature,
+    /// The signature holds from tomorrow on.
+    FutureSignature,
     /// The signature is not there.
     MissingSignature,
     /// The metadata list no key.
@@ -95,6 +97,7 @@ pub struct Publish<'a> {
     flaws: Vec<Flaw>,
     packages_map: Option<PackagesMap>,
     patch: Value,
+    is_signed_on_request: bool,
 }
 
 impl<'a> Publish<'a> {
@@ -113,6 +116,7 @@ impl<'a> Publish<'a> {
             flaws: Vec::new(),
             packages_map: None,
             patch: json!({}),
+            is_signed_on_request: false,
         }
     }
 
@@ -138,6 +142,12 @@ impl<'a> Publish<'a> {
     /// The key that signs and is listed, instead of [`keys::ED25519`].
     pub fn signed_by(mut self, key: &'static Key) -> Self {
         self.key = key;
+        self
+    }
+
+    /// Signs when the signature is requested, in a later second than the first request of the run.
+    pub fn signed_on_request(mut self) -> Self {
+        self.is_signed_on_request = true;
         self
     }
 
@@ -352,13 +362,14 @@ impl<'a> Publish<'a> {
         if self.has(&Flaw::BadSignature) {
             data.push(b'\n');
         }
-        let form = match (
-            self.has(&Flaw::ArmoredSignature),
-            self.has(&Flaw::ExpiredSignature),
-        ) {
-            (true, _) => Form::Armored,
-            (false, true) => Form::Expired,
-            (false, false) => Form::Binary,
+        let form = if self.has(&Flaw::ArmoredSignature) {
+            Form::Armored
+        } else if self.has(&Flaw::ExpiredSignature) {
+            Form::Expired
+        } else if self.has(&Flaw::FutureSignature) {
+            Form::Future
+        } else {
+            Form::Binary
         };
         match (
             self.has(&Flaw::MissingSignature),
@@ -376,6 +387,12 @@ impl<'a> Publish<'a> {
         let sums = path(&self.filename("SHA256SUMS"));
         let mut state = self.state.lock().unwrap();
         state.files.retain(|file, _| !file.starts_with(&path("")));
+        if self.is_signed_on_request {
+            let signed = (self.key, shasums.to_owned());
+            state
+                .signed_on_request
+                .insert(format!("{sums}.sig"), signed);
+        }
         if let Some(signature) = signature {
             state
                 .files

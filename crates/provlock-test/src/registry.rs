@@ -13,10 +13,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
 use crate::faults::{self, Fault, Rule, Times};
+use crate::keys::Form;
 use crate::message::{Request, Response};
 use crate::oci;
 use crate::publish::Publish;
@@ -254,6 +256,24 @@ impl Registry {
 
 /// Answers a request, faults included.
 fn answer(state: &Mutex<State>, request: &Request) -> Response {
+    let first_second = *state
+        .lock()
+        .unwrap()
+        .first_second
+        .get_or_insert_with(current_second);
+    let signed = state
+        .lock()
+        .unwrap()
+        .signed_on_request
+        .get(request.path())
+        .cloned();
+    if let Some((key, sums)) = signed {
+        // Signatures have whole seconds: in the first one, this would be made before the run.
+        while current_second() == first_second {
+            thread::sleep(Duration::from_millis(10));
+        }
+        return Response::ok(key.sign(sums.as_bytes(), Form::Binary));
+    }
     let (effects, mut response) = {
         let mut state = state.lock().unwrap();
         let effects = faults::effects(&mut state.rules, &request.url());
@@ -275,4 +295,12 @@ fn answer(state: &Mutex<State>, request: &Request) -> Response {
     thread::sleep(effects.delay);
     response = routes::spoil(response, request, effects);
     response
+}
+
+/// Seconds since 1970.
+fn current_second() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
 }

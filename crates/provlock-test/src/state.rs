@@ -7,6 +7,7 @@ use globset::GlobMatcher;
 use serde_json::Value;
 
 use crate::faults::Rule;
+use crate::keys::Key;
 use crate::message::without_default_port;
 use crate::oci::Oci;
 
@@ -69,6 +70,10 @@ pub(crate) struct State {
     pub(crate) providers: BTreeMap<Address, Provider>,
     /// Path to content; every host serves all of them.
     pub(crate) files: HashMap<String, Arc<Vec<u8>>>,
+    /// Path of a signature that is made when it is requested, to its key and what it signs.
+    pub(crate) signed_on_request: HashMap<String, (&'static Key, String)>,
+    /// Second of the first request.
+    pub(crate) first_second: Option<u64>,
     pub(crate) mirrors: Vec<MountedMirror>,
     pub(crate) oci: Oci,
     /// `Last-Modified` of the paths that the patterns match.

@@ -14,6 +14,8 @@ pub(crate) mod packages;
 mod sha256sums;
 mod signature;
 
+use std::time::SystemTime;
+
 pub(crate) use dispositions::HashDisposition;
 pub use dispositions::HashDispositions;
 pub(crate) use packages::PackageReport;
@@ -24,7 +26,8 @@ pub use signature::{Authenticated, Expired, OpenPgpKey, SignatureError, Signatur
 
 use crate::provider::{Authentication, Dialect};
 
-/// Authenticates the SHA256SUMS file of a provider, which may be on the dialect's default host.
+/// Authenticates the SHA256SUMS file of a provider, which may be on the dialect's default host, at
+/// the time `now`.
 ///
 /// # Errors
 /// No key was reported where one is needed, or no reported key made an acceptable signature.
@@ -34,6 +37,7 @@ pub(crate) fn authenticate_sums(
     keys: &[OpenPgpKey],
     policy: SignaturePolicy,
     is_on_default_host: bool,
+    now: SystemTime,
 ) -> Authenticated {
     if keys.is_empty()
         && policy.dialect == Dialect::Tofu
@@ -42,7 +46,7 @@ pub(crate) fn authenticate_sums(
     {
         return Ok((Authentication::SigningSkipped, None));
     }
-    verify_detached(sums, signature, keys, policy)
+    verify_detached(sums, signature, keys, policy, now)
 }
 
 #[cfg(test)]

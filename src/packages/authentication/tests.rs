@@ -2,7 +2,7 @@
 //! `testdata/signatures/conformance.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -60,9 +60,12 @@ fn policy(case: &Case) -> SignaturePolicy {
         dialect: case.dialect.parse().unwrap(),
         enforce_validation: case.enforce_validation,
         enforce_expiration: case.enforce_expiration,
-        // 2026-06-01.
-        now: UNIX_EPOCH + Duration::from_hours(494_520),
     }
+}
+
+/// 2026-06-01.
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_hours(494_520)
 }
 
 fn signing_keys(kit: &Kit, case: &Case) -> Vec<OpenPgpKey> {
@@ -84,6 +87,7 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
         &signing_keys(kit, case),
         policy,
         case.default_host,
+        now(),
     )?;
     let mut reports = BTreeMap::new();
     let reported = if tofu { case.packages.as_ref() } else { None };
@@ -155,6 +159,7 @@ fn reports_the_signer_and_expired_keys() {
             &keys,
             policy(case),
             case.default_host,
+            now(),
         )
     };
     let (authentication, warnings) = verdict("tofu/reg-subkey").unwrap();

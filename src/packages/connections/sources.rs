@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use super::{Connection, Connections, Shared, SourceChoice};
 use crate::cli_config::{InstallationMethod, MethodKind, directories, mirror_url};
@@ -110,7 +109,6 @@ impl Methods<'_> {
             dialect: *dialect,
             enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-            now: SystemTime::now(),
         };
         let (discovery, trusts_reports) =
             (Arc::clone(discovery), self.shared.options.trust_registry);

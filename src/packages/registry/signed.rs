@@ -1,6 +1,7 @@
 //! SHA256SUMS of a release with its signature: fetched and verified once for all platforms.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use url::{Origin, Url};
@@ -120,12 +121,15 @@ impl SignedReleases {
         };
         let documents = documents.map_err(|error| failed(&error))?;
         let Documents { sums, signature } = &*documents;
+        // Not the start of the run: a registry may sign when it is asked.
+        let now = SystemTime::now();
         let authenticated = authenticate_sums(
             &sums.bytes,
             signature,
             &key.keys,
             self.policy,
             key.is_default_host,
+            now,
         );
         let (authentication, expired) = authenticated.map_err(|error| {
             let error = error.diagnostic(&format!("{address} {version}"));

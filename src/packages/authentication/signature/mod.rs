@@ -67,14 +67,13 @@ pub struct SignaturePolicy {
     /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused. Has no
     /// effect in the terraform dialect.
     pub enforce_expiration: bool,
-    /// The time that expiry is compared with.
-    pub now: SystemTime,
 }
 
 /// Authentication of a SHA256SUMS file, and the expired key or signature that was accepted.
 pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
-/// Verifies a detached binary signature over a message with any of the keys.
+/// Verifies a detached binary signature over a message with any of the keys. `now` is the time of
+/// the check: keys and signatures must have been made before it, and must not have expired.
 ///
 /// # Errors
 /// No key made an acceptable signature. As in OpenTofu and Terraform, a bad key or signature ends
@@ -85,6 +84,7 @@ pub fn verify_detached(
     signature: &[u8],
     keys: &[OpenPgpKey],
     policy: SignaturePolicy,
+    now: SystemTime,
 ) -> Authenticated {
     if keys.is_empty() {
         return Err(SignatureError::NoKeys);
@@ -101,8 +101,7 @@ pub fn verify_detached(
             "the registry reports too many signing keys",
         ));
     }
-    let now = policy
-        .now
+    let now = now
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
     let mut budget = Budget(MOST_SELF_SIGNATURES);

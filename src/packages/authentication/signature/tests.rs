@@ -45,22 +45,20 @@ fn keys(names: &str) -> Vec<OpenPgpKey> {
     names.split(',').map(key).collect()
 }
 
-/// The rules of the tofu dialect at a time.
-fn policy(now: u64) -> SignaturePolicy {
-    SignaturePolicy {
-        dialect: Dialect::Tofu,
-        enforce_validation: true,
-        enforce_expiration: false,
-        now: at(now),
-    }
-}
+/// The rules of the tofu dialect.
+const POLICY: SignaturePolicy = SignaturePolicy {
+    dialect: Dialect::Tofu,
+    enforce_validation: true,
+    enforce_expiration: false,
+};
 
 fn verify(key_names: &str, signature_name: &str, now: u64) -> Authenticated {
     verify_detached(
         &message(),
         &signature(signature_name),
         &keys(key_names),
-        policy(now),
+        POLICY,
+        at(now),
     )
 }
 
@@ -121,9 +119,15 @@ fn every_case_has_its_verdict() {
             let policy = SignaturePolicy {
                 dialect,
                 enforce_expiration,
-                ..policy(NOW)
+                ..POLICY
             };
-            name(&verify_detached(&message, &signature, &keys, policy))
+            name(&verify_detached(
+                &message,
+                &signature,
+                &keys,
+                policy,
+                at(NOW),
+            ))
         };
         let context = format!("keys {key_names}, signature {signature_name}");
         assert_eq!(verdict(Dialect::Tofu, false), *tofu, "{context}, tofu");
@@ -254,7 +258,7 @@ fn a_subkeys_signature_is_its_primary_keys() {
 fn the_message_is_covered_to_the_last_byte() {
     let (signature, keys) = (signature("ed25519"), keys("ed25519"));
     let check = |message: &[u8]| {
-        verify_detached(message, &signature, &keys, policy(NOW)).map(|(_, expired)| expired)
+        verify_detached(message, &signature, &keys, POLICY, at(NOW)).map(|(_, expired)| expired)
     };
     let message = message();
     assert_eq!(check(&message), Ok(None));
@@ -271,7 +275,13 @@ fn the_message_is_covered_to_the_last_byte() {
 #[test]
 fn large_inputs_are_refused_unread() {
     let check = |signature: &[u8], keys: &[OpenPgpKey]| {
-        name(&verify_detached(&message(), signature, keys, policy(NOW)))
+        name(&verify_detached(
+            &message(),
+            signature,
+            keys,
+            POLICY,
+            at(NOW),
+        ))
     };
     assert_eq!(
         check(&vec![0; MOST_SIGNATURE_BYTES + 1], &keys("rsa")),
@@ -344,7 +354,7 @@ fn no_damaged_signature_fits_a_different_message() {
         for round in 0..400 {
             let mut spoilt = original.clone();
             noise.spoil(&mut spoilt);
-            let verdict = verify_detached(other, &spoilt, &keys, policy(NOW));
+            let verdict = verify_detached(other, &spoilt, &keys, POLICY, at(NOW));
             assert!(
                 verdict.is_err(),
                 "{signature_name}, round {round}: {spoilt:?}"
@@ -383,7 +393,7 @@ fn no_change_of_a_signed_document_is_accepted() {
         for bit in 0..8 {
             let mut spoilt = original.clone();
             spoilt[position] ^= 1 << bit;
-            let verdict = verify_detached(&message, &spoilt, &keys, policy(NOW));
+            let verdict = verify_detached(&message, &spoilt, &keys, POLICY, at(NOW));
             assert!(
                 verdict.is_err() || is_length(position),
                 "byte {position}, bit {bit}: {verdict:?}"
@@ -429,7 +439,7 @@ fn spoilt_armor_does_not_panic() {
             ascii_armor: String::from_utf8_lossy(&spoilt).into_owned(),
             key_id: String::new(),
         };
-        let verdict = verify_detached(b"another", &signature("ed25519"), &[key], policy(NOW));
+        let verdict = verify_detached(b"another", &signature("ed25519"), &[key], POLICY, at(NOW));
         assert!(verdict.is_err());
     }
     survived("a signing key that was changed", 300);
