@@ -68,7 +68,7 @@ impl Caller<'_> {
 
     /// Adds the call with which the path to the caller leaves the user's own modules.
     pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_each(self.entry, "called from here")
+        diagnostic.called_from(self.entry)
     }
 }
 
@@ -101,9 +101,9 @@ impl Calling<'_> {
     pub(super) fn variable_call(&self, origin: &Origin) -> Option<VariableCall> {
         let Self { caller, call, key } = self;
         let input = origin.input.clone()?;
-        let own = iter::once(&call.location)
-            .chain(call.version.as_ref().map(|version| &version.location));
-        let locations = own.chain(caller.entry).cloned().collect();
+        let version = call.version.as_ref().map(|version| &version.location);
+        let own = iter::once(&call.location).chain(version);
+        let locations = caller.entry.into_iter().chain(own).cloned().collect();
         Some(VariableCall {
             key: (*key).to_owned(),
             locations,
@@ -129,9 +129,7 @@ impl Calling<'_> {
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic
-            .at(self.call.location.clone(), "called here")
-            .at_each(self.caller.entry, "from here")
+        diagnostic.at_called(self.caller.entry, self.call.location.clone(), "called here")
     }
 }
 

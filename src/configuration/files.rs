@@ -67,10 +67,24 @@ impl Texts {
     /// Reads a text file, which the user knows as `shown`. Bytes that are not UTF-8, as in old
     /// comments, become U+FFFD.
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+        self.read_as(path, shown, |text| SourceFile::new(shown, text))
+    }
+
+    /// [`Texts::read`] for a file of a package that was fetched.
+    pub(super) fn read_fetched(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+        self.read_as(path, shown, |text| SourceFile::fetched(shown, text))
+    }
+
+    fn read_as(
+        &self,
+        path: &Path,
+        shown: &Path,
+        source_file: impl Fn(String) -> Arc<SourceFile>,
+    ) -> Result<Arc<SourceFile>> {
         let bytes = files::read(path, MAX_FILE_SIZE)
             .map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
-            let start = Location::of_file(shown);
+            let start = Location::new(&source_file(String::new()), 0..0);
             let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
             return Err(Diagnostic::error(Code::InvalidConfiguration, message)
                 .at(start, "")
@@ -79,7 +93,7 @@ impl Texts {
         }
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        let file = SourceFile::new(shown, text);
+        let file = source_file(text);
         if !self.has_room_for(&file) {
             let why = format!(
                 "with the other configuration files in memory it is larger than {} MiB",

@@ -20,6 +20,8 @@ struct Missing {
     key: String,
     reason: MissingReason,
     location: Location,
+    /// The call with which the path to it leaves the user's own modules.
+    entry: Option<Location>,
     /// Constant address of its package; `None` for a module of a registry.
     package: Option<RemoteSource>,
 }
@@ -40,7 +42,8 @@ impl MissingModules {
         self.0.is_empty()
     }
 
-    pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: MissingReason) {
+    pub(super) fn add(&mut self, calling: &Calling<'_>, reason: MissingReason) {
+        let Calling { caller, call, key } = calling;
         let source = call
             .constant_source()
             .map(|source| ModuleSource::parse(source, Dialect::default()));
@@ -53,6 +56,7 @@ impl MissingModules {
             key: (*key).to_owned(),
             reason,
             location: call.location.clone(),
+            entry: caller.entry.cloned(),
             package,
         });
     }
@@ -146,7 +150,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
     };
     let shown = missing.iter().take(LOCATIONS);
     let located = shown.fold(shared, |diagnostic, one| {
-        diagnostic.at(one.location.clone(), label(one))
+        diagnostic.at_called(one.entry.as_ref(), one.location.clone(), label(one))
     });
     match missing.len().saturating_sub(LOCATIONS) {
         0 => located,

@@ -114,7 +114,15 @@ impl Module {
             .chain(&outside.overrides)
             .map(|name| refused(&shown_file(name)));
         let refused: Vec<_> = refused.collect();
-        let read = |name: &str| texts.read(&directory.join(name), &shown_file(name));
+        let read = |name: &str| {
+            let path = directory.join(name);
+            // Only a fetched package has a different path than the user knows.
+            if shown == directory {
+                texts.read(&path, &shown_file(name))
+            } else {
+                texts.read_fetched(&path, &shown_file(name))
+            }
+        };
         let module = Self::merge(shown, &inside, merged, dialect, read);
         Self {
             may_be_root: module.may_be_root || !refused.is_empty(),

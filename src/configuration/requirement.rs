@@ -62,7 +62,7 @@ pub(crate) struct UnknownCall {
 pub(crate) struct VariableCall {
     /// Path of the calls that lead to the module.
     pub key: String,
-    /// Source and version in the module block; the entry from the user's own modules.
+    /// The entry from the user's own modules; source and version in the module block.
     pub locations: Vec<Location>,
     pub input: RunInput,
     pub origin: Origin,
@@ -153,6 +153,8 @@ pub struct Declaration {
     pub module: PathBuf,
     /// Whether the module is the user's own: only local calls lead to it.
     pub local: bool,
+    /// The user's own call that leads to the module; `None` in the user's own modules.
+    pub call: Option<Location>,
 }
 
 impl Requirements {
@@ -285,19 +287,13 @@ impl ModuleCall {
 
     /// Adds the locations of the call to a diagnostic.
     pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic
-            .at(self.location.clone(), "called here")
-            .at_each(&self.entry, "from here")
+        diagnostic.at_called(self.entry.as_ref(), self.location.clone(), "called here")
     }
 
     /// Adds the locations of the call to errors of the host or repository of its module.
     pub(crate) fn not_fetched(&self, errors: Diagnostics) -> Diagnostics {
         let name = self.name();
-        errors.map(|error| {
-            error
-                .at(self.location.clone(), &*name)
-                .at_each(&self.entry, "called from here")
-        })
+        errors.map(|error| error.at_called(self.entry.as_ref(), self.location.clone(), &*name))
     }
 }
 
@@ -320,13 +316,11 @@ impl Requirement {
     }
 
     /// Adds the locations of the declarations to a diagnostic.
-    pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_each(
-            self.declarations
-                .iter()
-                .map(|declaration| &declaration.location),
-            "required here",
-        )
+    pub(crate) fn at_declarations(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        for declaration in &self.declarations {
+            diagnostic = declaration.mark(diagnostic, &declaration.location, "required here");
+        }
+        diagnostic
     }
 }
 
@@ -342,7 +336,18 @@ impl Declaration {
             kind,
             module,
             local: false,
+            call: None,
         }
+    }
+
+    /// Adds one of its locations to a diagnostic, after the call that leads to its module.
+    pub(crate) fn mark(
+        &self,
+        diagnostic: Diagnostic,
+        location: &Location,
+        text: impl Into<String>,
+    ) -> Diagnostic {
+        diagnostic.at_called(self.call.as_ref(), location.clone(), text)
     }
 
     /// Location of its version, or else its own.

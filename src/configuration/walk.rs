@@ -192,14 +192,19 @@ impl<'a> Walk<'a> {
                 self.input.options.dialect,
             ));
         }
-        self.errors.extend(module.diagnostics.iter().cloned());
+        for error in &module.diagnostics {
+            let location = error.labels.first().map(|label| &label.location);
+            let is_fetched = location.is_some_and(|location| !root.is_own(location));
+            let call = root.source.as_ref().filter(|_| is_fetched);
+            self.errors.push(error.clone().called_from(call));
+        }
         let (own, fetched): (Vec<_>, Vec<_>) = module
             .found
             .iter()
             .cloned()
             .partition(|(_, found)| root.is_own(&found.location));
-        self.declare(&own, &root.directory, true);
-        self.declare(&fetched, &module.directory, false);
+        self.declare(&own, &root.directory, None);
+        self.declare(&fetched, &module.directory, root.source.as_ref());
         self.own = self.declarations.len();
         let path = &root.module();
         let own_module = match path {
@@ -253,12 +258,13 @@ impl<'a> Walk<'a> {
         if !self.collected.insert(canonical.to_owned()) {
             return;
         }
-        let located = |error: Diagnostic| error.at_each(entry, "called from here");
+        let errors = module.diagnostics.iter().cloned();
         self.errors
-            .extend(module.diagnostics.iter().cloned().map(&located));
-        self.skip(module.refused.iter().cloned().map(located));
+            .extend(errors.map(|error| error.called_from(entry)));
+        let refused = module.refused.iter().cloned();
+        self.skip(refused.map(|error| error.called_from(entry)));
+        self.declare(&module.found, &module.directory, entry);
         let local = entry.is_none();
-        self.declare(&module.found, &module.directory, local);
         let (path, canonical) = (module.directory.clone(), canonical.to_owned());
         self.found.modules.push(ModuleDirectory {
             path,
@@ -276,7 +282,14 @@ impl<'a> Walk<'a> {
         self.has_unknown_files |= is_incomplete;
     }
 
-    fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
+    /// Adds the declarations of a module. The user's own `call` leads to it, unless it is the
+    /// user's own.
+    fn declare(
+        &mut self,
+        found: &[(ProviderAddress, Declaration)],
+        module: &Path,
+        call: Option<&Location>,
+    ) {
         if self.declarations.len() + found.len() > MOST_DECLARATIONS {
             let message =
                 format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
@@ -294,7 +307,8 @@ impl<'a> Walk<'a> {
                     address,
                     Declaration {
                         module: module.to_owned(),
-                        local,
+                        local: call.is_none(),
+                        call: call.cloned(),
                         ..declaration
                     },
                 )
@@ -332,7 +346,7 @@ impl<'a> Walk<'a> {
                         &mut self.errors,
                     );
                     if *dialect == Dialect::Tofu {
-                        self.declare(&found, shown, true);
+                        self.declare(&found, shown, None);
                     }
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();

@@ -85,8 +85,7 @@ impl Walk<'_> {
             format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
         if !self.errors.iter().any(|error| error.message == message) {
             let error = Diagnostic::error(Code::ModuleCycle, message);
-            self.errors
-                .push(error.at(visit.calling.call.location.clone(), "called here"));
+            self.errors.push(visit.calling.located(error));
         }
     }
 }

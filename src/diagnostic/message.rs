@@ -7,6 +7,9 @@ use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
 
+/// Words at the user's call of the module that a diagnostic is about.
+const CALLED: &str = "called from here";
+
 /// A place, and a few words about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
@@ -145,6 +148,46 @@ impl Diagnostic {
         places
             .into_iter()
             .fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))
+    }
+
+    /// Adds a place in a module that the user's `call` leads to. The call comes first, because it is
+    /// in a file of the user, where reports and editors can show the diagnostic.
+    #[must_use]
+    pub(crate) fn at_called(
+        mut self,
+        call: Option<&Location>,
+        location: Location,
+        text: impl Into<String>,
+    ) -> Self {
+        if let Some(call) = call
+            && !self.has_label_at(call)
+        {
+            self = self.at(call.clone(), CALLED);
+        }
+        self.at(location, text)
+    }
+
+    /// Whether one of the last labels is at a location. A diagnostic may have very many.
+    fn has_label_at(&self, location: &Location) -> bool {
+        const LAST: usize = 100;
+        let is_there = |label: &Label| {
+            label.location.span == location.span && label.location.file == location.file
+        };
+        self.labels.iter().rev().take(LAST).any(is_there)
+    }
+
+    /// Puts the user's `call` before the places in the module that it leads to.
+    #[must_use]
+    pub(crate) fn called_from(mut self, call: Option<&Location>) -> Self {
+        if let Some(call) = call {
+            self.labels.retain(|label| label.location != *call);
+            let label = Label {
+                location: call.clone(),
+                text: CALLED.to_owned(),
+            };
+            self.labels.insert(0, label);
+        }
+        self
     }
 
     /// Adds a note, which is one line.

@@ -16,6 +16,9 @@ pub struct SourceFile {
     /// Whether the text is masked, because it may contain secrets, so that no line of it is shown.
     /// Such a file belongs to the user, whether it is in the repository or not.
     pub is_private: bool,
+    /// Whether the file is in a package of a module that was fetched, so that no repository or
+    /// editor of the user has it.
+    pub is_fetched: bool,
     /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are
     /// needed.
     positions: OnceLock<Vec<Position>>,
@@ -40,12 +43,25 @@ pub struct Location {
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self::with_text(path.into(), text.into()))
+    }
+
+    /// A file of a package that was fetched, under the address that it is shown by.
+    pub(crate) fn fetched(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
         Arc::new(Self {
-            path: path.into(),
-            text: text.into(),
-            is_private: false,
-            positions: OnceLock::new(),
+            is_fetched: true,
+            ..Self::with_text(path.into(), text.into())
         })
+    }
+
+    fn with_text(path: PathBuf, text: String) -> Self {
+        Self {
+            path,
+            text,
+            is_private: false,
+            is_fetched: false,
+            positions: OnceLock::new(),
+        }
     }
 
     /// Creates a file of the user that may contain secrets. All characters but line breaks are
@@ -58,12 +74,10 @@ impl SourceFile {
             3 => '•',
             _ => '🞄',
         };
-        let (path, text) = (path.into(), text.chars().map(mask).collect());
+        let masked = text.chars().map(mask).collect();
         Arc::new(Self {
-            path,
-            text,
             is_private: true,
-            positions: OnceLock::new(),
+            ..Self::with_text(path.into(), masked)
         })
     }
 
@@ -137,6 +151,17 @@ impl Location {
     /// The start of a file, for a diagnostic about the file as a whole.
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
         Self::new(&SourceFile::new(path, ""), 0..0)
+    }
+
+    /// The start of the same file, without its text.
+    #[must_use]
+    pub fn without_text(&self) -> Self {
+        let file = if self.file.is_fetched {
+            SourceFile::fetched(self.path(), "")
+        } else {
+            SourceFile::new(self.path(), "")
+        };
+        Self::new(&file, 0..0)
     }
 
     /// The file's path.

@@ -231,6 +231,7 @@ fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &P
             kind: DeclarationKind::Recorded,
             module: root.to_owned(),
             local: false,
+            call: None,
         });
     }
 }

@@ -5,7 +5,7 @@
 //! terminal and for the runner of a workflow, which would execute them.
 
 use provlock::diagnostic::words::count;
-use provlock::diagnostic::{Diagnostic, Label, Location};
+use provlock::diagnostic::{Diagnostic, Label};
 use provlock::system::Secrets;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     let label = |label: &Label| {
         if is_outside(label) {
             Label {
-                location: Location::of_file(label.location.path()),
+                location: label.location.without_text(),
                 text: String::new(),
             }
         } else {
@@ -46,8 +46,10 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         }
     };
     let labels: Vec<_> = labels.iter().take(MOST_PARTS).map(label).collect();
-    if let Some(first) = diagnostic.labels.first().filter(|label| is_outside(label)) {
-        let path = first.location.path().display();
+    // Before a place in a module there is the call that leads to it.
+    let mut first_places = diagnostic.labels.iter().take(2);
+    if let Some(outside) = first_places.find(|label| is_outside(label)) {
+        let path = outside.location.path().display();
         let message = format!("{path} leads out of the repository, so provlock does not quote it");
         let what = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic {
@@ -268,7 +270,7 @@ fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::Code;
+    use provlock::diagnostic::{Code, Location};
     use provlock::system::Token;
 
     use super::*;

@@ -99,7 +99,7 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
     }
     let issue = Issue::new(&cause, None, found);
     let paragraph = |html: String| format!("<p>{html}</p>\n");
-    let positions = issue.positions.iter().map(
+    let positions = issue.positions.iter().chain(&issue.fetched).map(
         |Position {
              path,
              start,

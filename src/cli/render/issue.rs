@@ -17,8 +17,10 @@ pub(crate) struct Issue {
     pub(crate) message: String,
     pub(crate) notes: Vec<String>,
     pub(crate) help: Option<String>,
-    /// Positions in files, the most important first.
+    /// Positions in files of the user, the most important first.
     pub(crate) positions: Vec<Position>,
+    /// Positions in modules that were fetched, whose files no repository of the user has.
+    pub(crate) fetched: Vec<Position>,
     /// File of the first position; without one the lock file of the root module, if it is about
     /// one.
     pub(crate) file: Option<String>,
@@ -30,6 +32,39 @@ pub(crate) struct Position {
     pub(crate) start: (usize, usize),
     pub(crate) end: (usize, usize),
     pub(crate) text: String,
+}
+
+impl Position {
+    fn new(label: &Label, found: Verification<'_>) -> Self {
+        let location = &label.location;
+        let path = if location.file.is_fetched {
+            let address = location.path().display().to_string();
+            found.invocation.secrets.redact(&address)
+        } else {
+            found.path(location.path())
+        };
+        Self {
+            path,
+            start: location.line_column(),
+            end: location.file.line_column(location.span.end),
+            text: label.text.clone(),
+        }
+    }
+
+    /// `git::https://example.com/network.git//main.tf:5:3 (required here)`
+    fn in_words(&self) -> String {
+        let Self {
+            path,
+            start: (line, column),
+            text,
+            ..
+        } = self;
+        if text.is_empty() {
+            format!("{path}:{line}:{column}")
+        } else {
+            format!("{path}:{line}:{column} ({text})")
+        }
+    }
 }
 
 impl Issue {
@@ -57,13 +92,16 @@ impl Issue {
     pub(crate) fn new(finding: &Diagnostic, file: Option<&Path>, found: Verification<'_>) -> Self {
         let finding = shown(finding, found.invocation);
         let safe = |text: &str| capped(&found.invocation.secrets.redact(text));
-        let position = |Label { location, text }: &Label| Position {
-            path: found.path(location.path()),
-            start: location.line_column(),
-            end: location.file.line_column(location.span.end),
-            text: text.clone(),
-        };
-        let positions: Vec<_> = finding.labels.iter().map(position).collect();
+        let mut positions = Vec::new();
+        let mut fetched = Vec::new();
+        for label in &finding.labels {
+            let list = if label.location.file.is_fetched {
+                &mut fetched
+            } else {
+                &mut positions
+            };
+            list.push(Position::new(label, found));
+        }
         Self {
             severity: finding.severity,
             code: finding.code,
@@ -75,18 +113,20 @@ impl Issue {
                 .map(|first| first.path.clone())
                 .or_else(|| file.map(|file| found.path(file))),
             positions,
+            fetched,
             message: finding.message,
         }
     }
 
-    /// Message, notes and help.
+    /// Message, positions in fetched modules, notes and help.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let help = self.help.as_ref().map(|help| format!("help: {help}"));
-        std::iter::once(&self.message)
-            .chain(&self.notes)
-            .cloned()
-            .chain(help)
-            .collect()
+        let mut lines = vec![self.message.clone()];
+        lines.extend(self.fetched.iter().map(Position::in_words));
+        lines.extend(self.notes.iter().cloned());
+        if let Some(help) = &self.help {
+            lines.push(format!("help: {help}"));
+        }
+        lines
     }
 
     pub(crate) fn threat(&self) -> Threat {

@@ -24,7 +24,7 @@ pub(crate) fn log(found: Verification<'_>) -> String {
     let notification = |error: &Issue| {
         json!({
             "level": "error",
-            "message": { "text": error.message },
+            "message": { "text": error.lines().join("\n") },
             "descriptor": { "id": error.code.as_str() },
             "locations": location(error).iter().collect::<Vec<_>>(),
         })

@@ -169,7 +169,7 @@ impl WorkingDirectory {
             .and_then(|repository| configuration_files(directory, &repository));
         match read {
             Ok(files) => self.files.extend(files.into_iter().map(|(name, file)| {
-                let file = SourceFile::new(shown.join(&name), file.text.clone());
+                let file = SourceFile::fetched(shown.join(&name), file.text.clone());
                 (name, file)
             })),
             Err(stop) => self.unknown.push(Arc::unwrap_or_clone(

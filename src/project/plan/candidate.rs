@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{RejectedVersion, SkipReason};
-use crate::configuration::{DeclarationKind, Requirement};
+use crate::configuration::{Declaration, DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy,
@@ -60,10 +60,11 @@ impl Candidate<'_> {
 
     /// The error for a provider that does not exist, with `meant`, the probable one.
     fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
-        let declarations = self.requirement.declarations.iter();
-        let places = declarations
-            .map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
-        let error = error.at_each(places, "required here");
+        let mut error = error;
+        for declaration in &self.requirement.declarations {
+            let location = declaration.source.as_ref().unwrap_or(&declaration.location);
+            error = declaration.mark(error, location, "required here");
+        }
         let is_implied = is_implied(self.requirement);
         let error = if is_implied { explained(error) } else { error };
         if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
@@ -237,14 +238,8 @@ impl Candidate<'_> {
         let message = format!(
             "offline only {known} of {name} {are} known, and the configuration requires {constraints}"
         );
-        let places = self
-            .requirement
-            .declarations
-            .iter()
-            .filter_map(|declaration| declaration.version.as_ref());
-        let error =
-            Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
-        error.help(Help::run_online())
+        let error = Diagnostic::error(Code::NoMatchingVersion, message);
+        at_versions(error, &self.requirement.declarations).help(Help::run_online())
     }
 
     /// Shows every constraint that takes part, each with the newest version that it allows on its
@@ -276,7 +271,7 @@ impl Candidate<'_> {
                     ),
                     None => format!("no version meets {}", declaration.constraints),
                 };
-                error = error.at(location.clone(), text);
+                error = declaration.mark(error, location, text);
             }
         }
         if let Some(newest) = available.versions.keys().next_back() {
@@ -347,15 +342,25 @@ impl Candidate<'_> {
             .declarations
             .iter()
             .filter(|one| !one.constraints.allows(version));
-        error.at_each(
-            against.filter_map(|declaration| declaration.version.as_ref()),
-            "asked for here",
-        )
+        at_versions(error, against)
     }
 
     pub(super) fn name(&self) -> String {
         self.address.short(self.dialect)
     }
+}
+
+/// Adds the version constraints of declarations.
+fn at_versions<'a>(
+    mut error: Diagnostic,
+    declarations: impl IntoIterator<Item = &'a Declaration>,
+) -> Diagnostic {
+    for declaration in declarations {
+        if let Some(version) = &declaration.version {
+            error = declaration.mark(error, version, "asked for here");
+        }
+    }
+    error
 }
 
 /// Whether no `required_providers` block names the provider.

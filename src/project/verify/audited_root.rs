@@ -2,11 +2,12 @@
 //! the options of `verify`, and its report about a root module.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::base::Base;
 use crate::configuration::{ModuleCache, Requirement, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs, Severity};
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, Source};
@@ -98,24 +99,22 @@ impl<'a> Named<'a> {
     /// the address points at `source`, any other at the requirement.
     pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
         let is_about_address = is_about_address(finding.code);
-        let required = self
+        let others = take(&mut finding.labels);
+        if let Some(entry) = self.entry {
+            finding = finding.at(entry.block.clone(), "");
+        }
+        let declarations = self
             .requirement
             .iter()
             .flat_map(|requirement| &requirement.declarations);
-        let required = required.map(|declaration| match &declaration.source {
-            Some(source) if is_about_address => (source, "required here"),
-            _ => (&declaration.location, "required here"),
-        });
-        let locations = self
-            .entry
-            .map(|entry| (&entry.block, ""))
-            .into_iter()
-            .chain(required);
-        let labels = locations.map(|(location, text)| Label {
-            location: location.clone(),
-            text: text.to_owned(),
-        });
-        finding.labels.splice(0..0, labels);
+        for declaration in declarations {
+            let location = match &declaration.source {
+                Some(source) if is_about_address => source,
+                _ => &declaration.location,
+            };
+            finding = declaration.mark(finding, location, "required here");
+        }
+        finding.labels.extend(others);
         finding.about(self.address)
     }
 }

@@ -54,10 +54,10 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     } else {
         format!("{count} providers")
     };
-    let declarations = required.flat_map(|(_, requirement)| &requirement.declarations);
-    let first = declarations
-        .map(|declaration| &declaration.location)
-        .min_by_key(|location| location.path());
+    // A declaration of the user's own is shown rather than one of a called module.
+    let first = required
+        .flat_map(|(_, requirement)| &requirement.declarations)
+        .min_by_key(|declaration| (declaration.call.is_some(), declaration.location.path()));
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
         .naming(&root.module.lock_path, |path| {
             format!("{path} is missing, and the configuration requires {what}")
@@ -66,7 +66,7 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             "{LOCK_FILE_NAME} is missing, and the configuration requires providers"
         ))
         .help(root.lock_remedy());
-    let missing = (count > 0).then(|| finding.at_each(first, "required here"));
+    let missing = first.map(|first| first.mark(finding, &first.location, "required here"));
     let warnings = warnings
         .iter()
         .filter(|warning| *is_incomplete && warning.severity != Severity::Error);

@@ -218,7 +218,10 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
             for (call, entry) in calls {
                 finding = finding.at(entry.package().clone(), module_name(&call.key));
             }
-            finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
+            for (call, _) in calls {
+                finding = call.located(finding);
+            }
+            finding
         };
         if matches!(&published, Some(Ok(findings)) if findings.is_empty()) {
             let keys: BTreeSet<_> = calls.iter().map(|(_, entry)| &entry.address).collect();

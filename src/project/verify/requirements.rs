@@ -75,25 +75,18 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
             format!("the configuration requires {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
-        let error = finding(
+        let mut error = finding(
             Code::VersionOutsideConstraints,
             message,
             entry.version(),
             "",
         );
-        let violated = |declaration: &&crate::configuration::Declaration| {
-            !declaration.constraints.allows(version)
-        };
-        let violated = requirement
-            .declarations
-            .iter()
-            .filter(violated)
-            .map(|declaration| &declaration.location);
-        return Some(
-            error
-                .at_each(violated, "asked for here")
-                .help(Remedy::upgrade(name)),
-        );
+        for declaration in &requirement.declarations {
+            if !declaration.constraints.allows(version) {
+                error = declaration.mark(error, &declaration.location, "asked for here");
+            }
+        }
+        return Some(error.help(Remedy::upgrade(name)));
     }
     // Modules that are not there may add terms.
     if recorded == required || root.requirements().is_incomplete {

@@ -59,10 +59,15 @@ Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> git::file:[..]/modules?ref=v1//name/main.tf:5:17
+ --> live/app/terragrunt.hcl:5:12
+  |
+5 |   source = "git::file://[ROOT]/modules//app?ref=v1"
+  |            [..] called from here
+  |
+ ::: git::file:[..]/modules?ref=v1//name/main.tf:5:17
   |
 5 |       version = "~> 4.0"
-  |                 ^^^^^^^^ required here
+  |                 -------- required here
   |
 help: provlock -C live/app lock
 
@@ -76,6 +81,6 @@ warning[constraints-differ]: the lock file records the constraints "~> 3.0" for 
 help: provlock -C live/app lock
 
 ----- stderr -----
-1 error and 1 warning in git::file://[ROOT]/modules?ref=v1//name/main.tf and live/app/.terraform.lock.hcl
+1 error and 1 warning in live/app/.terraform.lock.hcl and live/app/terragrunt.hcl
 "#]]);
 }
