@@ -99,6 +99,15 @@ impl Diagnostic {
         }
     }
 
+    /// The same as a warning.
+    #[must_use]
+    pub(crate) fn into_warning(self) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..self
+        }
+    }
+
     /// A finding about no particular file, at the level of its code's rule.
     pub fn finding(code: Code, message: impl Into<String>) -> Self {
         let error = Self::error(code, message);

@@ -219,6 +219,7 @@ fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
         h1: _,
         zh,
         unknown: _,
+        malformed: _,
     } = hashes.into_iter().collect();
     zh.len()
 }

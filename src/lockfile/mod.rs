@@ -15,6 +15,7 @@ mod diff;
 mod edit;
 mod entry_kind;
 mod lock_file;
+mod malformed;
 pub mod merge;
 mod module;
 mod parse;
@@ -34,6 +35,7 @@ pub(crate) use lock_file::CommentLine;
 pub use lock_file::{
     Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read,
 };
+pub(crate) use malformed::malformed_hash;
 pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use parse::{parse, parse_as};

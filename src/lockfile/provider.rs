@@ -33,10 +33,11 @@ pub struct LockedProvider {
 }
 
 impl LockedProvider {
-    /// Hashes in a scheme that gives each platform's package a different hash.
+    /// Hashes in a scheme that gives each platform's package a different hash, without malformed
+    /// ones, which are the hash of no package.
     pub fn platform_hashes(&self) -> impl Iterator<Item = &Hash> {
         self.hashes.iter().filter(|hash| match hash.scheme() {
-            HashScheme::H1 => true,
+            HashScheme::H1 => hash.is_well_formed(),
             HashScheme::Zh | HashScheme::Unknown => false,
         })
     }

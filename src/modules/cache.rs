@@ -193,7 +193,12 @@ impl PackageCache {
     /// Returns the package of an address and hashes in a lock file. If there is an `h1:`, `zh:`
     /// does not count.
     pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Content> {
-        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        let HashesByScheme {
+            h1,
+            zh,
+            unknown: _,
+            malformed: _,
+        } = hashes.iter().collect();
         let decisive = if h1.is_empty() { &zh } else { &h1 };
         decisive.iter().find_map(|hash| {
             let (content, _) = self.get(&recorded(address, hash), None)?;

@@ -167,9 +167,14 @@ impl LockedAddress {
 
 /// The error for a package that does not have a locked hash.
 pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
-    let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
+    let HashesByScheme {
+        h1,
+        zh,
+        unknown,
+        malformed,
+    } = locked.hashes.iter().collect();
     let (expected, found) = if h1.is_empty() {
-        ([zh, unknown].concat(), &package.zh)
+        ([zh, unknown, malformed].concat(), &package.zh)
     } else {
         (h1, &package.h1)
     };

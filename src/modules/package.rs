@@ -78,7 +78,12 @@ impl Package {
     /// Whether one of the hashes in a lock file is that of the files, or that of the archive if
     /// there is no `h1:`.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
-        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        let HashesByScheme {
+            h1,
+            zh,
+            unknown: _,
+            malformed: _,
+        } = hashes.iter().collect();
         let (expected, own) = if h1.is_empty() {
             (zh, &self.zh)
         } else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
-use crate::provider::{Hash, HashesByScheme, Platform};
+use crate::provider::{Hash, HashScheme, Platform};
 
 /// Whether an entry has a hash of a platform's package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,10 @@ pub(super) struct EntryPlatforms<'a> {
 impl<'a> EntryPlatforms<'a> {
     pub(super) fn new(hashes: &'a BTreeSet<Hash>, known: ReleasePlatforms) -> Self {
         Self {
-            recorded: HashesByScheme::from_iter(hashes).h1.into_iter().collect(),
+            recorded: hashes
+                .iter()
+                .filter(|hash| hash.is_well_formed_as(HashScheme::H1))
+                .collect(),
             known,
         }
     }

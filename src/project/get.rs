@@ -375,6 +375,7 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
         h1: recorded,
         zh: _,
         unknown: _,
+        malformed: _,
     } = hashes.iter().collect();
     if !recorded.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
         let message = format!(

@@ -56,6 +56,17 @@ impl Prepared {
             .filter(move |address| only.is_empty() || only.contains(address))
     }
 
+    /// Errors about malformed hashes in entries for modules that stay.
+    pub(super) fn malformed_module_hashes(&self) -> Vec<Diagnostic> {
+        let Some(file) = &self.module_lock_file else {
+            return Vec::new();
+        };
+        file.kept_malformed_hashes(|key, hash| {
+            let entry = self.module_locks.get(key);
+            entry.is_some_and(|entry| entry.hashes.contains(hash))
+        })
+    }
+
     /// The entry of the only side of a conflict with this version. Its hashes are kept if the
     /// release has one of them.
     pub(super) fn side_with(

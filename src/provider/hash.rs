@@ -52,7 +52,7 @@ const IS_LOWER_HEX: [bool; 256] = {
     table
 };
 
-/// Hashes by their schemes.
+/// Hashes by their schemes, and apart from them those that cannot match any package.
 ///
 /// Code takes it apart without `..`, so that the compiler lists each place that has to know a new
 /// scheme.
@@ -64,12 +64,22 @@ pub struct HashesByScheme<'a> {
     pub zh: Vec<&'a Hash>,
     /// Of schemes that this program does not know.
     pub unknown: Vec<&'a Hash>,
+    /// Of a known scheme, but not in its form.
+    pub malformed: Vec<&'a Hash>,
 }
 
 impl HashesByScheme<'_> {
-    /// The scheme of all hashes, if they have the same.
+    /// The scheme of all hashes, if they have the same and its form.
     pub fn only(&self) -> Option<HashScheme> {
-        let Self { h1, zh, unknown } = self;
+        let Self {
+            h1,
+            zh,
+            unknown,
+            malformed,
+        } = self;
+        if !malformed.is_empty() {
+            return None;
+        }
         match (h1.is_empty(), zh.is_empty(), unknown.is_empty()) {
             (false, true, true) => Some(HashScheme::H1),
             (true, false, true) => Some(HashScheme::Zh),
@@ -84,9 +94,10 @@ impl<'a> FromIterator<&'a Hash> for HashesByScheme<'a> {
         let mut lists = Self::default();
         for hash in hashes {
             let list = match hash.scheme() {
+                HashScheme::Unknown => &mut lists.unknown,
+                HashScheme::H1 | HashScheme::Zh if !hash.is_well_formed() => &mut lists.malformed,
                 HashScheme::H1 => &mut lists.h1,
                 HashScheme::Zh => &mut lists.zh,
-                HashScheme::Unknown => &mut lists.unknown,
             };
             list.push(hash);
         }

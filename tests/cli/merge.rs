@@ -2,7 +2,7 @@
 //! git`.
 
 use super::json_output::validated;
-use provlock_test::files::{entry, lock_file, requires};
+use provlock_test::files::{entry, h1, lock_file, requires};
 use provlock_test::git::Repository;
 use provlock_test::{Registry, TestEnvironment, str};
 
@@ -17,14 +17,14 @@ fn repository(base: &str) -> Repository {
 }
 
 fn null() -> String {
-    entry("hashicorp/null", "3.2.4", "", &["h1:n"])
+    entry("hashicorp/null", "3.2.4", "", &[&h1("n")])
 }
 
 #[test]
 fn branches_that_each_add_a_provider_merge_clean() {
     let repository = repository(&lock_file(&[null()]));
-    let aws = entry("hashicorp/aws", "5.0.0", "", &["h1:a"]);
-    let archive = entry("hashicorp/archive", "2.4.0", "", &["h1:b"]);
+    let aws = entry("hashicorp/aws", "5.0.0", "", &[&h1("a")]);
+    let archive = entry("hashicorp/archive", "2.4.0", "", &[&h1("b")]);
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), null()]));
     // Without provlock this is a conflict.
@@ -50,18 +50,28 @@ fn hashes_of_the_same_version_are_united() {
     let repository = repository(&lock_file(&[null()]));
     repository.branch(
         "one",
-        &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:linux", "h1:n"])]),
+        &lock_file(&[entry(
+            "hashicorp/null",
+            "3.2.4",
+            "",
+            &[&h1("linux"), &h1("n")],
+        )]),
     );
     repository.branch(
         "two",
-        &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:n"])]),
+        &lock_file(&[entry(
+            "hashicorp/null",
+            "3.2.4",
+            "",
+            &[&h1("darwin"), &h1("n")],
+        )]),
     );
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
     let expected = lock_file(&[entry(
         "hashicorp/null",
         "3.2.4",
         "",
-        &["h1:darwin", "h1:linux", "h1:n"],
+        &[&h1("darwin"), &h1("linux"), &h1("n")],
     )]);
     assert_eq!(repository.environment.lock_file(), expected);
 }
@@ -70,10 +80,10 @@ fn hashes_of_the_same_version_are_united() {
 fn different_versions_are_a_conflict_around_their_entries_only() {
     let locks =
         |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, "", &[hash]), null()]);
-    let repository = repository(&locks("5.0.0", "h1:a"));
-    let random = entry("hashicorp/random", "3.6.3", "", &["h1:r"]);
-    repository.branch("one", &format!("{}\n{random}", locks("5.1.0", "h1:b")));
-    repository.branch("two", &locks("5.2.0", "h1:c"));
+    let repository = repository(&locks("5.0.0", &h1("a")));
+    let random = entry("hashicorp/random", "3.6.3", "", &[&h1("r")]);
+    repository.branch("one", &format!("{}\n{random}", locks("5.1.0", &h1("b"))));
+    repository.branch("two", &locks("5.2.0", &h1("c")));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
     output.matches(str![[r#"
 exit code: 1
@@ -89,8 +99,8 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
 "#]]);
     let conflict = format!(
         "\n<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
-        entry("hashicorp/aws", "5.2.0", "", &["h1:c"]).trim_start(),
-        entry("hashicorp/aws", "5.1.0", "", &["h1:b"]).trim_start()
+        entry("hashicorp/aws", "5.2.0", "", &[&h1("c")]).trim_start(),
+        entry("hashicorp/aws", "5.1.0", "", &[&h1("b")]).trim_start()
     );
     assert_eq!(
         repository.environment.lock_file(),
@@ -128,7 +138,7 @@ fn markers_of_at_least_seven_characters_are_recognised() {
             name,
             format!(
                 "{comment}{}",
-                lock_file(&[entry("hashicorp/aws", version, "", &["h1:a"]), null()])
+                lock_file(&[entry("hashicorp/aws", version, "", &[&h1("a")]), null()])
             ),
         );
     };
@@ -200,11 +210,11 @@ fn providers_in_conflict_are_locked_again() {
     let side = |version: &str, rest: &[String]| {
         environment.write(
             version,
-            lock_file(&[&[entry("hashicorp/null", version, "", &["h1:x"])], rest].concat()),
+            lock_file(&[&[entry("hashicorp/null", version, "", &[&h1("x")])], rest].concat()),
         );
     };
-    side("3.0.0", &[entry("hashicorp/old", "1.0.0", "", &["h1:o"])]);
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
+    side("3.0.0", &[entry("hashicorp/old", "1.0.0", "", &[&h1("o")])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &[&h1("p")])]);
     environment.write("3.2.0", newest.lock_file("", &["linux_amd64"]));
     let path = "infra/.terraform.lock.hcl";
     let merge = |arguments: &[&str]| {
@@ -238,7 +248,7 @@ error[merge-conflict]: conflict: theirs removed hashicorp/old, ours changed it (
 help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl
 "#]]);
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &[&h1("p")])]);
     let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
     let codes: Vec<_> = errors
         .as_array()
@@ -250,7 +260,7 @@ help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provl
         codes,
         ["platform-not-available", "merge-conflict", "merge-conflict"]
     );
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &[&h1("p")])]);
     let output = merge(&["-p", "linux_amd64"]);
     output.matches(str![[r#"
 exit code: 0
@@ -269,12 +279,12 @@ Merged infra/.terraform.lock.hcl
 #[test]
 fn removal_against_change_is_a_conflict() {
     let repository = repository(&lock_file(&[
-        entry("hashicorp/aws", "5.0.0", "", &["h1:a"]),
+        entry("hashicorp/aws", "5.0.0", "", &[&h1("a")]),
         null(),
     ]));
     repository.branch(
         "one",
-        &lock_file(&[entry("hashicorp/aws", "5.1.0", "", &["h1:b"]), null()]),
+        &lock_file(&[entry("hashicorp/aws", "5.1.0", "", &[&h1("b")]), null()]),
     );
     repository.branch("two", &lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
@@ -293,8 +303,8 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
     let aws = |version, hash| entry("hashicorp/aws", version, "", &[hash]);
     let conflict = format!(
         "<<<<<<< ours\n||||||| base\n{}=======\n{}>>>>>>> theirs\n",
-        aws("5.0.0", "h1:a"),
-        aws("5.1.0", "h1:b")
+        aws("5.0.0", &h1("a")),
+        aws("5.1.0", &h1("b"))
     );
     assert_eq!(
         repository.environment.lock_file(),
@@ -320,12 +330,12 @@ fn a_conflict_names_the_file_wherever_it_is() {
             lock_file(&[entry("hashicorp/aws", version, "", &[hash])]),
         );
     };
-    version("5.0.0", "h1:a");
+    version("5.0.0", &h1("a"));
     repository.commit(&lock_file(&[null()]));
-    version("5.1.0", "h1:b");
+    version("5.1.0", &h1("b"));
     repository.branch("one", &lock_file(&[null()]));
     repository.git(["checkout", "--quiet", "-b", "two", "main"]);
-    version("5.2.0", "h1:c");
+    version("5.2.0", &h1("c"));
     repository.commit(&lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
     output.matches(str![[r#"
@@ -358,11 +368,11 @@ fn a_marker_size_of_the_attributes_is_used() {
     repository.commit(&lock_file(&[null()]));
     repository.branch(
         "one",
-        &lock_file(&[entry("hashicorp/null", "4.0.0", "", &["h1:a"])]),
+        &lock_file(&[entry("hashicorp/null", "4.0.0", "", &[&h1("a")])]),
     );
     repository.branch(
         "two",
-        &lock_file(&[entry("hashicorp/null", "5.0.0", "", &["h1:b"])]),
+        &lock_file(&[entry("hashicorp/null", "5.0.0", "", &[&h1("b")])]),
     );
     repository
         .try_git(["merge", "--no-edit", "one"])
@@ -389,7 +399,7 @@ fn our_formatting_stays() {
     environment.write("ours", windows(lock_file(&[null()])));
     environment.write(
         "theirs",
-        lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])]),
+        lock_file(&[entry("hashicorp/null", "3.2.5", "", &[&h1("m")])]),
     );
     environment
         .provlock([
@@ -407,7 +417,7 @@ fn our_formatting_stays() {
             "hashicorp/null",
             "3.2.5",
             "",
-            &["h1:m"]
+            &[&h1("m")]
         )]))
     );
 }
@@ -474,9 +484,9 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
 fn a_file_with_conflict_markers_is_mended() {
     let repository = Repository::new();
     repository.commit(&lock_file(&[null()]));
-    let aws = entry("hashicorp/aws", "5.0.0", "", &["h1:a"]);
-    let archive = entry("hashicorp/archive", "2.4.0", "", &["h1:b"]);
-    let more = entry("hashicorp/null", "3.2.4", "", &["h1:m", "h1:n"]);
+    let aws = entry("hashicorp/aws", "5.0.0", "", &[&h1("a")]);
+    let archive = entry("hashicorp/archive", "2.4.0", "", &[&h1("b")]);
+    let more = entry("hashicorp/null", "3.2.4", "", &[&h1("m"), &h1("n")]);
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), more.clone()]));
     for style in ["merge", "diff3", "zdiff3"] {
@@ -576,7 +586,7 @@ fn a_conflict_that_merge_cannot_repair_is_not_referred_to_it() {
 #[test]
 fn branches_with_two_common_ancestors_merge() {
     let repository = repository(&lock_file(&[null()]));
-    let versions = |aws: &str| lock_file(&[entry("hashicorp/aws", aws, "", &["h1:a"]), null()]);
+    let versions = |aws: &str| lock_file(&[entry("hashicorp/aws", aws, "", &[&h1("a")]), null()]);
     repository.branch("one", &versions("5.1.0"));
     repository.branch("two", &versions("5.2.0"));
     // Each takes the other in, and decides differently.
@@ -605,7 +615,7 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
 
 /// A lock file whose two sides each add a provider.
 fn in_conflict() -> String {
-    let side = |name: &str| entry(name, "1.0.0", "", &["h1:a"]);
+    let side = |name: &str| entry(name, "1.0.0", "", &[&h1("a")]);
     lock_file(&[format!(
         "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
         side("hashicorp/aws"),
@@ -639,7 +649,7 @@ No conflict in .terraform.lock.hcl
 fn all_lock_files_below_are_repaired() {
     let environment = TestEnvironment::new();
     let versions =
-        ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, "", &["h1:a"]));
+        ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, "", &[&h1("a")]));
     let real = format!(
         "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
         versions[0], versions[1]

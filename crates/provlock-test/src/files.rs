@@ -24,6 +24,16 @@ pub fn requires(source: &str, constraint: &str) -> String {
     )
 }
 
+/// Returns a well-formed `h1:` that begins with these letters and digits.
+pub fn h1(beginning: &str) -> String {
+    format!("h1:{beginning:A<43}=")
+}
+
+/// Returns a well-formed `zh:` that begins with these hexadecimal digits.
+pub fn zh(beginning: &str) -> String {
+    format!("zh:{beginning:0<64}")
+}
+
 /// Returns the text of a lock file with these entries.
 pub fn lock_file(entries: &[String]) -> String {
     format!("{HEADER}{}", entries.concat())
@@ -70,7 +80,7 @@ pub fn module_lock_file(entries: &[String]) -> String {
 /// blank line before it.
 pub fn module_entry(name: &str, tag: &str, commit: &str) -> String {
     let address = format!("git::https://example.com/{name}.git?ref=");
-    let hash = format!("h1:{name}{commit}");
+    let hash = h1(&format!("{name}{commit}"));
     format!(
         "\nmodule \"{name}\" {{\n  source  = \"{address}{tag}\"\n  package = \"{address}{commit}\"\n  \
          hashes = [\n    \"{hash}\",\n  ]\n}}\n"

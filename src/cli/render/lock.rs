@@ -12,7 +12,7 @@ use provlock::project::{LockedRootModule, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
 use super::json::AsText;
-use super::row::{Row, SchemeCounts, symbol};
+use super::row::{Row, symbol};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
 
 /// Text about a root module that was locked.
@@ -260,7 +260,7 @@ pub(crate) fn h1_count(report: &ProviderReport) -> usize {
         .difference
         .new
         .as_ref()
-        .map_or(0, |new| SchemeCounts::of(&new.hashes).h1)
+        .map_or(0, |new| new.platform_hashes().count())
 }
 
 /// Returns the platform of this machine if no platforms were requested and an entry covers only

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use provlock::lockfile::{
     EntryChange, EntryDiff, EntryKind, LockedModule, ProviderDiff, VersionMove,
 };
-use provlock::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
+use provlock::provider::{ConstraintList, Dialect, Hash, HashScheme, Version};
 use serde::Serialize;
 
 use super::json::AsText;
@@ -80,7 +80,7 @@ pub(crate) struct HashChange<'a> {
     pub(crate) removed: BTreeSet<&'a Hash>,
 }
 
-/// Number of hashes of each scheme.
+/// Number of hashes of each scheme, malformed ones included.
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(
     test,
@@ -236,12 +236,20 @@ impl<T: Copy + PartialEq> Change<T> {
 
 impl SchemeCounts {
     pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
-        let HashesByScheme { h1, zh, unknown } = hashes.into_iter().collect();
-        Self {
-            h1: h1.len(),
-            zh: zh.len(),
-            other: unknown.len(),
+        let mut counts = Self {
+            h1: 0,
+            zh: 0,
+            other: 0,
+        };
+        for hash in hashes {
+            let count = match hash.scheme() {
+                HashScheme::H1 => &mut counts.h1,
+                HashScheme::Zh => &mut counts.zh,
+                HashScheme::Unknown => &mut counts.other,
+            };
+            *count += 1;
         }
+        counts
     }
 
     fn by_scheme(self) -> [(usize, &'static str); 3] {

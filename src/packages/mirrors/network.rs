@@ -192,6 +192,7 @@ impl NetworkMirror {
                 h1: _,
                 zh,
                 unknown: _,
+                malformed: _,
             } = reported.iter().collect();
             fetched
                 .hashes

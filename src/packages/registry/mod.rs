@@ -432,8 +432,14 @@ fn listed_report(
     report: &PackageReport,
     sums: &BTreeSet<Hash>,
 ) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
-    let HashesByScheme { h1, zh, unknown: _ } = report.hashes.0.iter().collect();
-    let is_listed = !zh.is_empty() && zh.iter().all(|zh| sums.contains(*zh));
+    let HashesByScheme {
+        h1,
+        zh,
+        unknown: _,
+        malformed,
+    } = report.hashes.0.iter().collect();
+    let has_unknown = !malformed.is_empty() || zh.iter().any(|zh| !sums.contains(*zh));
+    let is_listed = !zh.is_empty() && !has_unknown;
     let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
     (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
 }
@@ -450,6 +456,7 @@ fn unlisted(
         h1: _,
         zh,
         unknown: _,
+        malformed: _,
     } = reported.iter().collect();
     let count = zh.into_iter().filter(|hash| !listed.contains(hash)).count();
     let PackageId {

@@ -251,6 +251,7 @@ fn gets_as_many(
                 h1,
                 zh: _,
                 unknown: _,
+                malformed: _,
             } = package.hashes.recordable().collect();
             h1.len() >= recorded.len()
         })

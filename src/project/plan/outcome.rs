@@ -197,8 +197,20 @@ fn joined(
             request.prepared.root.dialect,
         ));
     }
+    let mut malformed = request
+        .prepared
+        .lock_file
+        .kept_malformed_hashes(|address, hash| {
+            let entry = locks.get(address);
+            request.is_in_scope(address) && entry.is_some_and(|entry| entry.hashes.contains(hash))
+        });
+    malformed.extend(request.prepared.malformed_module_hashes());
+    let mut counts = UnconfirmedHashes {
+        unpublished: malformed.len(),
+        ..UnconfirmedHashes::default()
+    };
+    warnings.extend(malformed.into_iter().map(Diagnostic::into_warning));
     warnings.dedup();
-    let mut counts = UnconfirmedHashes::default();
     for (_, entry) in &entries {
         counts += entry.counts;
     }

@@ -86,8 +86,8 @@ struct Check<'a> {
     compared: Compared,
     /// Whether packages were seen, and none has one of the hashes.
     is_contradicted: bool,
-    /// Whether it has a `zh:` or `h1:`. A hash of an unknown scheme neither confirms nor
-    /// contradicts a release.
+    /// Whether it has a `zh:` or `h1:`, even a malformed one. A hash of an unknown scheme neither
+    /// confirms nor contradicts a release.
     is_comparable: bool,
     /// Whether its `zh:` are the whole list of a different SHA256SUMS.
     is_replaced: bool,
@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
             mirror,
             is_contradicted: !published.packages.is_empty()
                 && !matches!(confirmation, Confirmation::Confirmed),
-            is_comparable: old_zh > 0 || !old.h1.is_empty(),
+            is_comparable: old_zh > 0 || !old.h1.is_empty() || !old.malformed.is_empty(),
             is_replaced: old_zh > 0 && unpublished_zh == old_zh && old_zh >= published_zh,
             confirmation,
             compared,
@@ -127,8 +127,11 @@ impl<'a> Check<'a> {
     }
 
     /// Whether a hash is certainly not that of the release. A mirror does not know which packages
-    /// were published, so that it contradicts no hash.
+    /// were published, so that it contradicts no well-formed hash.
     fn is_wrong(&self, hash: &Hash) -> bool {
+        if !hash.is_well_formed() {
+            return true;
+        }
         let is_contradicted = self.is_contradicted && self.is_comparable && self.mirror.is_none();
         is_contradicted || self.compared.unpublished.contains(hash)
     }

@@ -136,7 +136,12 @@ impl ReleaseLookup<'_> {
     /// entry has `h1:` hashes only, looks at the other packages of the release until one has: first
     /// in the report of the registry, then at packages that the cache knows, then at downloads.
     pub(super) fn confirm(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
-        let HashesByScheme { h1, zh, unknown: _ } = recorded.iter().collect();
+        let HashesByScheme {
+            h1,
+            zh,
+            unknown: _,
+            malformed: _,
+        } = recorded.iter().collect();
         if packages
             .values()
             .any(|package| recorded.iter().any(|hash| package.hashes.confirms(hash)))
@@ -207,13 +212,17 @@ impl ReleaseLookup<'_> {
 
     /// Compares recorded hashes with the packages of this run, with the facts that the registry
     /// publishes, and with those published packages that are in the cache. Fetches no package.
+    /// Malformed hashes, which need no comparison, are omitted.
     pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Compared {
         let is_seen = |hash: &Hash| {
             packages
                 .values()
                 .any(|package| package.hashes.contains(hash))
         };
-        let unseen: Vec<_> = recorded.iter().filter(|hash| !is_seen(hash)).collect();
+        let unseen: Vec<_> = recorded
+            .iter()
+            .filter(|hash| hash.is_well_formed() && !is_seen(hash))
+            .collect();
         if unseen.is_empty() {
             return Compared::default();
         }

@@ -133,6 +133,12 @@ impl<'a> LockRequest<'a> {
             .collect()
     }
 
+    /// Whether an entry is checked: all are, unless providers are named.
+    pub(super) fn is_in_scope(&self, address: &ProviderAddress) -> bool {
+        let only = &self.prepared.only;
+        only.is_empty() || only.contains(address)
+    }
+
     /// Number of hashes in entries that are not compared although no provider is named, because
     /// nothing requires them.
     pub(super) fn hashes_of_others<'e>(

@@ -14,7 +14,7 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all,
 };
-use crate::lockfile::LockedProvider;
+use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
 use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
@@ -146,6 +146,11 @@ impl SelectedVersions {
             let selected = self.providers.iter().map(|provider| &provider.address);
             plan.counts.uncompared +=
                 request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
+
+            let malformed = self.kept_malformed_hashes(request, &plan.pruned);
+            plan.counts.unpublished += malformed.len();
+            plan.warnings
+                .extend(malformed.into_iter().map(Diagnostic::into_warning));
         }
         for SelectedProvider {
             address,
@@ -173,6 +178,36 @@ impl SelectedVersions {
         plan.moves.extend(moves);
         plan.edits.extend(edits);
         plan
+    }
+}
+
+impl SelectedVersions {
+    /// Errors about malformed hashes in the entries that neither move nor are `pruned`.
+    fn kept_malformed_hashes(
+        &self,
+        request: &LockRequest<'_>,
+        pruned: &[ProviderAddress],
+    ) -> Vec<Diagnostic> {
+        let lock_file = &request.prepared.lock_file;
+        let mut errors = lock_file.kept_malformed_hashes(|address, _| {
+            let is_removed = pruned.contains(address) || self.moves(address, lock_file);
+            request.is_in_scope(address) && !is_removed
+        });
+        errors.extend(request.prepared.malformed_module_hashes());
+        errors
+    }
+
+    /// Whether a different version than the locked one was selected for a provider.
+    fn moves(&self, address: &ProviderAddress, lock_file: &LockFile) -> bool {
+        let selected = self
+            .providers
+            .iter()
+            .find(|provider| provider.address == *address);
+        let locked = lock_file.locks().get(address);
+        match (selected, locked) {
+            (Some(selected), Some(locked)) => selected.version != locked.version,
+            _ => false,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash};
 use crate::provider::Dialect;
 
 /// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of
@@ -122,11 +122,7 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
                 let warning = finding(Code::UnknownHashScheme, message, location, "");
                 findings.push(warning.help("remove the hash unless a newer tool recorded it"));
             } else if !hash.is_well_formed() {
-                let form = hash.scheme().form();
-                let message = format!("the hash {hash} cannot match any package: it is not {form}");
-                let error = finding(Code::MalformedHash, message, location, "");
-                findings
-                    .push(error.help(Help::text("remove the hash, then run: ").and(T::remedy())));
+                findings.push(malformed_hash::<T>(hash, location));
             }
         }
         findings.extend(order(entry, dialect));

@@ -270,6 +270,7 @@ fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic 
         h1,
         zh: _,
         unknown: _,
+        malformed: _,
     } = entry.locked.hashes.iter().collect();
     let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();
     let mut error = Diagnostic::finding(Code::ModuleDiffers, "")

@@ -138,7 +138,7 @@ sub/.modules.lock.hcl
         .matches(str![[r#"
 exit code: 0
 ----- stdout -----
-a  git::https://example.com/a.git?ref=v1  git::https://example.com/a.git?ref=2  1 h1  #95f659ec
+a  git::https://example.com/a.git?ref=v1  git::https://example.com/a.git?ref=2  1 h1  #6a7bcfc2
 "#]]);
     repository
         .environment

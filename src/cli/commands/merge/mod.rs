@@ -44,7 +44,7 @@ use crate::cli::ui::Ui;
     override_usage = "provlock merge [OPTIONS] [FILE]\n       provlock merge [OPTIONS] --path PATH BASE OURS THEIRS"
 )]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
-    Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
+    Exit codes: 0 merged, 1 conflicts remain and are marked in the file, or a hash is malformed, 2 failed")]
 pub(crate) struct MergeArgs {
     /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A
     /// %B, three versions of a file, whose second is overwritten with the result
@@ -516,24 +516,29 @@ impl<T: EntryKind> Merge<'_, T> {
         if result != self.target_bytes {
             files::write(self.target, Some(&self.target_bytes), &result)?;
         }
-        let mut conflicts: Vec<_> = merged
+        let mut findings: Vec<_> = merged
             .conflicts
             .iter()
             .map(|conflict| conflict.diagnostic(self.dialect))
             .collect();
-        if let Some(last) = conflicts.last_mut() {
+        if let Some(last) = findings.last_mut() {
             last.help = Some(help::<T>(self.shown));
         }
-        let outcome = if conflicts.is_empty() {
+        // A file with markers has to be checked again anyway.
+        if findings.is_empty() {
+            let written = lock_file::<T>(self.shown, &result, self.dialect)?;
+            findings = written.malformed_hashes();
+        }
+        let outcome = if findings.is_empty() {
             Outcome::Done
         } else {
             Outcome::Found
         };
-        let done = conflicts
+        let done = findings
             .is_empty()
             .then(|| format!("Merged {}", self.shown.display()));
         let status = chosen.into_iter().chain(done).collect();
-        errors.extend(conflicts);
+        errors.extend(findings);
         Ok(Report {
             warnings,
             errors,
