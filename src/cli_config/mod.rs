@@ -23,7 +23,7 @@ use std::time::Duration;
 pub use credentials::{Credentials, CredentialsOrigin};
 pub(crate) use installation::mirror_url;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
-pub(crate) use netrc::Netrc;
+pub(crate) use netrc::{LazyNetrc, Netrc, machine_of};
 pub(crate) use network::LARGEST_CERTIFICATE_FILE;
 pub use network::NetSettings;
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};

@@ -1,10 +1,13 @@
 //! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>),
-//! as go-getter uses them for archives (`netrc.go`).
+//! as go-getter uses them for archives of modules (`netrc.go`), and Terraform since 1.11 for archives
+//! of providers.
 
 use std::io;
+use std::sync::{Arc, OnceLock};
 
-use crate::system::Environment;
-use crate::system::files;
+use url::Url;
+
+use crate::system::{Environment, Token, files};
 
 /// The largest file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -24,6 +27,32 @@ struct Machine {
     password: String,
 }
 
+/// The logins of a user, which are read when one is needed. Clones share them.
+#[derive(Clone)]
+pub(crate) struct LazyNetrc {
+    environment: Environment,
+    netrc: Arc<OnceLock<Result<Netrc, String>>>,
+}
+
+impl LazyNetrc {
+    /// Reads nothing yet.
+    pub(crate) fn new(environment: &Environment) -> Self {
+        Self {
+            environment: environment.clone(),
+            netrc: Arc::default(),
+        }
+    }
+
+    /// Returns the logins.
+    ///
+    /// # Errors
+    /// Those of [`Netrc::read`].
+    pub(crate) fn get(&self) -> Result<&Netrc, String> {
+        let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
+        netrc.as_ref().map_err(Clone::clone)
+    }
+}
+
 impl Netrc {
     /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be
     /// read has no logins.
@@ -31,7 +60,7 @@ impl Netrc {
     /// # Errors
     /// The file is larger than 1 MiB. Ignoring it would make servers refuse requests without a
     /// visible reason.
-    pub(crate) fn read(environment: &Environment) -> Result<Self, String> {
+    fn read(environment: &Environment) -> Result<Self, String> {
         let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));
         let Some(path) = path.map(|path| environment.current_directory.join(path)) else {
@@ -74,8 +103,14 @@ impl Netrc {
         Self(machines)
     }
 
+    /// The login for the host of a URL.
+    pub(crate) fn token(&self, url: &Url) -> Option<Token> {
+        let (user, password) = self.login(&machine_of(url)?)?;
+        Some(Token::basic(user, password))
+    }
+
     /// User and password for a host, written as in a URL, with its port if there is one.
-    pub(crate) fn login(&self, host: &str) -> Option<(&str, &str)> {
+    fn login(&self, host: &str) -> Option<(&str, &str)> {
         let named = self
             .0
             .iter()
@@ -83,6 +118,15 @@ impl Netrc {
         let machine = named.or_else(|| self.0.iter().find(|machine| machine.host.is_none()))?;
         Some((&machine.login, &machine.password))
     }
+}
+
+/// The name by which the file has the host of a URL.
+pub(crate) fn machine_of(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    })
 }
 
 fn next_word<'a>(rest: &mut &'a str) -> Option<&'a str> {

@@ -157,10 +157,11 @@ impl From<RequestError> for FetchError {
         let is_gone = is_gone(&error);
         let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. })
             && error.credentials_of.is_none();
-        let help = wants_login.then(|| {
-            let host = error.url.host_str().unwrap_or_default();
-            format!("put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives")
-        });
+        let help = if wants_login {
+            error.netrc_help()
+        } else {
+            None
+        };
         let (is_named, message) = (
             matches!(error.kind, RequestErrorKind::Credentials(_)),
             error.to_string(),

@@ -438,10 +438,7 @@ impl ModuleFetcher {
     }
 
     fn netrc(&self) -> Fetched<&Netrc> {
-        let netrc = self
-            .netrc
-            .get_or_init(|| Netrc::read(self.connections.environment()));
-        netrc.as_ref().map_err(FetchError::package)
+        self.connections.netrc().map_err(FetchError::package)
     }
 
     fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched<Package> {

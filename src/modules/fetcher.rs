@@ -16,7 +16,6 @@ use super::package_hash;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
 use super::source::{Getter, ModuleSource, RegistryModule};
-use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
 use crate::net::Client;
@@ -35,7 +34,6 @@ pub(crate) struct ModuleFetcher {
     is_offline: bool,
     pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
     cache: OnceLock<Result<PackageCache>>,
-    pub(super) netrc: OnceLock<std::result::Result<Netrc, String>>,
     /// Packages by address or registry version, and by whether they are recorded in a lock file.
     pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
@@ -63,7 +61,6 @@ impl ModuleFetcher {
             is_offline,
             clients: OnceMap::default(),
             cache: OnceLock::new(),
-            netrc: OnceLock::new(),
             packages: OnceMap::default(),
             modules: OnceMap::default(),
             releases: OnceMap::default(),

@@ -165,13 +165,7 @@ fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
     if !own.0.is_empty() {
         return Some(Token::basic(&own.0, &own.1));
     }
-    let host = url.host_str()?;
-    let host = url
-        .port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    netrc
-        .login(&host)
-        .map(|(user, password)| Token::basic(user, password))
+    netrc.token(url)
 }
 
 /// Returns the content of `<meta name="terraform-get" content="…">` in the head of a page.

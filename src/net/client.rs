@@ -21,13 +21,13 @@ use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
-use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request};
+use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request, without_login};
 use super::resume;
 use super::retry::{Attempt, Failure, Retries, after_status, http_date, with_retries};
 use crate::cli_config::{LARGEST_CERTIFICATE_FILE, NetSettings};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
-use crate::system::{SafeUrl, Token, files};
+use crate::system::{SafeUrl, Token, files, percent_decoded};
 
 /// Longest silence of a download, and longest time of a small one.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -77,7 +77,7 @@ pub enum Purpose {
 /// The credentials that a request sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RequestCredentials<'a> {
-    /// Nothing.
+    /// Nothing but the login in the URL.
     None,
     /// The token of a host, if it has one.
     TokenOf(&'a Hostname),
@@ -177,8 +177,9 @@ impl Client {
 
     /// Fetches a document of at most `limit` bytes, after decompression.
     ///
-    /// The token of the host `credentials_of` is sent along, if it has one and if the connection is
-    /// encrypted or stays on this machine. A redirect to another host or port goes without it.
+    /// The token of the host `credentials_of` is sent along, or else the login in the URL, if there
+    /// is one and if the connection is encrypted or stays on this machine. A redirect to another
+    /// host or port goes without it.
     pub fn get(
         &self,
         url: &Url,
@@ -341,14 +342,19 @@ impl Client {
         if !redirect::is_allowed(url, self.plain_http, self.settings()) {
             return Err(RequestErrorKind::Insecure);
         }
+        if url.scheme() != "https" && !is_loopback(url) {
+            return Ok(None);
+        }
+
         let token = match credentials {
-            _ if url.scheme() != "https" && !is_loopback(url) => None,
             RequestCredentials::None => None,
             RequestCredentials::TokenOf(host) => {
                 (self.shared.authorize)(host).map_err(RequestErrorKind::Credentials)?
             }
             RequestCredentials::Basic(token) => Some(token.clone()),
         };
+        // A token takes precedence over the login in the URL, as in Terraform.
+        let token = token.or_else(|| login_in(url));
         if let Some(token) = &token {
             self.learn(token);
         }
@@ -389,7 +395,8 @@ impl Client {
         let late = || RequestErrorKind::Timeout {
             time_limit: Some(time_limit),
         };
-        let mut url = request.url.clone();
+        // The login in the URL is in `authorization`, if it may be sent.
+        let mut url = without_login(request.url.clone());
         for _ in 0..=MOST_REDIRECTS {
             let mut builder = self
                 .shared
@@ -481,6 +488,18 @@ impl Client {
     pub(crate) fn settings(&self) -> &NetSettings {
         &self.shared.settings
     }
+}
+
+/// The user name and the password in a URL.
+fn login_in(url: &Url) -> Option<Token> {
+    let password = url.password().unwrap_or_default();
+    if url.username().is_empty() && password.is_empty() {
+        return None;
+    }
+    Some(Token::basic(
+        &percent_decoded(url.username()),
+        &percent_decoded(password),
+    ))
 }
 
 /// Decodes a JSON document.

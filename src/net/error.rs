@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
+use crate::cli_config::machine_of;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::provider::Hostname;
@@ -153,6 +154,25 @@ impl RequestError {
                 "use https, or set the URL in a host block of the CLI configuration"
             }
             _ => return None,
+        };
+        Some(words.into())
+    }
+
+    /// Help for an archive that the server refuses to send: its login may be in `.netrc`.
+    pub(crate) fn netrc_help(&self) -> Option<Help> {
+        let RequestErrorKind::Unauthorized {
+            credentials_sent, ..
+        } = self.kind
+        else {
+            return None;
+        };
+        let machine = machine_of(&self.url)?;
+        let words = if credentials_sent {
+            format!("check user and password for {machine} in ~/.netrc, or in the URL")
+        } else {
+            format!(
+                "put user and password for {machine} into ~/.netrc; tokens of registries are not sent to archives"
+            )
         };
         Some(words.into())
     }

@@ -73,14 +73,19 @@ pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
         .get(LOCATION)
         .and_then(|value| value.to_str().ok());
     let location = location.ok_or_else(|| refused(format!("status {status} has no location")))?;
-    let mut target = response
+    let target = response
         .url()
         .join(location)
         .map_err(|error| refused(error.to_string()))?;
+    Ok(Some(without_login(target)))
+}
+
+/// The URL without a user name and a password.
+pub(super) fn without_login(mut url: Url) -> Url {
     // This fails only for URLs that cannot have a user name.
-    let _ = target.set_username("");
-    let _ = target.set_password(None);
-    Ok(Some(target))
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
 }
 
 pub(super) fn refused(why: String) -> Failure {

@@ -10,12 +10,14 @@ use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
-use crate::net::{Client, RequestCredentials};
+use crate::cli_config::LazyNetrc;
+use crate::diagnostic::Diagnostics;
+use crate::net::{Client, RequestCredentials, RequestError};
 use crate::packages::archive::{
     HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
 };
 use crate::provider::Hash;
-use crate::system::SafeUrl;
+use crate::system::{SafeUrl, Token};
 
 /// Fetches documents and packages. Limits the number of simultaneous packages, because each takes
 /// memory and a core.
@@ -27,6 +29,8 @@ pub(super) struct Downloader {
     /// Hashes that earlier runs computed.
     pub(super) cache: Option<HashCache>,
     queue: Arc<DownloadQueue>,
+    /// Logins for the hosts of archives, in a dialect that uses them.
+    netrc: Option<LazyNetrc>,
 }
 
 /// Error of a cancelled download.
@@ -77,12 +81,19 @@ struct Received<'a> {
 }
 
 impl Downloader {
-    /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`.
-    pub(super) fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
+    /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`. Archives
+    /// are requested with the logins in `netrc`, if there is one.
+    pub(super) fn new(
+        client: Client,
+        jobs: usize,
+        cache: Option<HashCache>,
+        netrc: Option<LazyNetrc>,
+    ) -> Self {
         Self {
             client,
             cache,
             queue: Arc::new(DownloadQueue::new(jobs.max(1))),
+            netrc,
         }
     }
 
@@ -105,18 +116,44 @@ impl Downloader {
         archive: &Archive<'_>,
     ) -> Result<Downloaded> {
         let downloaded = self.fetch(fetch, archive, |hash| {
-            let hashed = self.client.download(
-                url,
-                RequestCredentials::None,
-                Limits::default().archive_bytes,
-                hash,
-            );
-            hashed.map_err(|error| SourceError::request(fetch.package, error))
+            let login = self
+                .login(url)
+                .map_err(|why| SourceError::invalid_response(fetch.package, why))?;
+            let credentials = match &login {
+                Some(login) => RequestCredentials::Basic(login),
+                None => RequestCredentials::None,
+            };
+            let limit = Limits::default().archive_bytes;
+            let hashed = self.client.download(url, credentials, limit, hash);
+            hashed.map_err(|error| self.failed(fetch.package, error))
         })?;
         if downloaded.transferred == 0 {
             self.client.observer().cached(url);
         }
         Ok(downloaded)
+    }
+
+    /// The login in `.netrc` for an archive whose URL has none.
+    fn login(&self, url: &Url) -> std::result::Result<Option<Token>, String> {
+        let has_own = !url.username().is_empty() || url.password().is_some();
+        match &self.netrc {
+            Some(netrc) if !has_own => Ok(netrc.get()?.token(url)),
+            _ => Ok(None),
+        }
+    }
+
+    fn failed(&self, package: &PackageId, error: RequestError) -> SourceError {
+        let help = match &self.netrc {
+            Some(_) => error.netrc_help(),
+            None => None,
+        };
+        let error = SourceError::request(package, error);
+        match help {
+            Some(help) => Diagnostics::from(error)
+                .map(|error| error.help(help.clone()))
+                .into(),
+            None => error,
+        }
     }
 
     /// Looks up the hashes of a package in the cache.

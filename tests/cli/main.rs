@@ -46,6 +46,7 @@ mod installation;
 mod json_output;
 mod kept_platforms;
 mod lock;
+mod logins_of_archives;
 mod malformed_hashes;
 mod manual;
 mod many_roots;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::oci::{OciLogins, OciRegistries};
 use super::{DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
-use crate::cli_config::{self, CliConfig, Credentials};
+use crate::cli_config::{self, CliConfig, Credentials, LazyNetrc, Netrc};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::net::Client;
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
@@ -85,6 +85,7 @@ struct Shared {
     environment: Environment,
     /// By dialect.
     connections: [OnceLock<Result<Connection>>; 2],
+    netrc: LazyNetrc,
     /// By the repository in which they are published.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
@@ -173,12 +174,14 @@ impl Connections {
                 .into());
         }
         let environment = environment.clone();
+        let netrc = LazyNetrc::new(&environment);
         let (connections, facts) = ([OnceLock::new(), OnceLock::new()], OnceMap::default());
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
                 environment,
                 connections,
+                netrc,
                 facts,
             }),
         })
@@ -218,6 +221,11 @@ impl Connections {
     /// The environment of the run.
     pub(crate) fn environment(&self) -> &Environment {
         &self.shared.environment
+    }
+
+    /// The logins in `.netrc`.
+    pub(crate) fn netrc(&self) -> std::result::Result<&Netrc, String> {
+        self.shared.netrc.get()
     }
 
     /// The cache directory, if there is a cache.

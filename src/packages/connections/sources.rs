@@ -31,10 +31,15 @@ impl Connections {
                 cache
             }
         });
+        // As Terraform does since 1.11, and OpenTofu does not.
+        let netrc = match dialect {
+            Dialect::Terraform => Some(self.shared.netrc.clone()),
+            Dialect::Tofu => None,
+        };
         let methods = Methods {
             shared: &self.shared,
             connection,
-            downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
+            downloader: Downloader::new(connection.client.clone(), options.jobs, cache, netrc),
             facts: shared
                 .map(|shared| self.trusted_facts(dialect, shared))
                 .transpose()?,

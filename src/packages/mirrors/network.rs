@@ -45,7 +45,7 @@ struct Index {
     versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
-/// The packages of a version, and the URL that their URLs are relative to.
+/// The packages of a version, and the URL that their URLs are relative to, with the mirror's login.
 type LocatedDocument = (Url, VersionDocument);
 
 #[derive(Deserialize)]
@@ -235,9 +235,21 @@ impl NetworkMirror {
                     client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weighed);
                 let subject = format_args!("{address} {version}");
                 answer
-                    .map(Arc::new)
+                    .map(|(url, document)| Arc::new((self.with_login(url), document)))
                     .map_err(|error| SourceError::request(subject, error))
             })
+    }
+
+    /// The URL of a document with the login of the mirror's URL. Go keeps the login in the URL of an
+    /// answer, so that relative URLs in it have the login, and absolute URLs do not. A document of a
+    /// different server, after a redirect, has none.
+    fn with_login(&self, mut url: Url) -> Url {
+        if url.origin() == self.base.origin() {
+            // This fails only for a URL that cannot have a user name.
+            let _ = url.set_username(self.base.username());
+            let _ = url.set_password(self.base.password());
+        }
+        url
     }
 
     fn url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {

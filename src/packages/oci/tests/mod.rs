@@ -122,7 +122,7 @@ fn network() -> Client {
 }
 
 fn downloader(cache: Option<HashCache>) -> Downloader {
-    Downloader::new(network(), 2, cache)
+    Downloader::new(network(), 2, cache, None)
 }
 
 fn mirror_with(host: &str, logins: OciLogins) -> OciMirror {
