@@ -129,6 +129,7 @@ impl ModuleFetcher {
                     }
                     self.recorded_as(
                         &address,
+                        &source,
                         Package {
                             directory,
                             ..package
@@ -148,16 +149,29 @@ impl ModuleFetcher {
     }
 
     /// A package to which a registry leads, as a lock file records it: with the commit if it is in
-    /// git, else under the address of the registry.
-    fn recorded_as(&self, address: &str, package: Package) -> Fetched<Package> {
+    /// git, with the address of the archive if the `location` refers to that, else under the address
+    /// of the registry.
+    fn recorded_as(
+        &self,
+        address: &str,
+        location: &RemoteSource,
+        package: Package,
+    ) -> Fetched<Package> {
         let own = package
             .recorded
             .as_deref()
             .and_then(RemoteSource::parse_full);
-        let (Some(own), Some(h1)) = (own.filter(|own| own.getter() != Getter::Git), &package.h1)
-        else {
+        let (Some(own), Some(h1)) = (own, &package.h1) else {
             return Ok(package);
         };
+        if own.getter() == Getter::Git {
+            return Ok(package);
+        }
+        // The hash of a directory in the archive is not that of the archive.
+        let is_referred = own.package != location.without_credentials().package;
+        if is_referred && own.directory.is_empty() {
+            return Ok(package);
+        }
         let recorded = with_directory(address, &own.directory);
         self.cache()?.record(&recorded, h1, package.zh.as_ref())?;
         Ok(Package {

@@ -658,3 +658,66 @@ fn a_module_has_a_name_that_the_language_allows() {
         .assert_code(0);
     provlock_test::survived("a name of a module that is none", 9);
 }
+
+/// A registry may name a page instead of an archive, and the page the archive.
+#[test]
+fn the_archive_to_which_the_location_of_a_registry_refers_is_recorded() {
+    let (registry, mut environment) = Registry::with_project();
+    environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
+    let archive = "https://registry.opentofu.org/site.zip";
+    for (location, content, recorded) in [
+        ("https://registry.opentofu.org/page", archive, archive),
+        (
+            "https://registry.opentofu.org/page//files",
+            archive,
+            "https://registry.opentofu.org/site.zip//files",
+        ),
+        // The package has only that directory, so the hash is not that of the archive.
+        (
+            "https://registry.opentofu.org/page",
+            "https://registry.opentofu.org/site.zip//files",
+            "registry::registry.opentofu.org/acme/site/aws@1.0.0//files",
+        ),
+        (
+            archive,
+            archive,
+            "registry::registry.opentofu.org/acme/site/aws@1.0.0",
+        ),
+    ] {
+        serve_archive(&registry, "~> 1.0");
+        let page = format!(
+            "<html><head><meta name=\"terraform-get\" content=\"{content}\"></head></html>"
+        );
+        registry.serve("/page", page);
+        registry.serve(
+            "/v1/modules/acme/site/aws/versions",
+            r#"{"modules": [{"versions": [{"version": "1.0.0"}]}]}"#,
+        );
+        registry.serve(
+            "/v1/modules/acme/site/aws/1.0.0/download",
+            format!("{{\"location\": \"{location}\"}}"),
+        );
+        registry
+            .publish("acme/gamma", "1.5.0")
+            .platforms(["linux_amd64"])
+            .done();
+        environment.write(
+            "main.tf",
+            "module \"site\" {\n  source = \"acme/site/aws\"\n}\n",
+        );
+        let run = |arguments: &[&str]| environment.provlock(arguments);
+        let _ = fs::remove_file(environment.project().join(".modules.lock.hcl"));
+        run(&["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+        let lock_file = module_lock_file(&environment);
+        assert!(
+            lock_file.contains(&format!(" = \"{recorded}\"\n")),
+            "{location}: {lock_file}"
+        );
+        // What is recorded can be checked and installed, from the cache and from where it is.
+        run(&["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+        run(&["get"]).assert_code(0);
+        run(&["cache", "clean"]).assert_code(0);
+        fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+        run(&["get"]).assert_code(0);
+    }
+}
