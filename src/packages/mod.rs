@@ -275,6 +275,27 @@ impl Source {
             .and_then(|method| method.mirror()))
     }
 
+    /// The network mirror at which `init` stops although a later installation method has a version,
+    /// because the mirror does not list the version and `init` requests it there all the same
+    /// (OpenTofu's and Terraform's `internal/getproviders/multi_source.go`).
+    pub(crate) fn mirror_without(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<String> {
+        let mut before = None;
+        for method in self.methods_for(address) {
+            let available = method.versions(address);
+            if available.is_ok_and(|available| available.versions.contains_key(version)) {
+                return before;
+            }
+            if matches!(method.kind, SourceKind::NetworkMirror(_)) && before.is_none() {
+                before = method.mirror();
+            }
+        }
+        None
+    }
+
     /// The directory of a provider under development; such a provider is not locked.
     pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         self.dev_overrides.get(address).map(PathBuf::as_path)

@@ -586,6 +586,45 @@ Not checked: registry.terraform.io/acme/gamma, under development (dev_overrides)
         .assert_lacks("acme/gamma");
 }
 
+/// `init` of Terraform 1.15.5 lists the versions of all methods, and then requests the selected one
+/// at the mirror, which has no document for it.
+#[test]
+fn a_network_mirror_at_which_init_stops_is_a_warning() {
+    let registry = Registry::start();
+    let gamma = registry
+        .publish("registry.example.com/acme/gamma", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
+    let direct = format!("{}\n  direct {{}}", network_mirror(""));
+    let environment = project(&registry, "registry.example.com/acme/gamma", &direct);
+    let index = "/providers/registry.example.com/acme/gamma/index.json";
+    for versions in [None, Some("{}"), Some(r#"{"0.9.0": {}}"#)] {
+        if let Some(versions) = versions {
+            registry.serve(index, format!(r#"{{"versions": {versions}}}"#));
+        }
+        let output = environment.provlock(LOCK);
+        output.assert_code(0);
+        output.assert_stderr_has("warning[provider-not-found]: the mirror https://mirror.example.com/providers/ has no registry.example.com/acme/gamma 1.0.0, so tofu init fails");
+        assert_locked(&environment, &gamma, &all_hashes(&gamma));
+    }
+    // The help works.
+    let excluded = network_mirror("exclude = [\"registry.example.com/acme/gamma\"]");
+    configure(&environment, &format!("{excluded}\n  direct {{}}"));
+    environment
+        .provlock(LOCK)
+        .assert_code(0)
+        .assert_lacks("warning");
+    // A mirror that has the version, and one that is only used afterwards, are no reason.
+    registry.mirror("https://mirror.example.com/providers/", Mirror::default());
+    for methods in [&direct, &format!("direct {{}}\n{}", network_mirror(""))] {
+        configure(&environment, methods);
+        environment
+            .provlock(LOCK)
+            .assert_code(0)
+            .assert_lacks("init fails");
+    }
+}
+
 #[test]
 fn a_mirror_that_lists_a_version_without_a_document_is_no_reason_to_ask_the_registry() {
     let registry = Registry::start();

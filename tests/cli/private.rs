@@ -463,3 +463,57 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for
         .assert_code(2)
         .assert_stderr_has("it has no `versions` (line 1, column 2)");
 }
+
+/// Terraform resolves the name by the `cloud` block of the root module.
+#[test]
+fn localterraform_com_is_a_host_of_the_cli_configuration() {
+    let (registry, mut environment) = Registry::with_project();
+    registry
+        .publish("acme/gamma", "1.0.0")
+        .on_host("localterraform.com")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write(
+        "main.tf",
+        [
+            requires("localterraform.com/acme/gamma", ""),
+            "terraform {\n  cloud {\n    hostname = \"registry.example.com\"\n  }\n}\n".to_owned(),
+        ]
+        .concat(),
+    );
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get providers from localterraform.com: it stands for the hostname in the cloud block, which is not looked up
+ --> main.tf:4:16
+  |
+4 |       source = "localterraform.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add to the CLI configuration, with that hostname: host "localterraform.com" { services = { "modules.v1" = "https://app.terraform.io/api/registry/v1/modules/", "providers.v1" = "https://app.terraform.io/api/registry/v1/providers/" } }; and put its token into TF_TOKEN_localterraform_com
+"#]]);
+    environment.write(
+        "module/main.tf",
+        "module \"net\" {\n  source = \"localterraform.com/acme/net/aws\"\n}\n",
+    );
+    environment
+        .provlock(["-C", "module", "lock"])
+        .assert_code(2)
+        .assert_stderr_has("cannot get modules from localterraform.com: it stands for");
+    assert_eq!(registry.requests().len(), 0, "no other host gets a request");
+
+    let services =
+        "\"providers.v1\" = \"https://registry.example.com/via/localterraform.com/v1/providers/\"";
+    write_configuration(
+        &environment,
+        &format!("host \"localterraform.com\" {{ services = {{ {services} }} }}\n"),
+    );
+    environment.set("TF_TOKEN_localterraform_com", TOKEN);
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(sent(&registry, "*/versions"), [true]);
+    assert!(
+        environment
+            .lock_file()
+            .contains("\"localterraform.com/acme/gamma\"")
+    );
+}

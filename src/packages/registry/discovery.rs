@@ -22,6 +22,9 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 const MEDIA_TYPE: &str = "application/json";
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
+/// Name that stands for the hostname in the `cloud` block of a root module, also in the addresses of
+/// providers and modules (Terraform's `internal/cloud/backend.go`, `ServiceDiscoveryAliases`).
+const HOST_OF_CLOUD: &str = "localterraform.com";
 
 /// The registries of hosts. Each host is contacted once per run.
 pub(crate) struct Discovery {
@@ -172,6 +175,11 @@ impl Discovery {
             }));
         }
 
+        // The host itself has no registry.
+        if query.host.as_ascii() == HOST_OF_CLOUD {
+            return Err(query.of_cloud().into());
+        }
+
         let document = match self.document(query.host, &query.url) {
             Ok(document) => document,
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
@@ -243,6 +251,18 @@ impl<'a> Query<'a> {
 
     fn failed(&self, why: &str) -> Diagnostic {
         failed(self.host, self.service, why)
+    }
+
+    /// The error for the name that stands for a host that is not known here.
+    fn of_cloud(&self) -> Diagnostic {
+        let registry = "https://app.terraform.io/api/registry/v1";
+        let services = format!(
+            "\"modules.v1\" = \"{registry}/modules/\", \"providers.v1\" = \"{registry}/providers/\""
+        );
+        self.failed("it stands for the hostname in the cloud block, which is not looked up")
+            .help(format!(
+                "add to the CLI configuration, with that hostname: host \"{HOST_OF_CLOUD}\" {{ services = {{ {services} }} }}; and put its token into TF_TOKEN_localterraform_com"
+            ))
     }
 
     /// The error for a document that is not as it must be.

@@ -13,7 +13,9 @@ use super::select::{SelectedProvider, SelectedVersions, collected};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
-use crate::packages::{AvailableVersion, AvailableVersions, Packages, Platforms, SourceError};
+use crate::packages::{
+    AvailableVersion, AvailableVersions, Packages, Platforms, Source, SourceError,
+};
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
@@ -211,6 +213,8 @@ fn plan<'a>(
         plan.warnings.extend(listings.warnings(candidate.address));
     }
     plan.warnings.extend(of_selection.iter().cloned());
+    plan.warnings
+        .extend(stops_init(&candidate, version, source));
     plan.recorded = request
         .recorded
         .find(candidate.address, |entry| plan.is_for(entry));
@@ -244,6 +248,22 @@ fn kept_platforms(
         .chain(sides);
     let found = old.map(|old| KeptPlatforms::find(old, &new, prepared.platforms.named()));
     found.reduce(KeptPlatforms::and).unwrap_or_default()
+}
+
+/// The warning about a mirror at which `init` stops, although provlock goes on to the next
+/// installation method of the CLI configuration.
+fn stops_init(candidate: &Candidate<'_>, version: &Version, source: &Source) -> Option<Diagnostic> {
+    let mirror = source.mirror_without(candidate.address, version)?;
+    let name = candidate.name();
+    let init = format!("{} init", candidate.dialect);
+    let message = format!("{mirror} has no {name} {version}, so {init} fails");
+    let warning = Diagnostic::warning(Code::ProviderNotFound, message).note(format!(
+        "{init} requests each version at the first network mirror that may have the provider"
+    ));
+    Some(candidate.requirement.at_declarations(warning).help(format!(
+        "put the version into the mirror, or add \"{}\" to `exclude` of its network_mirror block",
+        candidate.address
+    )))
 }
 
 /// Fails for a platform without a package. A plan must have a platform.
