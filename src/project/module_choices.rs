@@ -314,6 +314,7 @@ impl<'a> ModuleChoices<'a> {
             is_named: moving.named().is_some(),
             held_back_by: Vec::new(),
             skipped,
+            stays_for_state: false,
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() && skipped.is_none() {

@@ -43,6 +43,8 @@ pub struct Move {
     pub held_back_by: Vec<HoldingConstraint>,
     /// Reason for which newer versions that the constraints allow were skipped, if any were.
     pub skipped: Option<SkipReason>,
+    /// Whether the locked version stays because only the state needs the provider.
+    pub stays_for_state: bool,
     /// Dates and links of its releases, if its version changes and they were requested.
     pub releases: ReleaseInfo,
 }

@@ -436,3 +436,85 @@ fn a_state_whose_path_is_an_expression_is_not_read() {
     let warning = "warning[state-not-read]: the state was not read: the path of the local backend is an expression\n";
     output.assert_code(0).assert_stdout_has(warning);
 }
+
+/// A configuration that requires nothing, with a state that needs acme/one, and a lock file with
+/// its version 1.0.0 although there is a newer one.
+fn project_of_state(registry: &Registry, environment: &TestEnvironment) {
+    let linux = ["linux_amd64"];
+    let old = registry
+        .publish("acme/one", "1.0.0")
+        .platforms(linux)
+        .done();
+    registry
+        .publish("acme/one", "2.1.1")
+        .platforms(linux)
+        .done();
+    environment.write("main.tf", "locals {}\n");
+    environment.write(
+        "terraform.tfstate",
+        state(&["registry.opentofu.org/acme/one"]),
+    );
+    environment.write_lock_file(super::lock::lock_file(&[old.entry_for("", &linux)]));
+}
+
+/// A state has no constraints, and a new major version may be unable to read it.
+#[test]
+fn an_upgrade_does_not_move_a_provider_that_only_the_state_needs() {
+    let (registry, environment) = Registry::with_project();
+    project_of_state(&registry, &environment);
+    let before = environment.snapshot();
+    environment
+        .provlock(["upgrade", "--check"])
+        .matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider   locked   allowed   newest   held back by
+acme/one   1.0.0              2.1.1    the state, which alone needs it
+----- stderr -----
+0 providers can move within the constraints; 1 held back
+Not compared with the published release: 1 recorded hash; to compare all: provlock verify --online
+"#]]);
+    for flags in [&[][..], &["-r"], &["--constraints"], &["--prune"]] {
+        let upgrade = [&["upgrade", "-p", "linux_amd64"], flags].concat();
+        environment.provlock(upgrade).assert_code(0);
+        environment.snapshot().assert_same(&before);
+    }
+
+    // The user may ask for the move.
+    let named = ["upgrade", "acme/one", "-p", "linux_amd64"];
+    environment.provlock(named).assert_code(0);
+    assert!(environment.lock_file().contains("version = \"2.1.1\""));
+    let lower = ["upgrade", "acme/one@1.0.0", "--allow-downgrade"];
+    environment.provlock(lower).assert_code(0);
+    assert!(environment.lock_file().contains("version = \"1.0.0\""));
+
+    // A provider that the configuration requires, too, moves.
+    environment.write("main.tf", requires("acme/one", ""));
+    let all = ["upgrade", "-p", "linux_amd64"];
+    environment.provlock(all).assert_code(0);
+    assert!(environment.lock_file().contains("version = \"2.1.1\""));
+}
+
+#[test]
+fn an_upgrade_replaces_a_version_of_the_state_that_cannot_stay() {
+    let (registry, environment) = Registry::with_project();
+    project_of_state(&registry, &environment);
+    environment.write_lock_file("");
+    let upgrade = ["upgrade", "-p", "linux_amd64"];
+    environment.provlock(upgrade).assert_code(0);
+    assert!(
+        environment.lock_file().contains("version = \"2.1.1\""),
+        "nothing was locked"
+    );
+
+    project_of_state(&registry, &environment);
+    environment.write(
+        "provlock.toml",
+        "[[policy.deny]]\nprovider = \"acme/one\"\nversions = \"< 2.0\"\nreason = \"old\"\n",
+    );
+    environment.provlock(upgrade).assert_code(0);
+    assert!(
+        environment.lock_file().contains("version = \"2.1.1\""),
+        "the policy does not allow the locked version"
+    );
+}

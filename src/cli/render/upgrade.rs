@@ -274,6 +274,9 @@ impl MoveText {
         if !self.constraints.is_empty() || !self.planned.is_held_back() {
             return None;
         }
+        if self.planned.stays_for_state {
+            return Some("the state, which alone needs it");
+        }
         match self.planned.skipped {
             Some(SkipReason::TooYoung) => Some("its age"),
             Some(SkipReason::AgeNotKnown) => Some("an unknown publication date"),

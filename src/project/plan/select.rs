@@ -257,6 +257,7 @@ impl Search<'_> {
         let selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.exactly(version)?,
             (Wanted::Keep, Some(locked)) => keep(locked)?,
+            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => keep(locked)?,
             (Wanted::Keep | Wanted::Newest, _) => self.newest()?,
         };
         let selected = match candidate.lock_file.locks().get(candidate.address) {
@@ -266,6 +267,29 @@ impl Search<'_> {
         candidate.check(&selected.version, available)?;
         self.refuse_downgrade(&selected.version)?;
         Ok(selected)
+    }
+
+    /// Whether an upgrade keeps a provider at its locked version because only the state needs it:
+    /// a state has no constraints, and the newest version may be unable to read it. `terraform
+    /// init -upgrade` also selects versions for the configuration only (`getProvidersFromState` in
+    /// Terraform's `internal/command/init.go`).
+    fn stays_for_state(&self, locked: &LockedProvider) -> bool {
+        let Self {
+            candidate,
+            available,
+            request,
+        } = self;
+        if !candidate.requirement.is_of_state() {
+            return false;
+        }
+        // The user asks for the move.
+        if request.prepared.only.contains(candidate.address) {
+            return false;
+        }
+        // A version that cannot be locked again must be replaced.
+        available.versions.contains_key(&locked.version)
+            && candidate.requirement.constraints.allows(&locked.version)
+            && candidate.not_allowed(&locked.version).is_none()
     }
 
     /// Whether the user chose a move, if the user chose among moves.
@@ -490,6 +514,7 @@ impl Search<'_> {
                     address,
                     lock_file,
                     requirement,
+                    locked,
                     wanted,
                     ..
                 },
@@ -515,6 +540,7 @@ impl Search<'_> {
             is_named: matches!(wanted, Wanted::Exactly(_)),
             held_back_by: Vec::new(),
             skipped: selected.skipped,
+            stays_for_state: locked.is_some_and(|locked| self.stays_for_state(locked)),
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() {
