@@ -33,6 +33,9 @@ pub struct Requirements {
     pub(crate) variable: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
+    /// Providers of state files beside the root module that its backend does not use, each with the
+    /// first such file. `init` offers to copy these states.
+    pub(crate) unused_state: BTreeMap<ProviderAddress, PathBuf>,
 }
 
 /// Knowledge of the state, which may need providers that the configuration does not require.
@@ -158,6 +161,14 @@ pub struct Declaration {
 }
 
 impl Requirements {
+    /// Returns the reason why the state is not known; `None` if it is, or if there is none.
+    pub fn unknown_state(&self) -> Option<&str> {
+        match &self.state {
+            StateKnowledge::Unknown(reason) => Some(reason),
+            StateKnowledge::Absent | StateKnowledge::Read => None,
+        }
+    }
+
     /// Whether the root module has state files and all of them were read.
     pub fn includes_state(&self) -> bool {
         self.state == StateKnowledge::Read
@@ -217,6 +228,7 @@ impl Requirements {
         self.unknown.extend(other.unknown);
         self.variable.extend(other.variable);
         self.state = self.state.and(other.state);
+        self.unused_state.extend(other.unused_state);
         self
     }
 

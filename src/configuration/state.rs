@@ -25,6 +25,8 @@ use crate::system::files::{self, join};
 
 /// Maximum size of all state files of a root module together.
 const MAX_STATE_SIZE: u64 = 64 << 20;
+/// Maximum size of the record of a backend in a data directory.
+const MAX_RECORD_SIZE: u64 = 1 << 20;
 /// Maximum number of workspaces of a root module.
 const MAX_WORKSPACES: usize = 1_000;
 /// Maximum number of resources in a state file.
@@ -41,6 +43,8 @@ const VERSION: u64 = 4;
 pub(crate) struct State {
     /// Providers of the resources, each with the first state file that has one.
     providers: BTreeMap<ProviderAddress, PathBuf>,
+    /// Providers of state files that the backend does not use, each with the first such file.
+    unused: BTreeMap<ProviderAddress, PathBuf>,
     knowledge: StateKnowledge,
     warnings: Vec<Diagnostic>,
 }
@@ -55,31 +59,57 @@ impl State {
     }
 
     /// Reads the state files of a root module, given as the user knows it: of all workspaces,
-    /// because any of them may be selected.
-    pub(crate) fn read(root: &Path, backend: Option<&Backend>, boundary: &Boundary) -> Self {
-        let default = StatePaths::default();
-        let paths = match backend {
-            None => &default,
-            Some(Backend::Local(Some(paths))) => paths,
-            Some(Backend::Local(None)) => {
-                let reason = "the path of the local backend is an expression";
-                let warning = Diagnostic::warning(
-                    Code::StateNotRead,
-                    format!("the state was not read: {reason}"),
-                );
-                let warning = warning.help(
-                    "init installs the providers that it needs; check that the lock file has them",
-                );
-                return Self {
-                    warnings: vec![warning],
-                    ..Self::unknown(reason)
-                };
-            }
+    /// because any of them may be selected. `init` records the backend in `data_directory`, which
+    /// is relative to the root module or absolute.
+    pub(crate) fn read(
+        root: &Path,
+        data_directory: &Path,
+        backend: Option<&Backend>,
+        boundary: &Boundary,
+    ) -> Self {
+        let mut state = match backend {
+            None => Self::of_paths(root, &StatePaths::default(), boundary),
+            Some(Backend::Local(Some(paths))) => Self::of_paths(root, paths, boundary),
+            Some(Backend::Local(None)) => Self::at_unknown_path(),
             Some(Backend::Remote(name)) => {
-                return Self::unknown(format!("{name} keeps the state elsewhere"));
+                Self::unknown(format!("{name} keeps the state elsewhere"))
             }
         };
-        let (own, workspaces) = (join(root, &paths.state), join(root, &paths.workspaces));
+        let used = match backend {
+            None => StatePaths::default().state,
+            Some(Backend::Local(Some(paths))) => paths.state.clone(),
+            Some(Backend::Local(None) | Backend::Remote(_)) => return state,
+        };
+
+        // `init` offers to copy the state that the backend had before.
+        let mut left = MAX_STATE_SIZE;
+        let mut before = Self::default();
+        for path in unused_files(root, data_directory, &used, boundary) {
+            before.add_file(&path, boundary, &mut left);
+        }
+        state.unused = before.providers;
+        state
+    }
+
+    /// The state of a local backend whose path is an expression.
+    fn at_unknown_path() -> Self {
+        let reason = "the path of the local backend is an expression";
+        let warning = Diagnostic::warning(
+            Code::StateNotRead,
+            format!("the state was not read: {reason}"),
+        );
+        let warning = warning
+            .help("init installs the providers that it needs; check that the lock file has them");
+        Self {
+            warnings: vec![warning],
+            ..Self::unknown(reason)
+        }
+    }
+
+    /// Reads the state files of a local backend.
+    fn of_paths(root: &Path, paths: &StatePaths, boundary: &Boundary) -> Self {
+        let own = join(root, &paths.state);
+        let workspaces = join(root, &paths.workspaces);
         let mut state = Self::default();
         let others = workspace_files(&workspaces, boundary).unwrap_or_else(|error| {
             state.add_error(&workspaces, &error.to_string());
@@ -221,6 +251,10 @@ impl Requirements {
             });
             requirement.is_certain = true;
         }
+        for (address, path) in state.unused {
+            let address = at_registry_of(dialect, address, &of_configuration);
+            self.unused_state.entry(address).or_insert(path);
+        }
         self.warnings.extend(state.warnings);
         self.state = self.state.and(state.knowledge);
         self
@@ -239,6 +273,52 @@ fn at_registry_of(
         return address.at_host(Hostname::default_of(Dialect::Tofu));
     }
     address
+}
+
+/// Returns the existing state files that a local backend does not use: the default file, the file
+/// of the backend that `init` recorded, and files beside the backend's path, which is `used`.
+fn unused_files(
+    root: &Path,
+    data_directory: &Path,
+    used: &Path,
+    boundary: &Boundary,
+) -> BTreeSet<PathBuf> {
+    let default = StatePaths::default().state;
+    let mut paths = BTreeSet::from([join(root, &default)]);
+    if let Some(recorded) = recorded_path(&join(root, data_directory).join(STATE_FILE), boundary) {
+        paths.insert(join(root, &recorded));
+    }
+    // Most root modules have the default path, and listing their directories takes time.
+    if used != default
+        && let Some(directory) = join(root, used).parent()
+        && !boundary.is_outside(directory)
+    {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        for entry in entries.take(MAX_WORKSPACES) {
+            let path = join(directory, Path::new(&entry.file_name()));
+            if path.extension().is_some_and(|end| end == "tfstate") {
+                paths.insert(path);
+            }
+        }
+    }
+    paths.remove(&join(root, used));
+    paths.retain(|path| !is_missing(path));
+    paths
+}
+
+/// Returns the path of the local backend that `init` recorded in a data directory. Empty if the
+/// record has the default path, a different backend, or an unusual form.
+fn recorded_path(record: &Path, boundary: &Boundary) -> Option<PathBuf> {
+    if is_missing(record) || boundary.is_outside(record) {
+        return None;
+    }
+    let bytes = files::read(record, MAX_RECORD_SIZE).ok()?;
+    let record: BackendRecord = serde_json::from_slice(&bytes).ok()?;
+    let backend = record.backend?;
+    if backend.kind != "local" {
+        return None;
+    }
+    backend.config?.path
 }
 
 /// Whether there is surely nothing at a path. Most root modules have no state, and following links
@@ -302,6 +382,24 @@ struct Contents {
 #[derive(Deserialize)]
 struct Resource {
     provider: String,
+}
+
+/// The members of the record of a backend that matter.
+#[derive(Deserialize)]
+struct BackendRecord {
+    backend: Option<RecordedBackend>,
+}
+
+#[derive(Deserialize)]
+struct RecordedBackend {
+    #[serde(rename = "type")]
+    kind: String,
+    config: Option<RecordedPaths>,
+}
+
+#[derive(Deserialize)]
+struct RecordedPaths {
+    path: Option<PathBuf>,
 }
 
 /// Reads a state. Go reads the names of members in any case, so a relevant name in another case is
@@ -458,7 +556,12 @@ mod tests {
             "{}",
         ] {
             fs::write(&path, text).unwrap();
-            let state = State::read(directory.path(), None, &Boundary::default());
+            let state = State::read(
+                directory.path(),
+                Path::new(".terraform"),
+                None,
+                &Boundary::default(),
+            );
             assert!(
                 matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.is_empty(),
                 "{text:.80}"
@@ -476,7 +579,7 @@ mod tests {
         let text =
             r#"{"version": 4, "resources": [{"provider": "provider[\"example.com/acme/two\"]"}]}"#;
         fs::write(root.join(STATE_FILE), text).unwrap();
-        let state = State::read(root, None, &Boundary::default());
+        let state = State::read(root, Path::new(".terraform"), None, &Boundary::default());
         assert!(
             matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.len() == 1
         );
@@ -489,7 +592,7 @@ mod tests {
         );
 
         fs::remove_dir(workspace(0)).unwrap();
-        let state = State::read(root, None, &Boundary::default());
+        let state = State::read(root, Path::new(".terraform"), None, &Boundary::default());
         assert_eq!(
             (state.knowledge, state.warnings.len()),
             (StateKnowledge::Read, 0)

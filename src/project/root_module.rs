@@ -227,7 +227,13 @@ impl RootModule {
         let requirements =
             configuration::read_resolved(root, &options, modules, resolver, required)?;
         let module = modules.canonical_module(&self.canonical, self.path(), dialect);
-        let state = State::read(self.path(), module.backend.as_ref(), &modules.boundary);
+        let backend = module.backend.as_ref();
+        let state = State::read(
+            self.path(),
+            &self.data_directory,
+            backend,
+            &modules.boundary,
+        );
         Ok(requirements.with_state(state, self.path(), dialect))
     }
 

@@ -53,6 +53,10 @@ fn project() -> (Registry, TestEnvironment) {
 /// Fails unless the only finding is that acme/two is not required, with this reason and help.
 #[track_caller]
 fn assert_not_required(environment: &TestEnvironment, reason: &str, help: &str) {
+    let unread = match reason.split_once("which is unknown: ") {
+        Some((_, why)) => format!("Not checked: the state ({why})\n"),
+        None => String::new(),
+    };
     environment.provlock(VERIFY).matches(format!(
         "exit code: 0
 ----- stdout -----
@@ -67,7 +71,7 @@ help: {help}
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
-1 warning in .terraform.lock.hcl"
+{unread}1 warning in .terraform.lock.hcl"
     ));
 }
 
@@ -517,4 +521,119 @@ fn an_upgrade_replaces_a_version_of_the_state_that_cannot_stay() {
         environment.lock_file().contains("version = \"2.1.1\""),
         "the policy does not allow the locked version"
     );
+}
+
+/// Every hash may be published, and still a provider that the state needs may be missing.
+#[test]
+fn a_state_that_was_not_read_is_reported_as_not_checked() {
+    let environment = TestEnvironment::new();
+    environment.write_lock_file("");
+    let s3 = "terraform {\n  backend \"s3\" {}\n}\n";
+    let cloud = "terraform {\n  cloud {}\n}\n";
+    let encrypted = r#"{"serial": 1, "encrypted_data": "aGVsbG8="}"#;
+    let old_form = r#"{"version": 4, "resources": [{"provider": "provider.null"}]}"#;
+    let cases = [
+        ("", encrypted, "terraform.tfstate is encrypted"),
+        (
+            "",
+            r#"{"version": 3, "modules": []}"#,
+            "terraform.tfstate has version 3 of the format",
+        ),
+        (
+            "",
+            r#"{"version": 5, "resources": []}"#,
+            "terraform.tfstate has version 5 of the format",
+        ),
+        (
+            "",
+            old_form,
+            "terraform.tfstate refers to providers in an older form",
+        ),
+        (s3, "", "backend \"s3\" keeps the state elsewhere"),
+        (cloud, "", "cloud keeps the state elsewhere"),
+    ];
+    for (configuration, text, reason) in cases {
+        environment.write("main.tf", configuration);
+        environment.write("terraform.tfstate", text);
+        let line = format!("Not checked: the state ({reason})\n");
+        let output = environment.provlock(["verify"]);
+        output.assert_code(0).assert_stderr_has(&line);
+        let output = environment.provlock(["verify", "--json"]);
+        output.assert_stdout_has("Not checked: the state (");
+    }
+
+    environment.write("main.tf", "locals {}\n");
+    for text in ["", &*state(&[])] {
+        environment.write("terraform.tfstate", text);
+        let output = environment.provlock(["verify"]);
+        output.assert_code(0).assert_lacks("the state");
+    }
+    environment.write("terraform.tfstate", "{}");
+    let output = environment.provlock(["verify"]);
+    output
+        .assert_stdout_has("warning[state-not-read]")
+        .assert_lacks("Not checked: the state");
+    let output = environment.provlock(["verify", "--allow", "state-not-read"]);
+    output.assert_stderr_has("Not checked: the state (terraform.tfstate was not read)\n");
+}
+
+#[test]
+fn states_of_several_root_modules_that_were_not_read_are_one_line() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b", "c"] {
+        environment.write(
+            format!("{root}/main.tf"),
+            "terraform {\n  backend \"s3\" {}\n}\n",
+        );
+        environment.write(format!("{root}/.terraform.lock.hcl"), "");
+    }
+    let verify = || environment.provlock(["verify", "-r"]);
+    verify().assert_stderr_has(
+        "Not checked: the state of 3 root modules (backend \"s3\" keeps the state elsewhere)\n",
+    );
+    environment.write("c/main.tf", "terraform {\n  cloud {}\n}\n");
+    verify().assert_stderr_has("Not checked: the state of 3 root modules\n");
+}
+
+/// `init` offers to copy such a state to the new path.
+#[test]
+fn pruning_warns_of_a_state_that_the_backend_no_longer_uses() {
+    let (_registry, environment) = project();
+    let two = state(&["registry.opentofu.org/acme/two"]);
+    let backend = "terraform {\n  backend \"local\" {\n    path = \"new/live.tfstate\"\n  }\n}\n";
+    environment.write("backend.tf", backend);
+    environment.write("terraform.tfstate", &two);
+    let prune = [&LOCK[..], &["--prune"]].concat();
+    let before = environment.lock_file();
+    environment.provlock(&prune).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[provider-not-required]: pruning removes acme/two, which the state in terraform.tfstate still needs; the backend does not use that file
+help: if tofu init is yet to copy that state to the backend, restore the entry, because init would add it again with the newest version
+  - acme/two   1.0.0
+Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
+"#]]);
+    environment.write_lock_file(&before);
+    environment.provlock(VERIFY).assert_stdout_has(
+        "the state in terraform.tfstate needs it, but the backend does not use that file",
+    );
+
+    // Beside the new path, and where `init` recorded that the state was.
+    let record =
+        r#"{"version": 3, "backend": {"type": "local", "config": {"path": "old/x.state"}}}"#;
+    environment.write(".terraform/terraform.tfstate", record);
+    std::fs::remove_file(environment.project().join("terraform.tfstate")).unwrap();
+    for path in ["new/before.tfstate", "old/x.state"] {
+        let file = environment.write(path, &two);
+        environment.write_lock_file(&before);
+        let warning = format!(
+            "pruning removes acme/two, which the state in {path} still needs; the backend does not use that file"
+        );
+        environment.provlock(&prune).assert_stderr_has(&warning);
+        std::fs::remove_file(file).unwrap();
+    }
+
+    environment.write_lock_file(&before);
+    environment.write("new/live.tfstate", state(&[]));
+    environment.provlock(&prune).assert_lacks("warning");
 }

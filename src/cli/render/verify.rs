@@ -325,6 +325,11 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             count(incomplete.len(), noun(first.kind))
         ));
     }
+    let without_state: Vec<&VerifiedRoot> = without(is_about_state)
+        .filter(|root| root.unknown_state.is_some())
+        .copied()
+        .collect();
+    lines.extend(unread_state(&without_state));
     let not_installed = compared
         .iter()
         .map(|root| root.not_installed)
@@ -358,6 +363,23 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     lines
 }
 
+/// The line about root modules whose state is not known: `Not checked: the state of 3 root modules
+/// (backend "s3" keeps the state elsewhere)`, with the reason if it is the same for all.
+fn unread_state(roots: &[&VerifiedRoot]) -> Option<String> {
+    let first = roots.first()?;
+    let mut line = "Not checked: the state".to_owned();
+    if roots.len() > 1 {
+        line += &format!(" of {}", count(roots.len(), noun(first.kind)));
+    }
+    let has_one_reason = roots
+        .iter()
+        .all(|root| root.unknown_state == first.unknown_state);
+    if has_one_reason && let Some(reason) = &first.unknown_state {
+        line += &format!(" ({reason})");
+    }
+    Some(line)
+}
+
 /// Whether findings with this code say that hashes of a provider were not found among the published
 /// ones.
 fn is_about_hashes(code: Code) -> bool {
@@ -385,6 +407,11 @@ fn is_about_modules(code: Code) -> bool {
         Code::ModuleMoved | Code::ModuleReplaced | Code::ModuleWithdrawn
     );
     is_published || matches!(code, Code::ModulePackageForeign | Code::ModuleNotInstalled)
+}
+
+/// Whether findings with this code say that the state was not read.
+fn is_about_state(code: Code) -> bool {
+    code == Code::StateNotRead
 }
 
 /// Whether findings with this code say that requirements are unknown.

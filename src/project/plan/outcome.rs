@@ -9,7 +9,7 @@ use super::record::record;
 use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
-use crate::configuration::{Requirements, StateKnowledge};
+use crate::configuration::Requirements;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
 use crate::lockfile::{self, Locks, ProviderDiff};
@@ -265,13 +265,38 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
     }
     locks.retain(|address, _| is_required(address));
-    let StateKnowledge::Unknown(reason) = &requirements.state else {
-        return None;
-    };
+    if let Some(warning) = pruned_of_unused_state(&not_required, requirements, dialect) {
+        return Some(warning);
+    }
+    let reason = requirements.unknown_state()?;
     let names = few(not_required.iter().map(|address| address.short(dialect)));
     let message = format!("pruning removes {names}, which the state may still need: {reason}");
     let help = format!(
         "{dialect} init adds the entry again, with the newest version, if the state needs it"
+    );
+    Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
+}
+
+/// Warns of removed entries that a state file needs which the backend does not use. That state was
+/// probably not copied yet.
+fn pruned_of_unused_state(
+    removed: &[ProviderAddress],
+    requirements: &Requirements,
+    dialect: Dialect,
+) -> Option<Diagnostic> {
+    let unused = &requirements.unused_state;
+    let needed = removed
+        .iter()
+        .filter(|address| unused.contains_key(address));
+    let needed: Vec<_> = needed.collect();
+    let path = unused.get(*needed.first()?)?;
+    let names = few(needed.iter().map(|address| address.short(dialect)));
+    let message = format!(
+        "pruning removes {names}, which the state in {} still needs; the backend does not use that file",
+        path.display()
+    );
+    let help = format!(
+        "if {dialect} init is yet to copy that state to the backend, restore the entry, because init would add it again with the newest version"
     );
     Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
 }

@@ -279,6 +279,8 @@ pub struct VerifiedRoot {
     /// Whether the requirements of a root module are not all known, so that its lock file was
     /// compared with the others only.
     pub is_incomplete: bool,
+    /// Reason why the state, which may need more providers, is not known; `None` if it was read.
+    pub unknown_state: Option<String>,
     /// Number of lock files with errors for which nothing in them was checked.
     pub unread: usize,
     /// Authentication of the locked release of each provider by its registry, if that was asked.

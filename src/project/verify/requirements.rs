@@ -189,6 +189,14 @@ fn not_required(
         prune: true,
         ..LockRemedy::default()
     });
+    let unused = root.requirements().unused_state.get(&entry.address);
+    let warning = match unused {
+        Some(path) if by_state.is_none() => warning.note(format!(
+            "the state in {} needs it, but the backend does not use that file",
+            path.display()
+        )),
+        _ => warning,
+    };
     let warning = match (by_state, &root.requirements().state) {
         (Some(requirement), _) => {
             let declarations = requirement

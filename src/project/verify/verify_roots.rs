@@ -227,7 +227,11 @@ impl Session<'_> {
             }),
         };
         super::verify(&root, report);
-        report.is_incomplete = root.requirements().is_incomplete && !root.is_policy_only();
+        if !root.is_policy_only() {
+            let requirements = root.requirements();
+            report.is_incomplete = requirements.is_incomplete;
+            report.unknown_state = requirements.unknown_state().map(str::to_owned);
+        }
         if had_lock_file {
             // A change must not remove a lock file from the check by ignoring it.
             report.findings.splice(0..0, report.not_shared.drain(..));

@@ -289,6 +289,7 @@ help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: the state (Terragrunt decides where the state is)
 1 warning in b.hcl
 "#]]);
 }

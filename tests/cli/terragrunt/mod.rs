@@ -464,6 +464,7 @@ help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: the state of 2 Terragrunt units (Terragrunt decides where the state is)
 2 warnings in live/.terragrunt-stack/app/.terraform.lock.hcl and units/app/terragrunt.hcl
 2 Terragrunt units: 2 with warnings
 "#]]);

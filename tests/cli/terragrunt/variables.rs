@@ -81,6 +81,7 @@ help: terragrunt init -lockfile=readonly checks all of them
 ----- stderr -----
 unit: dialect tofu (the lock file); checked 0 providers for no platform, because none is set
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: the state (Terragrunt decides where the state is)
 1 warning in unit/terragrunt.hcl
 "#]]);
 }

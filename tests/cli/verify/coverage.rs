@@ -127,6 +127,7 @@ exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: the state (Terragrunt decides where the state is)
 5 Terragrunt units: 1 OK, 4 without a lock file
 "#]]);
     assert_eq!(
@@ -469,6 +470,7 @@ help: provlock verify -r --online -p darwin_arm64,linux_amd64
 ----- stderr -----
 Not checked: which platforms the hashes are for (--online checks that)
 Not checked: hashes against the registry (--online does)
+Not checked: the state of 3 root modules
 3 warnings in 3 files
 1 root module: with warnings
 2 Terragrunt units: 2 with warnings

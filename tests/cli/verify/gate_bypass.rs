@@ -174,6 +174,7 @@ help: make sure that Terragrunt should run it from now on
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Not checked: the state (Terragrunt decides where the state is)
 1 warning in live/.terraform.lock.hcl
 2 root modules: 1 OK, 1 excluded by provlock.toml
 1 Terragrunt unit: with warnings

@@ -315,6 +315,7 @@ help: use a source that provlock can read, or give the job access to it
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
 Not checked: unknown requirements of 1 Terragrunt unit
+Not checked: the state of 2 Terragrunt units (Terragrunt decides where the state is)
 1 warning in units/new/terragrunt.hcl
 3 root modules: 2 OK, 1 excluded by provlock.toml
 2 Terragrunt units: 1 with warnings, 1 partly checked
