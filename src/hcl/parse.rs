@@ -1,10 +1,15 @@
 //! Parses HCL with hcl-edit. hcl-edit refuses an object with a repeated key; HCL uses the last
-//! value of the key.
+//! value of the key. hcl-edit also refuses a carriage return in a comment, and accepts one in place
+//! of a space, which [`scan::lone_return`] refuses.
+
+use std::borrow::Cow;
 
 use hcl_edit::expr::Expression;
 use hcl_edit::parser::{self, Error};
 use hcl_edit::structure::Body;
 
+#[cfg(doc)]
+use super::scan;
 use super::scan::skip_nested;
 
 /// Most repeated keys that are handled. Each costs a run of the parser.
@@ -20,7 +25,28 @@ pub(crate) fn expression(text: &str) -> Result<Expression, Error> {
     with_repeated_keys(text, parser::parse_expr)
 }
 
+/// Returns the text with spaces in place of the carriage returns that no newline follows. They are
+/// in comments, and all positions stay the same.
+fn without_lone_returns(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let is_lone = |at: &usize| bytes.get(at + 1) != Some(&b'\n');
+    let lone: Vec<_> = memchr::memchr_iter(b'\r', bytes).filter(is_lone).collect();
+    if lone.is_empty() {
+        return text.into();
+    }
+    let mut replaced = String::with_capacity(text.len());
+    let mut start = 0;
+    for at in lone {
+        replaced.push_str(&text[start..at]);
+        replaced.push(' ');
+        start = at + 1;
+    }
+    replaced.push_str(&text[start..]);
+    replaced.into()
+}
+
 fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
+    let text = &*without_lone_returns(text);
     let mut outcome = parse(text);
     let mut changed = None;
     for _ in 0..MOST_REPEATED {

@@ -3,7 +3,8 @@
 //!
 //! The rules are the same as in HCL's own token scanner (`hclsyntax`): a quoted string ends at its
 //! quote and may not contain a raw newline, `${` and `%{` start code that ends at their `}`, `$${`
-//! and `%%{` are literal, and a heredoc ends at the line that contains nothing but its marker.
+//! and `%%{` are literal, a heredoc ends at the line that contains nothing but its marker, and a
+//! carriage return stands only before a newline or in a comment.
 
 use std::ops::Range;
 
@@ -49,10 +50,46 @@ pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault
     }
 }
 
+/// The end of a carriage return at `at`, which is not in a comment.
+///
+/// # Errors
+/// No newline follows. HCL refuses it as an invalid character.
+pub(crate) fn skip_return(text: &[u8], at: usize) -> Result<usize, Fault> {
+    if text.get(at + 1) == Some(&b'\n') {
+        return Ok(at + 1);
+    }
+    let message = "a carriage return may stand only at the end of a line or in a comment";
+    Err(Fault::new(at..at + 1, message))
+}
+
+/// Returns the error for the first carriage return of a whole text that is neither before a newline
+/// nor in a comment. The text may have other errors.
+pub(crate) fn lone_return(text: &[u8]) -> Option<Fault> {
+    let mut returns = memchr::memchr_iter(b'\r', text);
+    if returns.all(|at| text.get(at + 1) == Some(&b'\n')) {
+        return None;
+    }
+    let mut at = 0;
+    while at < text.len() {
+        let end = match skip_comment(text, at).or_else(|| skip_nested(text, at)) {
+            Some(end) => end,
+            None if text[at] == b'\r' => skip_return(text, at),
+            None => Ok(at + 1),
+        };
+        match end {
+            Ok(end) => at = end,
+            // Every other error is at a bracket, a quote or the start of a comment.
+            Err(fault) if text[fault.span.start] == b'\r' => return Some(fault),
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
 /// Bytes that can start or end something in skipped code.
 const SIGNIFICANT: [bool; 256] = {
     let mut table = [false; 256];
-    let bytes = b"\"#/<([{)]}";
+    let bytes = b"\"#/<([{)]}\r";
     let mut index = 0;
     while index < bytes.len() {
         table[bytes[index] as usize] = true;
@@ -138,6 +175,7 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
         at += length.ok_or_else(|| unclosed(text, start))?;
         at = match text[at] {
             b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
+            b'\r' => skip_return(text, at)?,
             found if found == close => return Ok(at + 1),
             found @ (b')' | b']' | b'}') => {
                 let message = format!(
@@ -157,6 +195,7 @@ fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
     loop {
         at = match text.get(at) {
             None | Some(b'\n') => return Err(unclosed(text, start)),
+            Some(b'\r') => skip_return(text, at)?,
             Some(b'"') => return Ok(at + 1),
             // A newline stays unread, because it is an error in a string even after a backslash.
             Some(b'\\') if text.get(at + 1) != Some(&b'\n') => at + 2,
@@ -183,8 +222,12 @@ fn heredoc(
                 return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
             }
         }
-        at +=
+        let length =
             memchr::memchr3(b'\n', b'$', b'%', &text[at..]).ok_or_else(|| unclosed(text, start))?;
+        for index in memchr::memchr_iter(b'\r', &text[at..at + length]) {
+            skip_return(text, at + index)?;
+        }
+        at += length;
         is_line_start = text[at] == b'\n';
         at = if is_line_start {
             at + 1

@@ -14,6 +14,7 @@ use hcl_edit::structure::{Block, Body, Structure};
 use hcl_edit::template::{Element, StringTemplate};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
+use crate::hcl::{parse, scan};
 use crate::provider::{Dialect, Hash};
 use crate::system::files::{self, BYTE_ORDER_MARK};
 
@@ -226,7 +227,11 @@ impl<T: EntryKind> Reader<T> {
         if self.report_conflicts() {
             return;
         }
-        match hcl_edit::parser::parse_body(text) {
+        if let Some(fault) = scan::lone_return(text.as_bytes()) {
+            let message = format!("the lock file cannot be parsed: {}", fault.message);
+            return self.problems.syntax_error(fault.span, message);
+        }
+        match parse::body(text) {
             Ok(body) => self.read_file(&body),
             Err(error) => {
                 let (start, message) = (error.location().offset(), error.message());

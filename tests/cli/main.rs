@@ -15,6 +15,7 @@
 mod addresses;
 mod authentication;
 mod batches;
+mod beside_terraform;
 mod cache;
 mod completions;
 #[cfg(unix)]

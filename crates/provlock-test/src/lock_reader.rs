@@ -22,8 +22,10 @@ pub struct LockEntry {
 /// Fails if the file is not HCL, or an entry is malformed.
 pub fn lock_entries(text: &str, block: &str) -> Result<BTreeMap<String, LockEntry>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // hcl-rs refuses a carriage return in a comment, which OpenTofu and Terraform accept.
+    let text = text.replace("\r\n", "\n").replace('\r', " ");
     let mut blocks: BTreeMap<String, hcl::Value> =
-        hcl::from_str(text).map_err(|error| error.to_string())?;
+        hcl::from_str(&text).map_err(|error| error.to_string())?;
     let entries = blocks
         .remove(block)
         .unwrap_or_else(|| hcl::Value::Object(hcl::Map::new()));

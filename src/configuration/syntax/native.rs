@@ -9,7 +9,7 @@ use hcl_edit::expr::Expression;
 
 use crate::hcl::Fault;
 use crate::hcl::parse;
-use crate::hcl::scan::{skip_comment, skip_nested};
+use crate::hcl::scan::{skip_comment, skip_nested, skip_return};
 
 /// Maximum number of arguments and blocks of a body; bounds the memory for a file.
 const MOST_ITEMS: usize = 50_000;
@@ -167,7 +167,8 @@ impl Cursor<'_> {
     fn skip_blank(&mut self) -> Result<(), Fault> {
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b' ' | b'\t') => self.at += 1,
+                Some(b'\r') => self.at = skip_return(self.bytes(), self.at)?,
                 Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'*') => {
                     self.skip_comment()?;
                 }
@@ -347,8 +348,12 @@ impl Cursor<'_> {
                 b')' | b']' | b'}' => {
                     return self.fault("this closing bracket has no opening bracket");
                 }
-                b' ' | b'\t' | b'\r' => {
+                b' ' | b'\t' => {
                     self.at += 1;
+                    continue;
+                }
+                b'\r' => {
+                    self.at = skip_return(self.bytes(), self.at)?;
                     continue;
                 }
                 _ if self.skip_nested()? => {}

@@ -16,7 +16,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
-use crate::hcl::parse;
+use crate::hcl::{parse, scan};
 use crate::system::files::join;
 
 /// Largest number of files that a configuration includes; real ones include one to three.
@@ -137,6 +137,9 @@ impl<'a> Parsed<'a> {
             Some(text) => SourceFile::new(&file.path, text),
             None => file,
         };
+        if let Some(fault) = scan::lone_return(file.text.as_bytes()) {
+            return Err(malformed(&file, fault.span.start, &fault.message));
+        }
         match parse::body(&file.text) {
             Ok(body) => Ok(Self {
                 evaluation,
@@ -146,12 +149,7 @@ impl<'a> Parsed<'a> {
             }),
             Err(error) => {
                 let offset = error.location().offset().min(file.text.len());
-                let reason = format!("the file cannot be parsed: {}", error.message());
-                let unknown = Unknown::new(reason, Some(Location::new(&file, offset..offset)));
-                Err(Stop::Needs(Arc::new(Unknown {
-                    is_failure: true,
-                    ..unknown
-                })))
+                Err(malformed(&file, offset, error.message()))
             }
         }
     }
@@ -446,6 +444,16 @@ fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(Stri
         ))
     };
     value.as_object()?.iter().map(block).collect()
+}
+
+/// The error for a file that Terragrunt cannot parse.
+fn malformed(file: &Arc<SourceFile>, offset: usize, message: &str) -> Stop {
+    let reason = format!("the file cannot be parsed: {message}");
+    let unknown = Unknown::new(reason, Some(Location::new(file, offset..offset)));
+    Stop::Needs(Arc::new(Unknown {
+        is_failure: true,
+        ..unknown
+    }))
 }
 
 fn attributes(body: &Body, evaluator: &Evaluator) -> Members {

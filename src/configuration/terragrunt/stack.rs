@@ -7,7 +7,7 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Attribute, Block};
 
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::parse;
+use crate::hcl::{parse, scan};
 use crate::lockfile::SIZE_LIMIT;
 use crate::system::files;
 
@@ -34,6 +34,9 @@ pub(crate) fn unread_units(
     let Ok(Ok(text)) = files::read(path, SIZE_LIMIT).map(String::from_utf8) else {
         return unreadable();
     };
+    if scan::lone_return(text.as_bytes()).is_some() {
+        return unreadable();
+    }
     let Ok(body) = parse::body(&text) else {
         return unreadable();
     };
