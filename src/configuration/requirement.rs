@@ -16,6 +16,8 @@ use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderA
 pub struct Requirements {
     /// The providers that can be locked, with the constraints on their versions.
     pub providers: BTreeMap<ProviderAddress, Requirement>,
+    /// Required providers that are built in or have a legacy address. `init` refuses some of them.
+    pub(crate) never_locked: BTreeMap<ProviderAddress, Requirement>,
     /// Whether called modules are missing, so that more providers may be required.
     pub is_incomplete: bool,
     /// Problems that do not stop a command.
@@ -202,11 +204,13 @@ impl Requirements {
     /// Combines the requirements of two configurations that use one lock file.
     pub(crate) fn and(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
-            let known = self.providers.entry(address).or_default();
-            known.constraints =
-                ConstraintList::merge([&known.constraints, &requirement.constraints]);
-            known.declarations.extend(requirement.declarations);
-            known.is_certain |= requirement.is_certain;
+            self.providers.entry(address).or_default().add(requirement);
+        }
+        for (address, requirement) in other.never_locked {
+            self.never_locked
+                .entry(address)
+                .or_default()
+                .add(requirement);
         }
         self.is_incomplete |= other.is_incomplete;
         self.warnings.extend(other.warnings);
@@ -320,6 +324,13 @@ impl StateKnowledge {
 }
 
 impl Requirement {
+    /// Adds the declarations of a different configuration.
+    fn add(&mut self, other: Self) {
+        self.constraints = ConstraintList::merge([&self.constraints, &other.constraints]);
+        self.declarations.extend(other.declarations);
+        self.is_certain |= other.is_certain;
+    }
+
     /// Whether only the state needs the provider.
     pub(crate) fn is_of_state(&self) -> bool {
         self.declarations

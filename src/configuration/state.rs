@@ -240,10 +240,15 @@ impl Requirements {
         let of_configuration: BTreeSet<_> = self.providers.keys().cloned().collect();
         for (address, path) in state.providers {
             let address = at_registry_of(dialect, address, &of_configuration);
-            if address.is_never_locked() || of_configuration.contains(&address) {
+            if of_configuration.contains(&address) {
                 continue;
             }
-            let requirement = self.providers.entry(address).or_default();
+            let list = if address.is_never_locked() {
+                &mut self.never_locked
+            } else {
+                &mut self.providers
+            };
+            let requirement = list.entry(address).or_default();
             let declaration = Declaration::new(DeclarationKind::State, Location::of_file(path));
             requirement.declarations.push(Declaration {
                 module: root.to_owned(),

@@ -297,10 +297,7 @@ impl<'a> Walk<'a> {
                 .errors
                 .merge(Diagnostic::error(Code::InvalidConfiguration, message));
         }
-        let found = found
-            .iter()
-            .filter(|(address, _)| !address.is_never_locked())
-            .cloned();
+        let found = found.iter().cloned();
         self.declarations
             .extend(found.map(|(address, declaration)| {
                 (
@@ -741,8 +738,12 @@ impl<'a> Walk<'a> {
                 .map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
+        let (never_locked, providers) = providers
+            .into_iter()
+            .partition(|(address, _)| address.is_never_locked());
         Ok(Requirements {
             providers,
+            never_locked,
             is_incomplete,
             ..std::mem::take(&mut self.found)
         })

@@ -155,6 +155,8 @@ codes! {
         UntrackedLockFile = "untracked-lock-file": Warning, true, Git, Weakness;
         /// The configuration requires a provider that has no entry.
         ProviderNotLocked = "provider-not-locked": Error, true, Requirements, None;
+        /// `init` refuses a required provider, because no registry can have it.
+        RequirementRefused = "requirement-refused": Error, true, Requirements, None;
         /// The configuration does not require the provider of an entry.
         ProviderNotRequired = "provider-not-required": Warning, true, Requirements, None;
         /// The locked version does not meet the configuration's constraints.

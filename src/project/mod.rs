@@ -27,6 +27,7 @@ mod pipeline;
 pub mod plan;
 mod prepared;
 mod read_to_lock;
+mod refused_by_init;
 mod reviewed_change;
 mod rewrites;
 mod root_module;

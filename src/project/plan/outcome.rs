@@ -11,9 +11,12 @@ use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::Requirements;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
+use crate::diagnostic::{
+    Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption, Severity,
+};
 use crate::lockfile::{self, Locks, ProviderDiff};
 use crate::packages::Packages;
+use crate::project::refused_by_init::refused_by_init;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 
 /// The new content of a lock file, with the results of its providers.
@@ -61,6 +64,13 @@ pub(crate) fn record_entries(
 ) -> Result<LockOutcome> {
     let LockRequest { prepared, .. } = request;
     let mut warnings = prepared.requirements.warnings.clone();
+    // The recorded runs of `providers lock` ignore such requirements.
+    for refused in refused_by_init(&prepared.requirements, prepared.root.dialect) {
+        warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            ..refused
+        });
+    }
     let (mut errors, mut entries) = (Diagnostics::default(), Vec::with_capacity(plans.len()));
     for (plan, packages) in plans.iter().zip(packages) {
         warnings.extend(plan.warnings.iter().cloned());

@@ -57,6 +57,7 @@ const AUDITS: &[Audit] = &[
     root_change::added_providers,
     file::provider_hashes,
     requirements::check,
+    requirements::refused,
     root_change::check,
     policy::check_ages,
     platforms::installed,

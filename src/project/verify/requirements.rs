@@ -5,6 +5,7 @@ use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind, LockFile};
 use crate::project::plan::candidate::{explained, namesake, with_source};
+use crate::project::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
@@ -45,6 +46,12 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     report
         .findings
         .extend(missing.map(|(address, requirement)| not_locked(root, address, requirement)));
+}
+
+/// Required providers that `init` refuses, whatever is locked.
+pub(super) fn refused(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let refused = refused_by_init(root.requirements(), root.module.dialect);
+    report.findings.extend(refused);
 }
 
 /// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's

@@ -2,6 +2,7 @@
 //! Terraform 1.15.5, and asked again where it is installed.
 
 mod numbers;
+mod refused_by_init;
 mod returns;
 
 use provlock_test::registry::Registry;

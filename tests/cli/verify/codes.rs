@@ -75,6 +75,9 @@ codes! {
         case.git(["rm", "--quiet", "--cached", LOCK]);
     };
     provider_not_locked: Case::new(), [], |case| case.write("more.tf", "provider \"gamma\" {}\n");
+    requirement_refused: Case::new(), [], |case| {
+        case.write("more.tf", "provider \"terraform\" {\n  version = \"~> 1.0\"\n}\n");
+    };
     provider_not_required: Case::new(), [], |case| case.write("main.tf", "locals {}\n");
     version_outside_constraints: Case::new(), [], |case| case.edit("main.tf", "~> 3.0", "~> 2.0");
     constraints_differ: Case::new(), [], |case| case.edit("main.tf", "~> 3.0", ">= 3.0");
