@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::files;
+use super::module::Module;
 use super::terragrunt::FILE_NAMES;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -93,6 +94,13 @@ pub(super) fn test_files(
         }
     }
     Ok(found)
+}
+
+/// Whether a root module has test files, or may have some that cannot be listed. `terraform init`
+/// (since 1.12) also locks the providers of tests beside which there is no configuration.
+pub(crate) fn has_tests(root: &Path, module: &Module, dialect: Dialect) -> bool {
+    let files = test_files(root, module.test_names.as_deref(), dialect);
+    files.map_or(true, |files| !files.is_empty())
 }
 
 /// The sorted names of test files in the directory `tests`. There, Terraform reads hidden files,

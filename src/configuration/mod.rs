@@ -43,7 +43,7 @@ mod written;
 
 pub(crate) use file::Backend;
 pub(crate) use files::{DATA_DIRECTORY, is_loaded, is_of_stack, is_test, no_configuration};
-pub(crate) use listing::{DirectoryListing, is_part_of_configuration, listings};
+pub(crate) use listing::{DirectoryListing, has_tests, is_part_of_configuration, listings};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use options::Options;

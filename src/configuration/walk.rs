@@ -154,7 +154,10 @@ impl<'a> Walk<'a> {
                 }
             };
         let module = cache.canonical_module(&canonical, &shown, dialect);
-        if module.is_empty() && module.diagnostics.is_empty() {
+        if module.is_empty()
+            && module.diagnostics.is_empty()
+            && !listing::has_tests(&shown, &module, dialect)
+        {
             return self.errors.push(files::no_configuration(root, dialect));
         }
         if module.is_foreign() {

@@ -264,7 +264,10 @@ impl RootModule {
             return self.units.iter().any(|unit| !unit.is_empty());
         }
         let module = self.module(modules);
-        !module.is_empty() || !module.diagnostics.is_empty()
+        if !module.is_empty() || !module.diagnostics.is_empty() {
+            return true;
+        }
+        configuration::has_tests(&self.canonical, &module, self.dialect)
     }
 
     /// Unknown requirements for a lock file without a configuration beside it, with a warning.

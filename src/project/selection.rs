@@ -14,8 +14,9 @@ use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_o
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
-use crate::configuration::{self, is_of_stack};
+use crate::configuration::{self, is_of_stack, is_test};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
+use crate::lockfile::LOCK_FILE_NAME;
 use crate::provider::Dialect;
 use crate::settings::Settings;
 use crate::system::{boundary, lock, walk};
@@ -48,11 +49,12 @@ impl Session<'_> {
                     ..self.root_in(normal(path))
                 });
             } else {
-                let directory = self.directory_of_file(path)?;
-                if self.is_root(&directory, selection.with_modules) {
-                    found.push(self.root_in(directory));
-                } else {
-                    modules.push(directory);
+                for directory in self.directories_of_file(path)? {
+                    if self.is_root(&directory, selection.with_modules) {
+                        found.push(self.root_in(directory));
+                    } else {
+                        modules.push(directory);
+                    }
                 }
             }
         }
@@ -103,6 +105,28 @@ impl Session<'_> {
         };
         let shown = normal(&self.environment.shown(&canonical));
         name.map_or(shown.clone(), |name| shown.join(name))
+    }
+
+    /// Returns the directories whose modules read a file. Tests in a directory `tests` are tests of
+    /// the module above, and of the directory itself if it has a lock file.
+    fn directories_of_file(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let directory = self.directory_of_file(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_in_tests = self
+            .canonical(&directory)
+            .is_ok_and(|canonical| canonical.ends_with("tests"));
+        if !is_test(&name) || !is_in_tests {
+            return Ok(vec![directory]);
+        }
+        let tested = match (directory.file_name(), directory.parent()) {
+            (Some(_), Some(above)) => normal(above),
+            // The current directory.
+            _ => super::join(&directory, Path::new("..")),
+        };
+        if directory.join(LOCK_FILE_NAME).exists() {
+            return Ok(vec![tested, directory]);
+        }
+        Ok(vec![tested])
     }
 
     /// Returns the directory of a file. A change under review may have deleted a configuration

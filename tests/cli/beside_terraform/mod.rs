@@ -4,6 +4,7 @@
 mod numbers;
 mod refused_by_init;
 mod returns;
+mod tests_only;
 
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, Tool};
