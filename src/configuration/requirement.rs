@@ -1,7 +1,7 @@
 //! The result of reading a configuration.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use super::origin::{Origin, RunInput};
@@ -38,6 +38,9 @@ pub struct Requirements {
     /// Providers of state files beside the root module that its backend does not use, each with the
     /// first such file. `init` offers to copy these states.
     pub(crate) unused_state: BTreeMap<ProviderAddress, PathBuf>,
+    /// The providers that each of several root modules with the same lock file requires, by its
+    /// directory as the user knows it; empty if no other root module uses the file.
+    pub(crate) by_root: BTreeMap<PathBuf, BTreeSet<ProviderAddress>>,
 }
 
 /// Knowledge of the state, which may need providers that the configuration does not require.
@@ -234,6 +237,39 @@ impl Requirements {
         self.state = self.state.and(other.state);
         self.unused_state.extend(other.unused_state);
         self
+    }
+
+    /// Adds the providers that a different root module with the same lock file requires. Where they
+    /// are not all known, its warnings explain it.
+    pub(crate) fn add_providers(&mut self, other: &Self) {
+        for (address, requirement) in &other.providers {
+            let known = self.providers.entry(address.clone()).or_default();
+            let mut new = requirement.clone();
+            // Both root modules may call the same module.
+            new.declarations.retain(|declaration| {
+                let is_same = |one: &Declaration| one.location == declaration.location;
+                !known.declarations.iter().any(is_same)
+            });
+            known.add(new);
+            // An error is the same for each of the root modules.
+            let position = |one: &Declaration| {
+                let location = &one.location;
+                (location.path().to_owned(), location.span.start)
+            };
+            known.declarations.sort_by_cached_key(position);
+        }
+        if other.is_incomplete {
+            self.is_incomplete = true;
+            self.warnings.extend(other.warnings.iter().cloned());
+        }
+        self.state = std::mem::take(&mut self.state).and(other.state.clone());
+        self.unused_state.extend(other.unused_state.clone());
+    }
+
+    /// Adds the calls of a different root module with the same lock file of modules.
+    pub(crate) fn add_calls(&mut self, other: &Self) {
+        self.calls.extend(other.calls.iter().cloned());
+        self.variable.extend(other.variable.iter().cloned());
     }
 
     /// Adds requirements that only the tool of the other dialect reads in the same files, to be

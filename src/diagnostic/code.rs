@@ -159,6 +159,8 @@ codes! {
         RequirementRefused = "requirement-refused": Error, true, Requirements, None;
         /// The configuration does not require the provider of an entry.
         ProviderNotRequired = "provider-not-required": Warning, true, Requirements, None;
+        /// Root modules share the lock file, but require different providers.
+        SharedLockFile = "shared-lock-file": Warning, true, Requirements, None;
         /// The locked version does not meet the configuration's constraints.
         VersionOutsideConstraints = "version-outside-constraints": Error, true, Requirements, None;
         /// The recorded constraints differ from the configuration's.

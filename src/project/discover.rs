@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
+use super::linked_lock_files::LOCK_FILES;
 use super::reviewed_change::ReviewedChange;
 use super::roots::{FoundRoot, OtherDirectories, joined};
 use super::session::Session;
 use super::unit::TerragruntUnit;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
-use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{canonicalize, parallel};
-
-/// Names of lock files, which are signs of root modules.
-const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
 
 /// A search for root modules below one directory.
 pub(super) struct RootSearch<'a, 's> {

@@ -90,8 +90,14 @@ impl Session<'_> {
             }
         } else {
             let locked = self.resolve(&prepared, &left, options);
-            let outcome =
-                locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;
+            let root = &prepared.root;
+            let outcome = locked.map_err(|errors| {
+                if root.found.linked_lock_file.is_some() {
+                    root.name_sharing(errors)
+                } else {
+                    errors.map(|error| root.in_dialect(error))
+                }
+            })?;
             warnings.extend(outcome.warnings);
             LockOutcome {
                 warnings,

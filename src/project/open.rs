@@ -7,7 +7,7 @@ use super::event::Event;
 use super::module_locks;
 use super::reviewed_change::ReviewedChange;
 use super::root_module::{DialectReason, OtherReading, RootModule};
-use super::roots::{FoundRoot, Roots, kind_of};
+use super::roots::{FoundRoot, Roots, kind_of, normal};
 use super::session::Session;
 use super::unit::TerragruntUnit;
 use crate::configuration::{Requirements, Resolver};
@@ -57,15 +57,18 @@ impl Session<'_> {
         self.open_root(&FoundRoot::new(path.to_owned(), Some(canonical), kind))
     }
 
-    /// [`Session::open`] in a dialect that the caller knows, so that none is detected.
+    /// [`Session::open`] in a dialect that the caller knows, so that none is detected, and with the
+    /// root modules that share the lock file.
     ///
     /// # Errors
     /// The same as for [`Session::open`].
     pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
+        let mut found = [self.root_in(normal(path))];
+        self.find_sharing(&mut found);
         Ok(RootModule {
             dialect,
             dialect_reason: DialectReason::Named,
-            ..self.open(path)?
+            ..self.open_root(&found[0])?
         })
     }
 
@@ -151,6 +154,10 @@ impl Session<'_> {
                 root.module_lock_bytes = lockfile::read(&root.module_lock_path)?;
             }
             root.settings = self.settings_at(path, &root.canonical)?;
+            for other in found.sharing_providers() {
+                let settings = self.settings_at(&other.path, &other.canonical)?;
+                root.settings.add_sharing(settings);
+            }
         }
 
         if let Some(unit) = &unit
@@ -160,9 +167,9 @@ impl Session<'_> {
         }
         root.former_roots.extend(found.former_root.clone());
         root.units.extend(unit);
-        for (shared_path, shared_canonical) in &found.sharing {
-            let sharing = TerragruntUnit::open(shared_path, shared_canonical, &self.environment);
-            root.units.extend(sharing);
+        for other in found.sharing_units() {
+            let unit = TerragruntUnit::open(&other.path, &other.canonical, &self.environment);
+            root.units.extend(unit);
         }
         self.decide_dialect(&mut root);
         Ok(root)

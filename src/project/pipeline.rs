@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::event::{Event, LockedRootModule, Report, RootOutcome};
+use super::linked_lock_files::{LOCK_FILES, Linked};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{
@@ -18,14 +19,14 @@ use super::session::{ModuleFetching, Session};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
-use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LOCK_FILE_NAME, LockedModule};
+use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LockedModule};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
 use crate::settings::Settings;
 use crate::system::files::{self, FileChange};
+use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
-use crate::system::{canonicalize, lock};
 
 /// Maximum number of root modules that are open at the same time. While some wait for answers, the
 /// requests of the others are sent.
@@ -92,6 +93,8 @@ impl Session<'_> {
         upgrade: Option<&UpgradeOptions>,
         mut keep: impl FnMut(RootOutcome) -> T,
     ) -> Result<Report<T>> {
+        // An earlier run may have read other files.
+        self.sharing.forget_more_than(0);
         self.notify(Event::Reading);
         let named = check_names(self, roots, options, upgrade);
         self.announce();
@@ -286,7 +289,7 @@ impl Pipeline<'_, '_> {
         let planned = self
             .check_calls(&prepared)
             .and_then(|()| self.select(&request));
-        let (selection, plan) = planned.map_err(|errors| prepared.root.name(errors))?;
+        let (selection, plan) = planned.map_err(|errors| prepared.root.name_sharing(errors))?;
         Ok(Some(Planned {
             prepared,
             source,
@@ -319,7 +322,7 @@ impl Pipeline<'_, '_> {
         let request = self.request(&prepared, &source)?;
         let outcome = self
             .record(&request, &selection)
-            .map_err(|errors| prepared.root.name(errors))?;
+            .map_err(|errors| prepared.root.name_sharing(errors))?;
         let mut locked = self.edit(prepared, outcome, plan)?;
         let warning = self
             .write(&locked, rewrites)
@@ -572,6 +575,8 @@ impl Pipeline<'_, '_> {
             files::remove_left_over(&root.lock_path);
             return Ok(None);
         }
+        // Other root modules read what was written.
+        self.session.sharing.forget_more_than(0);
         Ok(files::read_only(&root.lock_path))
     }
 
@@ -661,27 +666,22 @@ fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     Arc::new(session.connections.offline(versions))
 }
 
-/// Root modules with a lock file of their own, and those whose lock file is a link to that of
-/// another root module. The latter must be read after the former are written.
+/// Root modules with a lock file of their own, and those whose lock file is also the file of an
+/// earlier root module, through links. The latter must be read after the former are written.
 fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
-    let target = |root: &FoundRoot| -> Option<PathBuf> {
-        let path = root
-            .lock_directory
-            .as_ref()
-            .or(root.canonical.as_ref())?
-            .join(LOCK_FILE_NAME);
-        let is_link = path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_symlink());
-        Some(if is_link {
-            canonicalize(&path).unwrap_or(path)
-        } else {
-            path
-        })
-    };
     let mut seen = HashSet::new();
-    roots
-        .iter()
-        .cloned()
-        .partition(|root| target(root).is_none_or(|target| seen.insert(target)))
+    let mut own = Vec::new();
+    let mut linked = Vec::new();
+    for root in roots {
+        let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
+        let files = LOCK_FILES.map(|name| directory.and_then(|one| Linked::of(one, name)));
+        let is_seen = files.iter().flatten().any(|file| seen.contains(file));
+        seen.extend(files.into_iter().flatten());
+        if is_seen {
+            linked.push(root.clone());
+        } else {
+            own.push(root.clone());
+        }
+    }
+    (own, linked)
 }

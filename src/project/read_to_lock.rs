@@ -10,7 +10,7 @@ use super::module_locks;
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
 use super::prepared::Prepared;
-use super::root_module::RootModule;
+use super::root_module::{Reading, RootModule};
 use super::roots::FoundRoot;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
@@ -110,20 +110,27 @@ impl Session<'_> {
             dialect,
         });
         let mut choices = ModuleChoices::new(rules, &old);
+        let reading = Reading {
+            dialect,
+            ignore_tests: options.ignore_tests,
+            allow_missing_modules: options.allow_missing_modules,
+        };
         // A choice decides which modules a called module calls, so there may be more choices
         // afterwards.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| {
                 module_locks::lock(&old, &choices, options.accept_changed_hashes, call)
             };
-            let read = root.requirements_as(
+            let resolver = locks_modules.then_some(&resolve as &Resolver<'_>);
+            let own = root.requirements_as(
                 root.dialect,
                 &self.modules,
                 options.ignore_tests,
                 options.allow_missing_modules,
-                locks_modules.then_some(&resolve as &Resolver<'_>),
+                resolver,
                 &required,
             )?;
+            let read = self.with_sharing(root, own, reading, resolver)?;
             if !choices.choose(read.package_calls()) {
                 break read;
             }

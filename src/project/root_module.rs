@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::roots::FoundRoot;
 use super::unit::TerragruntUnit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{
-    Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, Severity,
+    Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, RootModules, Severity,
 };
 use crate::lockfile::{
     self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed,
@@ -69,6 +70,14 @@ pub(super) enum OtherReading {
     IsLocked,
 }
 
+/// Rules by which a configuration is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reading {
+    pub(super) dialect: Dialect,
+    pub(super) ignore_tests: bool,
+    pub(super) allow_missing_modules: bool,
+}
+
 /// A root module as it is on disk.
 pub struct RootModule {
     pub(super) found: FoundRoot,
@@ -115,6 +124,33 @@ impl RootModule {
         self.found.name(errors.map(|error| self.in_dialect(error)))
     }
 
+    /// [`RootModule::name`] for errors about the providers of the lock file. If root modules share
+    /// the file, the errors are about all of them.
+    pub(super) fn name_sharing(&self, errors: Diagnostics) -> Diagnostics {
+        let Some(lock_file) = &self.found.linked_lock_file else {
+            return self.name(errors);
+        };
+        let mut paths: Vec<_> = self
+            .found
+            .sharing_providers()
+            .map(|other| other.path.clone())
+            .collect();
+        paths.push(self.path().to_owned());
+        paths.sort();
+        let names = few(paths.iter().map(|path| path.display()));
+        let note = format!("{names} share the lock file {}", lock_file.display());
+        let all = RootModules::Selected {
+            paths: paths.clone(),
+            recursive: false,
+            directories: paths,
+        };
+        self.found.truncate(errors).map(|error| {
+            self.in_dialect(error)
+                .note(note.clone())
+                .in_root_modules(all.clone())
+        })
+    }
+
     /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default
     /// and a different machine might not detect it.
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
@@ -137,10 +173,15 @@ impl RootModule {
     /// # Errors
     /// Errors in the lock file.
     pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
-        let Some(bytes) = &self.lock_bytes else {
-            return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
+        // Messages about a shared file are the same for each of its root modules.
+        let path = match &self.found.linked_lock_file {
+            Some(shared) => shared,
+            None => &self.lock_path,
         };
-        usable(lockfile::parse(&self.lock_path, bytes, self.dialect))
+        let Some(bytes) = &self.lock_bytes else {
+            return Ok((LockFile::empty(path, self.dialect), Vec::new()));
+        };
+        usable(lockfile::parse(path, bytes, self.dialect))
     }
 
     /// Parses the lock file of modules, an empty one if there is none. Returns its warnings, too.

@@ -54,9 +54,13 @@ pub(super) struct FoundRoot {
     pub(super) canonical: Option<PathBuf>,
     /// Directory of the lock file if it is a different one, absolute and without symlinks.
     pub(super) lock_directory: Option<PathBuf>,
-    /// Directories of other units with the same lock file: as the user knows them, and without
-    /// symlinks.
-    pub(super) sharing: Vec<(PathBuf, PathBuf)>,
+    /// Other root modules that use the same lock file, of providers or of modules.
+    pub(super) sharing: Vec<SharingRoot>,
+    /// The lock file of providers that root modules share through links, as the user knows it.
+    pub(super) linked_lock_file: Option<PathBuf>,
+    /// Whether an earlier root module of the list shares the lock file of providers through links,
+    /// so that findings about the sharing are reported there.
+    pub(super) is_sharing_reported: bool,
     /// Directory that was a root module without Terragrunt at the base revision.
     pub(super) former_root: Option<PathBuf>,
     pub(super) kind: DirectoryKind,
@@ -66,6 +70,26 @@ pub(super) struct FoundRoot {
     pub(super) list_length: usize,
     /// Whether there may be other root modules, so that messages name this one.
     pub(super) is_one_of_several: bool,
+}
+
+/// A root module that uses a lock file of a different root module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SharingRoot {
+    /// Directory, as the user knows it.
+    pub(super) path: PathBuf,
+    /// Directory, absolute and without symlinks.
+    pub(super) canonical: PathBuf,
+    pub(super) shared: SharedFiles,
+}
+
+/// Lock files that two root modules share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SharedFiles {
+    /// Both are units without lock files of their own, which use the lock files of their module.
+    OfModule,
+    /// Files that are symbolic links to one file, or a link and its target. Each of the two is a
+    /// root module of its own.
+    Linked { providers: bool, modules: bool },
 }
 
 impl Selection {
@@ -215,10 +239,39 @@ impl FoundRoot {
         };
         self.is_explicit |= other.is_explicit;
         self.former_root = self.former_root.take().or(other.former_root);
-        let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
-        let unit = other.canonical.map(|canonical| (other.path, canonical));
+        if other.canonical == self.canonical || other.lock_directory.is_none() {
+            return;
+        }
+        if let Some(canonical) = other.canonical {
+            let unit = SharingRoot {
+                path: other.path,
+                canonical,
+                shared: SharedFiles::OfModule,
+            };
+            if !self.sharing.contains(&unit) {
+                self.sharing.push(unit);
+            }
+        }
+    }
+
+    /// Units without a lock file of their own that use the same one.
+    pub(super) fn sharing_units(&self) -> impl Iterator<Item = &SharingRoot> {
         self.sharing
-            .extend(unit.filter(|unit| is_other && !self.sharing.contains(unit)));
+            .iter()
+            .filter(|other| other.shared == SharedFiles::OfModule)
+    }
+
+    /// Root modules that share the lock file of providers through links.
+    pub(super) fn sharing_providers(&self) -> impl Iterator<Item = &SharingRoot> {
+        self.sharing.iter().filter(|other| {
+            matches!(
+                other.shared,
+                SharedFiles::Linked {
+                    providers: true,
+                    ..
+                }
+            )
+        })
     }
 
     /// Whether only the policy applies to the directory, which is not a root module: it has a lock

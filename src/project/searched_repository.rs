@@ -8,9 +8,11 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::linked_lock_files::LinkedLockFiles;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
+use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
 use crate::system::{Environment, OnceMap, files, repository};
 
@@ -40,12 +42,17 @@ pub struct SearchedRepositories {
 pub(super) struct SearchedRepository {
     /// Absolute path without symlinks.
     top: PathBuf,
+    /// Whether its directories may be walked: it is a repository, or a directory below the home
+    /// directory or elsewhere.
+    is_walkable: bool,
     /// The paths of the tracked files, relative to the top.
     tracked: OnceLock<Vec<PathBuf>>,
     /// The dialects of lock files.
     lock_files: OnceMap<PathBuf, Option<Dialect>>,
     /// Whether the working tree, or a commit, mentions OpenTofu.
     mentions_tofu: OnceMap<Option<String>, Option<bool>>,
+    /// Lock files that are symbolic links.
+    linked_lock_files: OnceLock<LinkedLockFiles>,
 }
 
 impl SearchedRepositories {
@@ -57,13 +64,38 @@ impl SearchedRepositories {
         environment: &Environment,
     ) -> Arc<SearchedRepository> {
         let top = repository::top_or_current(directory, environment);
+        self.at(&top, environment)
+    }
+
+    /// Returns the directory in which root modules may share the lock file of a root module through
+    /// links: the repository. Outside of a repository, the directory of the file counts, too, if it
+    /// is above the root module and below the home directory.
+    pub(super) fn around_lock_file(
+        &self,
+        root: &Path,
+        lock_file: &Path,
+        environment: &Environment,
+    ) -> Arc<SearchedRepository> {
+        let top = repository::top_or_current(root, environment);
+        let directory = lock_file.parent().unwrap_or(&top);
+        let is_above = top.starts_with(directory) && !repository::is_top(&top);
+        if is_above && !contains_home(directory, environment) {
+            self.at(directory, environment)
+        } else {
+            self.at(&top, environment)
+        }
+    }
+
+    fn at(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {
         let repository = || {
             Arc::new(SearchedRepository {
-                top: top.clone(),
+                top: top.to_owned(),
+                is_walkable: repository::is_top(top) || !contains_home(top, environment),
                 ..SearchedRepository::default()
             })
         };
-        self.repositories.get_or_compute(&top, repository)
+        self.repositories
+            .get_or_compute(&top.to_owned(), repository)
     }
 }
 
@@ -71,6 +103,17 @@ impl SearchedRepository {
     /// Its directory, absolute and without symlinks.
     pub(super) fn top(&self) -> &Path {
         &self.top
+    }
+
+    /// Returns the lock files in it that are symbolic links.
+    pub(super) fn linked_lock_files(&self) -> &LinkedLockFiles {
+        self.linked_lock_files.get_or_init(|| {
+            if self.is_walkable {
+                LinkedLockFiles::below(&self.top)
+            } else {
+                LinkedLockFiles::default()
+            }
+        })
     }
 
     /// Returns the tracked files, including ignored ones; none outside of a repository or if git
@@ -166,6 +209,14 @@ impl SearchedRepository {
                 mentions_tofu(&bytes)
             })
     }
+}
+
+/// Whether a directory is the home directory or above it, so that walking it may take very long.
+fn contains_home(directory: &Path, environment: &Environment) -> bool {
+    environment
+        .home
+        .as_deref()
+        .is_some_and(|home| canonical_or_given(home).starts_with(directory))
 }
 
 /// Returns the dialect of the lock files nearest to a root module's directory: those beside it

@@ -65,6 +65,7 @@ impl Session<'_> {
             others,
             ..Roots::new(found, selection)
         };
+        self.find_sharing(&mut roots.list);
         let selected: HashSet<&PathBuf> = roots
             .list
             .iter()
@@ -179,7 +180,7 @@ impl Session<'_> {
     }
 
     /// The root module in a directory that a path selects.
-    fn root_in(&self, path: PathBuf) -> FoundRoot {
+    pub(super) fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
         let kind = kind_of(canonical.as_ref().unwrap_or(&path));
         let unit = canonical

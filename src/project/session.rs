@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::mem::take;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -9,9 +10,10 @@ use jiff::Timestamp;
 use super::event::{Event, Observer};
 use super::plan::Listings;
 use super::reviewed_change::ReviewedChange;
+use super::root_module::Reading;
 use super::roots::Roots;
 use super::searched_repository::SearchedRepositories;
-use crate::configuration::{InputVariables, ModuleCache};
+use crate::configuration::{InputVariables, ModuleCache, Requirements};
 use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
 use crate::packages::archive::{HashCache, PackageId};
@@ -68,6 +70,8 @@ pub struct Session<'a> {
     pub(super) repositories: SearchedRepositories,
     /// Sources by dialect and shared cache.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
+    /// Requirements of root modules that share a lock file with a different one, by directory.
+    pub(super) sharing: OnceMap<(PathBuf, Reading), Result<Arc<Requirements>>>,
     /// Start of the run. Ages of releases are relative to it.
     pub(super) started: Timestamp,
     observers: Mutex<Vec<Observer<'a>>>,
@@ -97,6 +101,7 @@ impl<'a> Session<'a> {
             connections,
             repositories: SearchedRepositories::default(),
             sources: OnceMap::default(),
+            sharing: OnceMap::default(),
             started: Timestamp::now(),
             observers: Mutex::default(),
             announced: Mutex::default(),

@@ -99,6 +99,20 @@ impl Settings {
     pub fn shared_cache(&self) -> Option<&SharedCache> {
         self.cache.as_ref().map(|table| &table.shared)
     }
+
+    /// Adds the rules and platforms for a different root module with the same lock file, whose
+    /// entries must be right for both.
+    pub(crate) fn add_sharing(&mut self, other: Self) {
+        for rules in other.policy.rules {
+            if !self.policy.rules.contains(&rules) {
+                self.policy.rules.push(rules);
+            }
+        }
+        let platforms = [self.platforms.take(), other.platforms];
+        if platforms.iter().any(Option::is_some) {
+            self.platforms = Some(platforms.into_iter().flatten().collect());
+        }
+    }
 }
 
 impl PlatformSelection {

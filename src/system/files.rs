@@ -452,6 +452,19 @@ pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
     })
 }
 
+/// Returns the absolute path of the file that a path resolves to, without symlinks. The file need
+/// not exist.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    if let Ok(canonical) = canonicalize(path) {
+        return canonical;
+    }
+    let target = link_target(path).unwrap_or_else(|_| path.to_owned());
+    match (target.parent().map(canonicalize), target.file_name()) {
+        (Some(Ok(directory)), Some(name)) => directory.join(name),
+        _ => target,
+    }
+}
+
 /// The file that a path leads to through symlinks. It need not exist.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
     /// Linux's limit.

@@ -72,6 +72,8 @@ mod runs;
 mod sbom;
 mod setup_git;
 mod shared_facts;
+#[cfg(unix)]
+mod shared_lock_files;
 mod size_limits;
 mod state;
 mod terminal;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
+use provlock::diagnostic::{Diagnostic, Diagnostics, Result, RootModules};
 use provlock::project::plan::UnconfirmedHashes;
 use provlock::project::{Report, RootOutcome, Roots, Selection};
 use provlock::system::files::FileChange;
@@ -118,6 +118,14 @@ pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
         }
     }
     (done, failed)
+}
+
+/// Whether an error is about several root modules, which all fail because of it.
+fn is_shared(error: &Diagnostic) -> bool {
+    matches!(
+        error.root_modules.as_deref(),
+        Some(RootModules::Selected { .. })
+    )
 }
 
 impl<'a> Results<'a> {
@@ -262,7 +270,9 @@ impl<'a> Results<'a> {
         ui.statuses(summary);
         if self.many.is_some() {
             let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
-            let total = counted([(errors().count(), "error"), (warnings, "warning")]);
+            let (shared, own): (Vec<_>, Vec<_>) = errors().partition(|error| is_shared(error));
+            let errors = own.len() + without_repetition(shared.into_iter()).len();
+            let total = counted([(errors, "error"), (warnings, "warning")]);
             ui.statuses(Some(total).filter(|total| !total.is_empty()));
             ui.statuses(coverage::passed_over(passed_over));
         }

@@ -23,6 +23,7 @@ pub(super) mod policy;
 mod requirements;
 mod root_change;
 mod several_roots;
+mod shared_lock_file;
 mod verify_roots;
 mod whole_change;
 
@@ -58,6 +59,7 @@ const AUDITS: &[Audit] = &[
     file::provider_hashes,
     requirements::check,
     requirements::refused,
+    shared_lock_file::check,
     root_change::check,
     policy::check_ages,
     platforms::installed,

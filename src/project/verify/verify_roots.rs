@@ -18,7 +18,7 @@ use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
 use crate::project::module_locks;
-use crate::project::root_module::{OtherReading, RootModule};
+use crate::project::root_module::{OtherReading, Reading, RootModule};
 use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
 use crate::provider::Version;
@@ -254,7 +254,13 @@ impl Session<'_> {
         if module.found.kind == DirectoryKind::OtherLockFile {
             return Ok((unknown(), None));
         }
-        let own = module.known_requirements(&self.modules, ignore_tests, resolver)?;
+        let read = module.known_requirements(&self.modules, ignore_tests, resolver)?;
+        let reading = Reading {
+            dialect: module.dialect,
+            ignore_tests,
+            allow_missing_modules: true,
+        };
+        let own = self.with_sharing(module, read, reading, resolver)?;
         let unknown = module.found.is_policy_only().then(unknown);
         if module.other_reading == OtherReading::Ignored {
             return Ok((own, unknown));

@@ -79,6 +79,10 @@ codes! {
         case.write("more.tf", "provider \"terraform\" {\n  version = \"~> 1.0\"\n}\n");
     };
     provider_not_required: Case::new(), [], |case| case.write("main.tf", "locals {}\n");
+    shared_lock_file: Case::with(|case| {
+        case.write("b/main.tf", requires("acme/null", "~> 3.0"));
+        std::os::unix::fs::symlink("../.terraform.lock.hcl", case.environment.project().join("b").join(LOCK)).unwrap();
+    }), [], |case| case.append("b/main.tf", "provider \"gamma\" {}\n");
     version_outside_constraints: Case::new(), [], |case| case.edit("main.tf", "~> 3.0", "~> 2.0");
     constraints_differ: Case::new(), [], |case| case.edit("main.tf", "~> 3.0", ">= 3.0");
     module_not_locked: Project::new(), [], |project| project.edit("main.tf", "module \"vpc\"", "module \"vnet\"");

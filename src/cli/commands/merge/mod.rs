@@ -2,6 +2,7 @@
 
 mod resolve;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use provlock::lockfile::{
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
-use provlock::system::files;
+use provlock::system::files::{self, canonical_or_given};
 use serde_json::json;
 
 use self::resolve::ResolveArgs;
@@ -223,7 +224,9 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         recursive: true,
         with_modules: true,
     })?;
-    let (mut reports, mut files) = (Vec::new(), 0);
+    let mut reports = Vec::new();
+    // Root modules may share a file through links.
+    let mut files = BTreeSet::new();
     for path in roots.paths() {
         let root = match session.open(path) {
             Ok(root) => root,
@@ -240,7 +243,9 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
             .into_iter()
             .filter(|file| file.exists())
         {
-            files += 1;
+            if !files.insert(canonical_or_given(&file)) {
+                continue;
+            }
             let report = repair_one(&file, arguments, ui);
             let warnings = report
                 .warnings
@@ -258,7 +263,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         .count();
     let summary = match (roots.is_empty(), with_conflicts.count()) {
         (true, _) => no_root_module(&roots, &ui.invocation),
-        (false, 0) => format!("No conflict in {}", count(files, "lock file")),
+        (false, 0) => format!("No conflict in {}", count(files.len(), "lock file")),
         (false, conflicts) => format!(
             "Merged {merged} of {} with conflicts",
             count(conflicts, "lock file")

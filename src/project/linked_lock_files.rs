@@ -1,0 +1,83 @@
+//! Lock files that are symbolic links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::system::{files, lock, walk};
+
+/// Names of lock files.
+pub(super) const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+
+/// Symbolic links with the name of a lock file, by the file that they resolve to.
+#[derive(Debug, Default)]
+pub(super) struct LinkedLockFiles {
+    /// The directories of the links, absolute and without symlinks.
+    directories: BTreeMap<Linked, BTreeSet<PathBuf>>,
+}
+
+/// File that links of one name resolve to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Linked {
+    /// Name of the links.
+    name: &'static str,
+    /// Path of the file, absolute and without symlinks. The file need not exist.
+    pub(super) file: PathBuf,
+}
+
+impl Linked {
+    /// The file of a lock file in a directory, which is given without symlinks; `None` if there is
+    /// no lock file of this name.
+    pub(super) fn of(directory: &Path, name: &'static str) -> Option<Self> {
+        let path = directory.join(name);
+        let is_link = path.symlink_metadata().ok()?.is_symlink();
+        let file = if is_link {
+            files::resolved(&path)
+        } else {
+            path
+        };
+        Some(Self { name, file })
+    }
+}
+
+impl LinkedLockFiles {
+    /// Finds the links in a directory and below.
+    pub(super) fn below(top: &Path) -> Self {
+        let found = Mutex::new(BTreeMap::<Linked, BTreeSet<PathBuf>>::new());
+        walk::below(top, |directory| {
+            for name in LOCK_FILES {
+                let has_link = directory.files.iter().any(|file| {
+                    file.file_name() == name && file.file_type().is_ok_and(|kind| kind.is_symlink())
+                });
+                if !has_link {
+                    continue;
+                }
+                if let Some(linked) = Linked::of(directory.path, name) {
+                    let mut found = lock(&found);
+                    let directories = found.entry(linked).or_default();
+                    directories.insert(directory.path.to_owned());
+                }
+            }
+            true
+        });
+        Self {
+            directories: found.into_inner().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The directories whose lock file resolves to a file, without the directory of the file.
+    pub(super) fn links_to(&self, linked: &Linked) -> impl Iterator<Item = &Path> {
+        let directories = self.directories.get(linked);
+        directories.into_iter().flatten().map(PathBuf::as_path)
+    }
+}
+
+/// The directory of the file itself, if the file has the name of its links.
+pub(super) fn own_directory(linked: &Linked) -> Option<&Path> {
+    if linked.file.file_name()? == linked.name {
+        linked.file.parent()
+    } else {
+        None
+    }
+}

@@ -1,0 +1,236 @@
+//! Root modules that share a lock file through symbolic links: the file must meet the requirements
+//! of all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::linked_lock_files::{Linked, own_directory};
+use super::module_locks;
+use super::root_module::{DialectReason, Reading, RootModule};
+use super::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
+use super::session::Session;
+use crate::configuration::{Requirements, Resolver};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::provider::ProviderAddress;
+
+/// Maximum number of root modules that share a lock file, because each of them is compared with all
+/// others.
+const MOST_SHARING: usize = 500;
+
+/// Lock files of a root module, by kind.
+struct LockFiles {
+    providers: Option<Linked>,
+    modules: Option<Linked>,
+}
+
+impl LockFiles {
+    fn of(root: &FoundRoot) -> Self {
+        let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
+        let of_name = |name| directory.and_then(|directory| Linked::of(directory, name));
+        Self {
+            providers: of_name(LOCK_FILE_NAME),
+            modules: of_name(MODULE_LOCK_FILE_NAME),
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Completes the root modules of a list with the other root modules, in the list or not, that
+    /// share a lock file with them through links.
+    pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
+        let mut listed = BTreeMap::<Linked, Vec<(PathBuf, PathBuf)>>::new();
+        for root in list.iter() {
+            let Some(canonical) = &root.canonical else {
+                continue;
+            };
+            let files = LockFiles::of(root);
+            for file in [files.providers, files.modules].into_iter().flatten() {
+                let roots = listed.entry(file).or_default();
+                roots.push((root.path.clone(), canonical.clone()));
+            }
+        }
+
+        let mut reported = BTreeSet::new();
+        for root in list {
+            if root.is_policy_only() {
+                continue;
+            }
+            let files = LockFiles::of(root);
+            let with_providers = self.linked_to(root, files.providers.as_ref(), &listed);
+            let with_modules = self.linked_to(root, files.modules.as_ref(), &listed);
+            if let Some(file) = &files.providers
+                && !with_providers.is_empty()
+            {
+                root.linked_lock_file = Some(self.environment.shown(&file.file));
+                root.is_sharing_reported = !reported.insert(file.file.clone());
+            }
+            let mut others = with_providers.clone();
+            others.extend(with_modules.clone());
+            for (canonical, path) in others {
+                root.sharing.push(SharingRoot {
+                    shared: SharedFiles::Linked {
+                        providers: with_providers.contains_key(&canonical),
+                        modules: with_modules.contains_key(&canonical),
+                    },
+                    path,
+                    canonical,
+                });
+            }
+        }
+    }
+
+    /// The other directories whose lock file is the same file, with their paths as the user knows
+    /// them. `listed` contains the root modules of a list.
+    fn linked_to(
+        &self,
+        root: &FoundRoot,
+        file: Option<&Linked>,
+        listed: &BTreeMap<Linked, Vec<(PathBuf, PathBuf)>>,
+    ) -> BTreeMap<PathBuf, PathBuf> {
+        let mut others = BTreeMap::new();
+        let (Some(file), Some(canonical)) = (file, &root.canonical) else {
+            return others;
+        };
+        let repository =
+            self.repositories
+                .around_lock_file(canonical, &file.file, &self.environment);
+        let links = repository.linked_lock_files().links_to(file);
+        for directory in links.chain(own_directory(file)) {
+            let shown = normal(&self.environment.shown(directory));
+            others.insert(directory.to_owned(), shown);
+        }
+        for (path, canonical) in listed.get(file).into_iter().flatten() {
+            others.insert(canonical.clone(), path.clone());
+        }
+
+        // Not the root module itself, nor the module whose lock file a unit uses.
+        others.remove(canonical);
+        if let Some(directory) = &root.lock_directory {
+            others.remove(directory);
+        }
+        for unit in root.sharing_units() {
+            others.remove(&unit.canonical);
+        }
+        others.retain(|directory, _| !self.modules.boundary.excludes(directory));
+        others
+    }
+
+    /// Adds the requirements of the root modules that share a lock file with `root` through links.
+    /// With a resolver, the lock file of modules is used, which they may share, too.
+    ///
+    /// # Errors
+    /// The configuration of one of them cannot be read, or is for a different tool.
+    pub(super) fn with_sharing(
+        &self,
+        root: &RootModule,
+        own: Requirements,
+        reading: Reading,
+        resolver: Option<&Resolver<'_>>,
+    ) -> Result<Requirements> {
+        let addresses = |requirements: &Requirements| -> BTreeSet<ProviderAddress> {
+            requirements.providers.keys().cloned().collect()
+        };
+        if root.found.sharing.len() > MOST_SHARING {
+            let message = format!(
+                "more than {MOST_SHARING} root modules share {} through links",
+                root.lock_path.display()
+            );
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message)
+                .help("let fewer root modules share one lock file")
+                .into());
+        }
+
+        let mut all = own;
+        for other in &root.found.sharing {
+            let SharedFiles::Linked { providers, modules } = other.shared else {
+                continue;
+            };
+            let read = match resolver {
+                Some(resolver) if modules => {
+                    Arc::new(self.read_sharing(other, root, reading, Some(resolver))?)
+                }
+                _ => self
+                    .sharing
+                    .get_or_compute(&(other.canonical.clone(), reading), || {
+                        self.read_sharing(other, root, reading, None).map(Arc::new)
+                    })?,
+            };
+            if providers {
+                if all.by_root.is_empty() {
+                    let own = addresses(&all);
+                    all.by_root.insert(root.path().to_owned(), own);
+                }
+                all.by_root.insert(other.path.clone(), addresses(&read));
+                all.add_providers(&read);
+            }
+            if modules && resolver.is_some() {
+                all.add_calls(&read);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads the requirements of a root module that shares a lock file with `root`.
+    fn read_sharing(
+        &self,
+        other: &SharingRoot,
+        root: &RootModule,
+        reading: Reading,
+        resolver: Option<&Resolver<'_>>,
+    ) -> Result<Requirements> {
+        let SharingRoot {
+            path, canonical, ..
+        } = other;
+        let kind = kind_of(canonical);
+        let opened =
+            self.open_root(&FoundRoot::new(path.clone(), Some(canonical.clone()), kind))?;
+        if opened.refused.is_some() || !opened.has_configuration(&self.modules) {
+            return Ok(Requirements::default());
+        }
+        if opened.dialect_reason == DialectReason::Settings && opened.dialect != root.dialect {
+            return Err(self.different_tools(&opened, root).into());
+        }
+
+        let modules = opened
+            .locks_modules(false)
+            .then(|| opened.parsed_module_lock_file());
+        let following = modules.as_ref().map(module_locks::following);
+        let following = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        let read = opened.requirements_as(
+            reading.dialect,
+            &self.modules,
+            reading.ignore_tests,
+            reading.allow_missing_modules,
+            resolver.or(following),
+            &|_| (),
+        );
+        // It may be written before it is read again.
+        self.modules.forget(canonical);
+        read.map_err(|errors| {
+            errors.map(|error| error.note(format!("{} uses the same lock file", path.display())))
+        })
+    }
+
+    /// The error for root modules of OpenTofu and of Terraform with one lock file.
+    fn different_tools(&self, other: &RootModule, root: &RootModule) -> Diagnostic {
+        let message = format!(
+            "{} is for {} and {} for {}, but they share the lock file {}",
+            root.path().display(),
+            root.dialect.name(),
+            other.path().display(),
+            other.dialect.name(),
+            self.shown_lock_file(root).display(),
+        );
+        Diagnostic::error(Code::InvalidConfiguration, message)
+            .help("give each of them a lock file of its own: OpenTofu and Terraform do not accept each other's lock files")
+    }
+
+    fn shown_lock_file<'a>(&self, root: &'a RootModule) -> &'a Path {
+        match &root.found.linked_lock_file {
+            Some(path) => path,
+            None => &root.lock_path,
+        }
+    }
+}

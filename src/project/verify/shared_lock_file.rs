@@ -1,0 +1,60 @@
+//! The finding about root modules that share a lock file although they require different providers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::audited_root::{AuditedRoot, FileState, VerifiedRoot};
+use crate::diagnostic::words::{MOST_NAMED, few};
+use crate::diagnostic::{Code, Diagnostic, Location};
+
+/// Warns that OpenTofu and Terraform cannot share a file whose providers not all root modules
+/// require. `init` writes the providers of one root module, and a file of its own in place of a
+/// link.
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let requirements = root.requirements();
+    let by_root = &requirements.by_root;
+    let Some(lock_file) = &root.module.found.linked_lock_file else {
+        return;
+    };
+    if root.state != FileState::Readable || root.module.found.is_sharing_reported {
+        return;
+    }
+    // Unknown modules may require the missing providers.
+    if requirements.is_incomplete {
+        return;
+    }
+    let required: BTreeSet<_> = by_root.values().flatten().collect();
+    let mut differing = BTreeMap::<String, Vec<String>>::new();
+    for address in required {
+        let requiring: Vec<_> = by_root
+            .iter()
+            .filter(|(_, addresses)| addresses.contains(address))
+            .map(|(path, _)| path.display())
+            .collect();
+        if requiring.len() < by_root.len() {
+            let addresses = differing.entry(few(requiring)).or_default();
+            addresses.push(root.name(address));
+        }
+    }
+    if differing.is_empty() {
+        return;
+    }
+
+    let paths: Vec<_> = by_root.keys().map(|path| path.display()).collect();
+    let tool = root.module.dialect.name();
+    let message = format!(
+        "{} share the lock file {}, but require different providers",
+        few(paths),
+        lock_file.display()
+    );
+    let mut warning = Diagnostic::finding(Code::SharedLockFile, message)
+        .at(Location::of_file(&root.module.lock_path), "");
+    for (requiring, addresses) in differing.iter().take(MOST_NAMED) {
+        warning = warning.note(format!("required only by {requiring}: {}", few(addresses)));
+    }
+    let warning = warning.note(format!(
+        "{tool} init replaces the link by a file of its own, and {tool} init -lockfile=readonly fails"
+    ));
+    report.findings.push(warning.help(
+        "give each of them a lock file of its own, or require the same providers in all of them",
+    ));
+}
