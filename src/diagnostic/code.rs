@@ -193,6 +193,8 @@ codes! {
         PlatformNotCovered = "platform-not-covered": Error, true, Circumstances, None;
         /// The recorded hashes may not cover a required platform.
         PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
+        /// The settings exempt a provider from a platform for which it has a package.
+        PlatformExists = "platform-exists": Warning, true, Circumstances, Weakness;
         /// An installed package matches no recorded hash.
         InstalledPackageDiffers = "installed-package-differs": Error, false, Installation, Forgery;
         /// An installed module differs from the locked one.

@@ -18,7 +18,7 @@ use crate::packages::Source;
 use crate::packages::archive::PackageId;
 use crate::project::covers::EntryPlatforms;
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
-use crate::settings::{PlatformSelection, schema_directive};
+use crate::settings::{PlatformSelection, WithoutPlatforms, schema_directive};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Providers that root modules require and lock, and facts about them.
@@ -35,6 +35,8 @@ pub struct Inventory {
     pub covered: BTreeSet<Platform>,
     /// The platforms that the user requested; the settings then contain these.
     pub named_platforms: Option<PlatformSelection>,
+    /// Platforms from which the settings exempt locked providers, which the new settings keep.
+    pub exempted: BTreeMap<ProviderAddress, BTreeSet<Platform>>,
     /// The providers that they lock.
     pub providers: BTreeSet<ProviderAddress>,
     /// The providers that they require and do not lock. The settings do not allow them.
@@ -79,6 +81,7 @@ type LockedRelease = (ProviderAddress, Version, Dialect);
 /// Requirements and entries of a root module.
 struct Contents {
     dialect: Dialect,
+    without_platforms: WithoutPlatforms,
     are_modules_pinned: bool,
     required: Vec<ProviderAddress>,
     lock_file: LockFile,
@@ -109,6 +112,7 @@ impl Session<'_> {
             path,
             Contents {
                 dialect,
+                without_platforms,
                 are_modules_pinned,
                 required,
                 lock_file,
@@ -127,6 +131,10 @@ impl Session<'_> {
                 // A release covers only the platforms that it covers in every root module.
                 let common = hashes.or_insert_with(|| locked.platform_hashes().cloned().collect());
                 common.retain(|hash| locked.hashes.contains(hash));
+                let missing = without_platforms.of(address, dialect);
+                let missing = missing.map(|missing| missing.platform.clone());
+                let exempted = inventory.exempted.entry(address.clone()).or_default();
+                exempted.extend(missing);
             }
         }
         if releases.is_empty() {
@@ -139,6 +147,9 @@ impl Session<'_> {
         } = &mut inventory;
         not_locked.retain(|address| !providers.contains(address));
         inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
+        inventory
+            .exempted
+            .retain(|_, platforms| !platforms.is_empty());
         let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
             let known = self
                 .hash_cache
@@ -148,10 +159,13 @@ impl Session<'_> {
         };
         let platforms: Vec<_> = releases.iter().map(covered).collect();
         inventory.covered = platforms.iter().flatten().cloned().collect();
-        inventory.platforms = platforms
-            .into_iter()
-            .reduce(|all, one| &all & &one)
-            .unwrap_or_default();
+        inventory.platforms.clone_from(&inventory.covered);
+        for ((address, ..), covered) in releases.keys().zip(&platforms) {
+            let exempted = inventory.exempted.get(address);
+            inventory.platforms.retain(|platform| {
+                covered.contains(platform) || exempted.is_some_and(|one| one.contains(platform))
+            });
+        }
         if !self.options.offline {
             inventory.signers = self.signers(releases.into_keys().collect())?;
         }
@@ -236,6 +250,7 @@ impl Session<'_> {
         let is_read = warnings.is_empty() || has_no_configuration;
         Ok(Contents {
             dialect: root.dialect,
+            without_platforms: root.settings.without_platforms.clone(),
             are_modules_pinned: is_read
                 && requirements
                     .own_package_calls()
@@ -358,6 +373,7 @@ impl Inventory {
                 .map(|dialect| format!("dialect = {:?}", dialect.name())),
         );
         lines.extend(self.platform_lines());
+        lines.extend(self.exemption_lines());
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
@@ -408,6 +424,25 @@ impl Inventory {
                 format!("# {}", setting(&names(&self.suggested_platforms()))),
             ],
         }
+    }
+
+    /// The table of platforms for which providers have no package, if there are any.
+    fn exemption_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (address, platforms) in &self.exempted {
+            let name = match self.dialect {
+                Some(dialect) => address.short(dialect),
+                None => address.to_string(),
+            };
+            lines.push(format!(
+                "{name:?} = {}",
+                list(platforms.iter().map(ToString::to_string))
+            ));
+        }
+        if !lines.is_empty() {
+            lines.splice(0..0, [String::new(), "[without-platforms]".to_owned()]);
+        }
+        lines
     }
 
     /// The platform that all lock files have in common, if it is the only one and the user

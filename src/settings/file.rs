@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
 use std::sync::Arc;
 
 use globset::Glob;
@@ -11,13 +12,13 @@ use toml::Spanned;
 
 #[cfg(test)]
 use super::tests::schema;
-use super::values::{self, Fingerprint, Loosened};
+use super::values::{self, Fingerprint, Loosened, PlatformName};
 use super::{
-    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter,
-    Rules, Settings, TrustRule,
+    CacheTable, Denied, FileLevels, Levels, MissingPlatform, PathLevels, PlatformSelection, Policy,
+    RootFilter, Rules, Settings, TrustRule, WithoutPlatforms,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile, words};
-use crate::provider::{Dialect, OciRepository, PublicKey, SharedCache};
+use crate::provider::{Dialect, OciRepository, ProviderSpec, PublicKey, SharedCache};
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -29,6 +30,9 @@ pub(super) struct File {
     /// The platforms to lock and to check.
     #[cfg_attr(test, schemars(schema_with = "schema::platforms"))]
     platforms: Option<PlatformSelection>,
+    /// Platforms for which a provider has no package, by provider, such as `hashicorp/template`.
+    #[cfg_attr(test, schemars(schema_with = "schema::without_platforms"))]
+    without_platforms: BTreeMap<Spanned<String>, Vec<Spanned<PlatformName>>>,
     /// Whether modules that are not installed are fetched.
     fetch_modules: Option<bool>,
     /// The lock file of modules.
@@ -115,6 +119,7 @@ impl Settings {
         let File {
             dialect,
             platforms,
+            without_platforms,
             fetch_modules,
             modules,
             roots,
@@ -144,6 +149,7 @@ impl Settings {
                 Err(error) => errors.push(invalid(source, text.span(), error.to_string())),
             }
         }
+        let without_platforms = missing_platforms(without_platforms, source, &mut errors);
         rules.source = Some(Arc::clone(source));
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
         let cache = cache.map(
@@ -165,6 +171,7 @@ impl Settings {
             verify: vec![verify.levels(&rules, base.clone(), source, &mut errors)],
             dialect,
             platforms,
+            without_platforms,
             fetch_modules,
             lock_modules: modules.lock,
             roots: vec![RootFilter { base, ..roots }],
@@ -174,6 +181,42 @@ impl Settings {
         };
         errors.into_result(settings)
     }
+}
+
+/// Reads the table of platforms for which providers have no package.
+fn missing_platforms(
+    table: BTreeMap<Spanned<String>, Vec<Spanned<PlatformName>>>,
+    source: &Arc<SourceFile>,
+    errors: &mut Diagnostics,
+) -> WithoutPlatforms {
+    let mut missing = WithoutPlatforms::default();
+    for (name, platforms) in table {
+        let text = name.get_ref();
+        let provider = match ProviderSpec::from_str(text) {
+            Ok(provider) if provider.version().is_none() => provider,
+            Ok(_) => {
+                let message =
+                    format!("{text:?} names a version; the platforms are for all of them");
+                errors.push(invalid(source, name.span(), message));
+                continue;
+            }
+            Err(error) => {
+                let message = format!("{text:?} is not a provider: {error}");
+                errors.push(invalid(source, name.span(), message));
+                continue;
+            }
+        };
+        if platforms.is_empty() {
+            let message = "list at least one platform, or omit the provider";
+            errors.push(invalid(source, name.span(), message));
+        }
+        missing.extend(platforms.into_iter().map(|platform| MissingPlatform {
+            provider: provider.clone(),
+            location: Location::new(source, platform.span()),
+            platform: platform.into_inner().0,
+        }));
+    }
+    missing
 }
 
 fn invalid(source: &Arc<SourceFile>, span: Range<usize>, message: impl Into<String>) -> Diagnostic {

@@ -5,6 +5,7 @@ mod levels;
 mod policy;
 mod search;
 mod values;
+mod without_platforms;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,6 +22,8 @@ pub(crate) use levels::{RootLevels, is_match};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};
 pub(crate) use search::on_disk;
 pub use search::{SettingsAbove, SettingsFiles, read};
+pub(crate) use without_platforms::how_to_exempt;
+pub use without_platforms::{MissingPlatform, WithoutPlatforms};
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "provlock.toml";
@@ -42,6 +45,8 @@ pub struct Settings {
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
+    /// Platforms for which providers have no package.
+    pub without_platforms: WithoutPlatforms,
     /// Whether modules that are not installed are fetched.
     pub fetch_modules: Option<bool>,
     /// Whether the modules are locked, too.
@@ -108,6 +113,7 @@ impl Settings {
                 self.policy.rules.push(rules);
             }
         }
+        self.without_platforms.extend(other.without_platforms);
         let platforms = [self.platforms.take(), other.platforms];
         if platforms.iter().any(Option::is_some) {
             self.platforms = Some(platforms.into_iter().flatten().collect());

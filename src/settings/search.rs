@@ -145,6 +145,7 @@ impl Settings {
         self.roots.extend(above.roots);
         self.policy.rules.extend(above.policy.rules);
         self.verify.extend(above.verify);
+        self.without_platforms.extend(above.without_platforms);
         Self {
             dialect: self.dialect.or(above.dialect),
             platforms: self.platforms.or(above.platforms),

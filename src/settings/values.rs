@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use super::{Denied, PlatformSelection, parse_duration};
 use crate::diagnostic::Code;
 use crate::provider::{
-    AddressError, ConstraintList, Dialect, Hostname, OciRepository, PatternError,
+    AddressError, ConstraintList, Dialect, Hostname, OciRepository, PatternError, Platform,
     ProviderPatternSpec, ProviderSpec, PublicKey,
 };
 use crate::system::glob;
@@ -33,6 +33,9 @@ struct Namespace(ProviderPatternSpec);
 struct DirectoryGlob(Glob);
 
 struct OnePlatform(PlatformSelection);
+
+/// One platform, and not `all`.
+pub(super) struct PlatformName(pub(super) Platform);
 
 /// Defines types that are read from a text.
 macro_rules! types {
@@ -56,6 +59,7 @@ types! {
     Namespace: namespace;
     OciRepository: Self::parse_url;
     OnePlatform: |text: &str| PlatformSelection::from_str(text).map(Self);
+    PlatformName: |text: &str| Platform::parse_written(text).map(Self);
     ProviderPatternSpec: Self::from_str;
     ProviderSpec: without_version;
     PublicKey: Self::from_str;

@@ -87,3 +87,4 @@ mod verify;
 mod version;
 #[cfg(windows)]
 mod windows;
+mod without_platforms;

@@ -236,7 +236,7 @@ exit code: 1
 error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.0 has no package for linux_arm64
  |
  = there are packages for linux_amd64
-help: remove the platform, or lock a different version
+help: remove the platform; if the provider has none, add "hashicorp/null" = ["linux_arm64"] to [without-platforms] in provlock.toml
 
 error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
  |

@@ -555,6 +555,7 @@ impl Report<'_> {
         if !is_one {
             lines.extend(text::about_the_change(found.findings));
         }
+        lines.extend(text::exempted(found.roots));
         lines.extend(text::suppressed(found.roots));
         lines
     }

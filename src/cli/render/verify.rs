@@ -191,6 +191,22 @@ pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
     (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
+/// `Not required, because of [without-platforms]: acme/old for darwin_arm64`; `None` without
+/// exempted providers.
+pub(crate) fn exempted(roots: &[VerifiedRoot]) -> Option<String> {
+    let exempted: BTreeSet<_> = roots.iter().flat_map(|root| &root.exempted).collect();
+    if exempted.is_empty() {
+        return None;
+    }
+    let names = exempted
+        .into_iter()
+        .map(|(provider, platform)| format!("{provider} for {platform}"));
+    Some(format!(
+        "Not required, because of [without-platforms]: {}",
+        few(names)
+    ))
+}
+
 /// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags
 /// allow are not included, because they do not suppress single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {

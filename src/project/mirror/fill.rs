@@ -417,7 +417,10 @@ fn platforms(
     let mut platforms = BTreeSet::new();
     for record in release.with_hashes() {
         match &record.platforms {
-            PlatformSelection::All => platforms.extend(listed()?),
+            PlatformSelection::All => {
+                let listed = listed()?.into_iter();
+                platforms.extend(listed.filter(|platform| !record.missing.contains(platform)));
+            }
             PlatformSelection::These(these)
                 if record.platforms_are_named
                     || these.len() == 1

@@ -191,13 +191,20 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         let Entry {
             address, locked, ..
         } = entry;
+        let missing: Vec<_> = opened
+            .settings
+            .without_platforms
+            .of(address, dialect)
+            .map(|missing| missing.platform.clone())
+            .collect();
         let record = Record {
             root: root.path.clone(),
             is_one_of_several: root.is_one_of_several,
             others: 0,
             dialect,
             policy: Arc::clone(&policy),
-            platforms: platforms.clone(),
+            platforms: existing(&platforms, &missing),
+            missing,
             platforms_are_named,
             hashes: locked.hashes.clone(),
             place: entry.version().clone(),
@@ -219,6 +226,15 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         warnings,
         errors,
     })
+}
+
+/// The platforms of a selection without those for which a provider has no package.
+fn existing(platforms: &PlatformSelection, missing: &[Platform]) -> PlatformSelection {
+    let PlatformSelection::These(these) = platforms else {
+        return PlatformSelection::All;
+    };
+    let existing = these.iter().filter(|platform| !missing.contains(platform));
+    PlatformSelection::These(existing.cloned().collect())
 }
 
 /// The platforms that a lock file covers, or the current one if it has no entries. It is an error

@@ -33,6 +33,8 @@ pub(super) struct Record {
     pub(super) policy: Arc<Policy>,
     /// The platforms whose packages are needed.
     pub(super) platforms: PlatformSelection,
+    /// The platforms for which the provider has no package according to the settings.
+    pub(super) missing: Vec<Platform>,
     /// Whether a flag or the settings specify the platforms; otherwise a platform that the release
     /// lacks is skipped.
     pub(super) platforms_are_named: bool,
@@ -80,6 +82,7 @@ impl Release {
     pub(super) fn records_for(&self, platform: &Platform) -> impl Iterator<Item = &Record> {
         self.with_hashes()
             .filter(move |record| match &record.platforms {
+                _ if record.missing.contains(platform) => false,
                 PlatformSelection::All => true,
                 PlatformSelection::These(platforms) => platforms.contains(platform),
             })
@@ -130,7 +133,7 @@ impl Record {
                 Arc::clone(&record.policy),
             )
         };
-        self.hashes == other.hashes && of(self) == of(other)
+        self.hashes == other.hashes && self.missing == other.missing && of(self) == of(other)
     }
 
     /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.

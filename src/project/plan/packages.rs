@@ -19,7 +19,7 @@ use crate::packages::{
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
-use crate::settings::PlatformSelection;
+use crate::settings::{PlatformSelection, how_to_exempt};
 use crate::system::parallel;
 
 /// A provider's version and the platforms whose packages are needed.
@@ -84,7 +84,7 @@ pub(crate) fn plan_packages<'a>(
             return Ok(None);
         };
         let candidate = request.candidate(&provider.address, requirement, &selection.old);
-        plan(candidate, provider, request).map(Some)
+        plan(candidate, provider, request)
     };
     let plans: Vec<_> = collected(parallel::map(
         selection.providers.iter().collect(),
@@ -149,7 +149,7 @@ fn plan<'a>(
         ..
     }: &'a SelectedProvider,
     request: &LockRequest<'a>,
-) -> Result<ProviderPlan<'a>> {
+) -> Result<Option<ProviderPlan<'a>>> {
     let (prepared, source) = (request.prepared, request.source);
     let available = candidate.available(source)?;
     let listed = listed(version, &available);
@@ -175,6 +175,10 @@ fn plan<'a>(
             .into_iter()
             .collect(),
     };
+    let platforms = existing_platforms(&candidate, platforms, prepared);
+    if platforms.is_empty() && has_entry(&candidate, version) {
+        return Ok(None);
+    }
     let rules = EntryRules {
         source: Arc::as_ptr(source).addr(),
         keeps_platforms: !prepared.platforms_are_named && !follows_file,
@@ -182,11 +186,12 @@ fn plan<'a>(
         platforms_are_named: prepared.platforms_are_named,
     };
     let mirror = source.mirror_of(candidate.address);
-    let warnings = available
+    let mut warnings: Vec<_> = available
         .warnings
         .iter()
         .map(|text| registry_warning(candidate.address, text))
         .collect();
+    warnings.extend(wrong_exceptions(&candidate, version, listed, prepared));
     let mut plan = ProviderPlan {
         candidate,
         version,
@@ -218,7 +223,53 @@ fn plan<'a>(
     plan.recorded = request
         .recorded
         .find(candidate.address, |entry| plan.is_for(entry));
-    Ok(plan)
+    Ok(Some(plan))
+}
+
+/// Removes the platforms for which the provider has no package according to the settings.
+fn existing_platforms<'a>(
+    candidate: &Candidate<'_>,
+    platforms: Cow<'a, [Platform]>,
+    prepared: &Prepared,
+) -> Cow<'a, [Platform]> {
+    let missing = &prepared.root.settings.without_platforms;
+    let is_missing =
+        |platform: &Platform| missing.has(candidate.address, candidate.dialect, platform);
+    if !platforms.iter().any(is_missing) {
+        return platforms;
+    }
+    let existing = platforms.iter().filter(|platform| !is_missing(platform));
+    existing.cloned().collect()
+}
+
+/// Whether the provider has an entry that need not change, so that nothing is to be done if none of
+/// the requested platforms exists.
+fn has_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
+    candidate.locked.is_some_and(|locked| {
+        locked.version == *version
+            && locked.constraints == candidate.requirement.constraints
+            && locked.platform_hashes().next().is_some()
+    })
+}
+
+/// Warnings about platforms that the version has although the settings exempt the provider from
+/// them.
+fn wrong_exceptions(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    listed: Option<&Platforms>,
+    prepared: &Prepared,
+) -> Vec<Diagnostic> {
+    let Some(listed) = listed else {
+        return Vec::new();
+    };
+    let release = format!("{} {version}", candidate.name());
+    let missing = &prepared.root.settings.without_platforms;
+    missing
+        .of(candidate.address, candidate.dialect)
+        .filter(|missing| listed.contains(&missing.platform))
+        .map(|missing| missing.exists(&release))
+        .collect()
 }
 
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
@@ -284,6 +335,13 @@ fn check_platforms(
         let error = candidate
             .requirement
             .at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
+        let missing = &prepared.root.settings.without_platforms;
+        let error = error.at_each(
+            missing
+                .of(address, candidate.dialect)
+                .map(|missing| &missing.location),
+            "exempted here",
+        );
         return Err(error
             .help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms))
             .into());
@@ -312,7 +370,16 @@ fn check_platforms(
         available.versions.iter().rev().find(has_package)
     };
     let Some((newest, _)) = newest else {
-        return Err(error);
+        let help = if available.is_partial {
+            None
+        } else {
+            let exempt = how_to_exempt(&candidate.name(), missing);
+            Some(Help::text(format!("remove the platform; {exempt}")))
+        };
+        return Err(error.map(|error| Diagnostic {
+            help: help.clone().or(error.help.clone()),
+            ..error
+        }));
     };
     let is_set = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
     let remedy = UpgradeRemedy {

@@ -101,8 +101,11 @@ pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate
             let package =
                 |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
             let release = RequestedData::Release(address.clone(), version.clone());
-            let of_version =
-                iter::once(release).chain(request.prepared.platforms.named().iter().map(package));
+            let missing = &request.prepared.root.settings.without_platforms;
+            let is_required =
+                |platform: &&Platform| !missing.has(address, candidate.dialect, platform);
+            let platforms = request.prepared.platforms.named().iter();
+            let of_version = iter::once(release).chain(platforms.filter(is_required).map(package));
             subjects.extend(of_version.map(|subject| (address.hostname.clone(), subject)));
         }
     }
@@ -449,8 +452,11 @@ impl Search<'_> {
                 .flat_map(platforms_of)
                 .collect(),
         };
+        let exempted = &self.request.prepared.root.settings.without_platforms;
+        let candidate = &self.candidate;
         let missing: Vec<_> = required
             .difference(&present)
+            .filter(|platform| !exempted.has(candidate.address, candidate.dialect, platform))
             .map(ToString::to_string)
             .collect();
         match &missing[..] {

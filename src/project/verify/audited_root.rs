@@ -1,7 +1,7 @@
 //! A root module with everything that its lock files are compared with, the context of all audits;
 //! the options of `verify`, and its report about a root module.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
@@ -161,6 +161,12 @@ impl AuditedRoot<'_> {
         self.platforms.map_or(&[], PlatformSelection::named)
     }
 
+    /// Whether the settings exempt a provider from a platform.
+    pub(super) fn is_exempted(&self, entry: &Entry, platform: &Platform) -> bool {
+        let missing = &self.module.settings.without_platforms;
+        missing.has(&entry.address, self.module.dialect, platform)
+    }
+
     /// Whether the directory is not a root module, but contains a lock file or a configuration that
     /// the change touches. Only the policy applies to it: its lock file need not fit a
     /// configuration or cover platforms.
@@ -265,6 +271,8 @@ pub struct VerifiedRoot {
     /// The required providers that need no entry, because `dev_overrides` takes them from a
     /// directory.
     pub dev_overrides: Vec<ProviderAddress>,
+    /// Locked providers, each with a required platform from which the settings exempt it.
+    pub exempted: BTreeSet<(String, Platform)>,
     /// Whether an entry is not known to have a hash for one of these platforms.
     pub has_unknown_platforms: bool,
     /// The mirrors that were asked in place of registries, each with the number of entries that it

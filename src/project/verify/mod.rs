@@ -104,6 +104,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             Dialect::only(has)
         };
     }
+    report.exempted = platforms::exempted(root);
     for audit in AUDITS {
         audit(root, report);
     }

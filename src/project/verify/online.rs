@@ -221,12 +221,12 @@ impl<'a> EntryCheck<'a> {
         let (required, absent) = self.required(platforms);
         self.result.has_unknown_platforms |= !absent.is_empty();
         for platform in absent {
-            let message = format!("{} is not published for {platform}", root.release(entry));
-            let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
-            let error = Diagnostic::finding(Code::PlatformMissing, message);
-            let error = error.note(format!("it is published for {}", listed.join(", ")));
-            self.add(error.help("lock a different version, or remove the platform"));
+            let error = platforms::not_published(root, entry, &platform, platforms.iter());
+            self.result.findings.push(error.about(&entry.address));
         }
+        let has_package = |platform: &Platform| platforms.contains(platform);
+        let exceptions = platforms::wrong_exceptions(root, entry, has_package);
+        self.result.findings.extend(exceptions);
         let asked = required.first().or_else(|| platforms.first());
         let published =
             asked.map(|platform| self.online.source.published(&release.package(platform)));
@@ -335,17 +335,17 @@ impl<'a> EntryCheck<'a> {
         }
     }
 
-    /// The platforms that the project requires, as published ones and others.
+    /// The platforms that the project requires of the provider, as published ones and others.
     fn required(&self, published: &BTreeSet<Platform>) -> (Vec<Platform>, Vec<Platform>) {
-        match self.root.platforms {
-            Some(PlatformSelection::All) => (published.iter().cloned().collect(), Vec::new()),
-            _ => self
-                .root
-                .named_platforms()
-                .iter()
-                .cloned()
-                .partition(|platform| published.contains(platform)),
-        }
+        let required: Vec<_> = match self.root.platforms {
+            Some(PlatformSelection::All) => published.iter().collect(),
+            _ => self.root.named_platforms().iter().collect(),
+        };
+        required
+            .into_iter()
+            .filter(|platform| !self.root.is_exempted(self.entry, platform))
+            .cloned()
+            .partition(|platform| published.contains(platform))
     }
 
     /// A new version that is not signed, or signed by a different key than the versions at the

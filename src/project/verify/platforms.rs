@@ -11,7 +11,7 @@ use crate::packages::archive::{self, ReleasePlatforms};
 use crate::project::covers::{Covers, EntryPlatforms};
 use crate::project::root_module::RootModule;
 use crate::provider::{AddressParts, Hash, Platform};
-use crate::settings::PlatformSelection;
+use crate::settings::{PlatformSelection, how_to_exempt};
 use crate::system::files;
 
 /// Result of comparing an entry with the required platforms.
@@ -85,6 +85,10 @@ pub(super) fn compare<'a>(
         }
         (None, _) => Vec::new(),
     };
+    let required: Vec<_> = required
+        .into_iter()
+        .filter(|platform| !root.is_exempted(entry, platform))
+        .collect();
     let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());
     let that = |answer| -> Vec<Platform> {
         required
@@ -94,10 +98,26 @@ pub(super) fn compare<'a>(
             .collect()
     };
     let (absent, mut unknown) = (that(Covers::No), that(Covers::Unknown));
-    let mut findings: Vec<_> = absent
-        .iter()
-        .map(|platform| missing(root, entry, platform))
-        .collect();
+    let is_published = |platform| {
+        let listed = known.listed.as_ref();
+        listed.is_none_or(|listed| listed.contains(platform))
+    };
+    let mut findings = Vec::new();
+    for platform in &absent {
+        findings.push(if is_published(platform) {
+            missing(root, entry, platform)
+        } else {
+            not_published(root, entry, platform, known.listed.iter().flatten())
+        });
+    }
+    let has_package = |platform: &Platform| {
+        let is_listed = known
+            .listed
+            .as_ref()
+            .is_some_and(|listed| listed.contains(platform));
+        is_listed || platforms.covers(platform) == Covers::Yes
+    };
+    findings.extend(wrong_exceptions(root, entry, has_package));
     let (recorded, unexplained) = (platforms.recorded(), platforms.unexplained());
     if unexplained < unknown.len()
         || (!unknown.is_empty() && recorded < required.len() - absent.len())
@@ -175,6 +195,25 @@ pub(super) fn add_compared(
     }));
 }
 
+/// The locked providers, each with a required platform from which the settings exempt it.
+pub(super) fn exempted(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
+    let mut exempted = BTreeSet::new();
+    let missing = &root.module.settings.without_platforms;
+    for entry in root.entries() {
+        for one in missing.of(&entry.address, root.module.dialect) {
+            let is_required = match root.platforms {
+                Some(PlatformSelection::All) => true,
+                Some(PlatformSelection::These(these)) => these.contains(&one.platform),
+                None => false,
+            };
+            if is_required {
+                exempted.insert((root.name(&entry.address), one.platform.clone()));
+            }
+        }
+    }
+    exempted
+}
+
 /// The finding for an entry that can cover one platform only, if no platforms are specified. It
 /// names no provider, so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
@@ -202,6 +241,39 @@ pub(super) fn missing(root: &AuditedRoot<'_>, entry: &Entry, platform: &Platform
     );
     let error = finding(Code::PlatformMissing, message, &entry.block, "");
     error.help(root.lock_remedy())
+}
+
+/// The finding for a required platform for which the locked version has no package. `listed` are
+/// the platforms of its packages.
+pub(super) fn not_published<'a>(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    platform: &Platform,
+    listed: impl Iterator<Item = &'a Platform>,
+) -> Diagnostic {
+    let message = format!("{} is not published for {platform}", root.release(entry));
+    let listed: Vec<_> = listed.map(ToString::to_string).collect();
+    let exempt = how_to_exempt(&root.name(&entry.address), platform);
+    finding(Code::PlatformMissing, message, entry.version(), "")
+        .note(format!("it is published for {}", listed.join(", ")))
+        .help(format!(
+            "lock a different version, or remove the platform; {exempt}"
+        ))
+}
+
+/// Warnings about platforms that the locked version has although the settings exempt the provider
+/// from them.
+pub(super) fn wrong_exceptions(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    has_package: impl Fn(&Platform) -> bool,
+) -> Vec<Diagnostic> {
+    let missing = &root.module.settings.without_platforms;
+    missing
+        .of(&entry.address, root.module.dialect)
+        .filter(|missing| has_package(&missing.platform))
+        .map(|missing| missing.exists(&root.release(entry)).about(&entry.address))
+        .collect()
 }
 
 /// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be

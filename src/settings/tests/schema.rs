@@ -25,6 +25,14 @@ pub(in crate::settings) fn platforms(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": platform, "minItems": 1 }] })
 }
 
+pub(in crate::settings) fn without_platforms(_: &mut SchemaGenerator) -> Schema {
+    let platform = json!({ "type": "string", "pattern": "^[a-z0-9]+_[a-z0-9]+$", "examples": ["darwin_arm64"] });
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": "array", "items": platform, "minItems": 1 }
+    })
+}
+
 pub(in crate::settings) fn new_hosts(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": ["deny", "allow"] })
 }
@@ -166,6 +174,11 @@ fn the_schema_refuses_what_the_reader_refuses() {
         "platforms = \"linux_amd64\"",
         "platforms = [\"linux-amd64\"]",
         "platforms = [\"linux_amd64\", 7]",
+        "without-platforms = [\"darwin_arm64\"]",
+        "[without-platforms]\n\"hashicorp/template\" = \"darwin_arm64\"",
+        "[without-platforms]\n\"hashicorp/template\" = []",
+        "[without-platforms]\n\"hashicorp/template\" = [\"all\"]",
+        "[without-platforms]\n\"hashicorp/template\" = [\"darwin-arm64\"]",
         "fetch-modules = \"no\"",
         "fetch_modules = true",
         "[modules]\nlocked = true",

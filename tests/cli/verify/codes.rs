@@ -110,6 +110,10 @@ codes! {
     platform_not_known: Case::new(), ["-p", BOTH], |case| {
         fs::remove_dir_all(case.environment.home().join(".cache")).unwrap();
     };
+    platform_exists: Case::new(), ["--online"], |case| {
+        let text = "[without-platforms]\n\"acme/null\" = [\"linux_amd64\"]\n";
+        case.write("provlock.toml", text);
+    };
     installed_package_differs: Case::with(|case| {
         install(&case.environment, &case.null, "linux_amd64");
     }), ["--installed"], |case| {
