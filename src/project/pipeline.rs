@@ -23,7 +23,7 @@ use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LockedModule};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
 use crate::settings::Settings;
-use crate::system::files::{self, FileChange};
+use crate::system::files::{self, FileChange, WriteError};
 use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
@@ -251,7 +251,7 @@ impl Pipeline<'_, '_> {
                     Some(plan) => plan,
                     None => self.plan(root),
                 };
-                (root, self.carry_out(plan, &rewrites))
+                (root, self.carry_out(root, plan, &rewrites))
             },
             |finished| {
                 for (root, result) in finished {
@@ -298,12 +298,32 @@ impl Pipeline<'_, '_> {
         }))
     }
 
-    /// Fetches the packages of a planned root module, records its entries, and writes its files.
+    /// Locks a planned root module. If a different program, such as a second run, has changed a
+    /// file meanwhile, the root module is planned once more by the new content.
     fn carry_out(
         &self,
+        root: &FoundRoot,
         planned: Result<Option<Planned>>,
         rewrites: &Rewrites,
     ) -> Result<Option<RootOutcome>> {
+        // Edits of other root modules depend on the plan of this one.
+        let has_edits =
+            successful(std::slice::from_ref(&planned)).any(|plan| plan.edits().next().is_some());
+        match self.attempt(planned, rewrites) {
+            Err(WriteError::Changed(_)) if !has_edits => {
+                self.session.sharing.forget_more_than(0);
+                Ok(self.attempt(self.plan(root), rewrites)?)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// Fetches the packages of a planned root module, records its entries, and writes its files.
+    fn attempt(
+        &self,
+        planned: Result<Option<Planned>>,
+        rewrites: &Rewrites,
+    ) -> std::result::Result<Option<RootOutcome>, WriteError> {
         let Some(Planned {
             prepared,
             source,
@@ -324,9 +344,14 @@ impl Pipeline<'_, '_> {
             .record(&request, &selection)
             .map_err(|errors| prepared.root.name_sharing(errors))?;
         let mut locked = self.edit(prepared, outcome, plan)?;
-        let warning = self
-            .write(&locked, rewrites)
-            .map_err(|errors| locked.prepared.root.name(errors))?;
+        let root = &locked.prepared.root;
+        let warning = match self.write(&locked, rewrites) {
+            Ok(warning) => warning,
+            Err(WriteError::Changed(errors)) => {
+                return Err(WriteError::Changed(root.name(errors)));
+            }
+            Err(WriteError::Failed(errors)) => return Err(root.name(errors).into()),
+        };
         locked.outcome.warnings.extend(warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
     }
@@ -560,7 +585,11 @@ impl Pipeline<'_, '_> {
 
     /// Writes the lock files that change, together with the constraints that change. Returns a
     /// warning about a read-only file.
-    fn write(&self, locked: &LockedRootModule, rewrites: &Rewrites) -> Result<Option<Diagnostic>> {
+    fn write(
+        &self,
+        locked: &LockedRootModule,
+        rewrites: &Rewrites,
+    ) -> std::result::Result<Option<Diagnostic>, WriteError> {
         if self.options.dry_run {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::configuration::rewrite::{self, ConstraintEdit};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
-use crate::system::files::{self, FileChange, canonical_or_given};
+use crate::system::files::{self, FileChange, WriteError, canonical_or_given};
 use crate::system::lock;
 
 /// Files with edits that are not written yet, each with its path without symlinks.
@@ -29,7 +29,7 @@ impl Rewrites {
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,
         lock_files: &[FileChange],
-    ) -> Result<()> {
+    ) -> std::result::Result<(), WriteError> {
         let paths: BTreeSet<&Path> = edits.into_iter().map(|edit| edit.location.path()).collect();
         if paths.is_empty() {
             return files::write_all(lock_files);

@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
 
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 pub(crate) use lock::{DirectoryLock, remove_old};
 
 /// Byte order mark that some editors write at the start. It is not part of the text.
@@ -159,11 +159,15 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
 /// The file exists, or it cannot be written. Then nothing has changed.
 pub fn create_private(path: &Path, content: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
-    Reserved::wait(path)?.replace(None, content, Access::Private)
+    Ok(Reserved::wait(path)?.replace(None, content, Access::Private)?)
 }
 
 /// [`write()`] for a caller that holds off interrupts.
-fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+fn replace(
+    path: &Path,
+    expected_old: Option<&[u8]>,
+    new: &[u8],
+) -> std::result::Result<(), WriteError> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
 
@@ -182,6 +186,34 @@ fn remove_left_over_of(lock: &DirectoryLock, target: &Path) {
     lock.remove_left_over(directory_of(target), |replaced| {
         replaced == lock::without_dots(&name)
     });
+}
+
+/// Reason why files were not replaced.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// A different program changed a file after it was read.
+    Changed(Diagnostics),
+    Failed(Diagnostics),
+}
+
+impl From<Diagnostic> for WriteError {
+    fn from(error: Diagnostic) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Diagnostics> for WriteError {
+    fn from(errors: Diagnostics) -> Self {
+        Self::Failed(errors)
+    }
+}
+
+impl From<WriteError> for Diagnostics {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Changed(errors) | WriteError::Failed(errors) => errors,
+        }
+    }
 }
 
 /// A file that no other provlock process replaces while this lives.
@@ -218,7 +250,7 @@ impl<'a> Reserved<'a> {
         expected_old: Option<&[u8]>,
         new: &[u8],
         access: Access,
-    ) -> Result<()> {
+    ) -> std::result::Result<(), WriteError> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
         if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
@@ -241,7 +273,7 @@ impl<'a> Reserved<'a> {
         if !holds(&self.target, expected_old)
             .map_err(|error| Diagnostic::io("read", &self.target, &error))?
         {
-            return Err(changed(self.path).into());
+            return Err(WriteError::Changed(changed(self.path).into()));
         }
         let persisted = if replaces {
             rename(file, &self.target)
@@ -251,10 +283,9 @@ impl<'a> Reserved<'a> {
                 .map_err(|error| error.error)
         };
         persisted.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => changed(self.path),
-            _ => failed(&error),
-        })?;
-        Ok(())
+            ErrorKind::AlreadyExists => WriteError::Changed(changed(self.path).into()),
+            _ => failed(&error).into(),
+        })
     }
 
     /// An empty file beside the target and named after it.
@@ -373,7 +404,9 @@ pub struct FileChange {
 ///
 /// # Errors
 /// Fails as [`write()`] does, with a note for each file that could not be restored.
-pub(crate) fn write_all<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -> Result<()> {
+pub(crate) fn write_all<'a>(
+    changes: impl IntoIterator<Item = &'a FileChange>,
+) -> std::result::Result<(), WriteError> {
     let changes: Vec<_> = changes.into_iter().collect();
     let _uninterrupted = hold_off_interrupts();
     for (index, FileChange { path, old, new }) in changes.iter().enumerate() {
@@ -393,9 +426,14 @@ pub(crate) fn write_all<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -
                     file.path.display()
                 )
             };
-            return Err(
-                error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note))
-            );
+            // A run that is repeated must find the other files as they were.
+            if unrestored.is_empty() {
+                return Err(error);
+            }
+            let errors = Diagnostics::from(error);
+            let errors =
+                errors.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note));
+            return Err(WriteError::Failed(errors));
         }
     }
     REPLACED.fetch_add(changes.len(), Ordering::Relaxed);

@@ -179,6 +179,19 @@ pub(crate) mod pseudo_terminal {
     }
 
     #[test]
+    fn control_c_at_the_prompt_of_login_is_an_interrupt() {
+        let environment = TestEnvironment::new();
+        let login = "exec $PROVLOCK login registry.example.com";
+        let (output, code) = run_typing(&environment, 80, login, "s3cr3t\u{3}");
+        assert_eq!(code, Some(130), "{output}");
+        assert!(
+            !output.contains("s3cr3t") && !output.contains("error"),
+            "{output}"
+        );
+        assert!(!environment.home().join(".terraform.d").exists());
+    }
+
+    #[test]
     fn an_interrupt_clears_the_terminal_and_says_what_was_not_done() {
         let registry = Registry::start();
         registry.fault(

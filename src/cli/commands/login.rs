@@ -1,6 +1,6 @@
 //! `login` and `logout`: tokens of hosts, kept where OpenTofu and Terraform keep them.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{ErrorKind, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -23,7 +23,7 @@ const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
 /// Store the token of a registry or mirror, from a prompt or stdin
 #[derive(Args)]
 #[command(before_help = "Example: printf %s \"$TOKEN\" | provlock login registry.example.com")]
-#[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed", next_display_order = OWN)]
+#[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed, 130 Ctrl-C", next_display_order = OWN)]
 pub(crate) struct LoginArgs {
     /// The registry or mirror, such as `registry.example.com`
     #[arg(value_name = "HOST")]
@@ -48,7 +48,9 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     if arguments.check {
         return check(&host, &credentials, ui);
     }
-    let token = read_token(&host)?;
+    let Some(token) = read_token(&host)? else {
+        return Ok(Outcome::Interrupted);
+    };
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
     ui.status(&format!(
@@ -124,10 +126,15 @@ fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diag
 }
 
 /// Reads a token from a terminal without showing it, or otherwise from stdin, without the line end.
-fn read_token(host: &Hostname) -> Result<Token> {
+/// `None` if the user pressed Ctrl-C.
+fn read_token(host: &Hostname) -> Result<Option<Token>> {
     let attempt = || format!("cannot read the token for {host} from stdin");
     let text = if std::io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("Token for {host}: ")).with_context(attempt)?
+        match rpassword::prompt_password(format!("Token for {host}: ")) {
+            // The prompt also sends the signal, which may end the program first.
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
+            text => text.with_context(attempt)?,
+        }
     } else {
         let mut text = String::new();
         std::io::stdin()
@@ -145,7 +152,7 @@ fn read_token(host: &Hostname) -> Result<Token> {
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| {
         line.strip_suffix('\r').unwrap_or(line)
     });
-    Token::new(line).ok_or_else(|| {
+    let token = Token::new(line).ok_or_else(|| {
         let error = Diagnostic::error(
             Code::InvalidArgument,
             format!("there is no token for {host} on stdin"),
@@ -153,8 +160,7 @@ fn read_token(host: &Hostname) -> Result<Token> {
         let login = Remedy::Login {
             host: host.to_string(),
         };
-        error
-            .help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login))
-            .into()
-    })
+        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login))
+    })?;
+    Ok(Some(token))
 }

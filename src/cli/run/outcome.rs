@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     Found,
     /// The command failed.
     Failed,
+    /// The user pressed Ctrl-C at a prompt.
+    Interrupted,
 }
 
 impl Outcome {
@@ -32,6 +34,8 @@ impl From<Outcome> for ExitCode {
             Outcome::Done => Self::SUCCESS,
             Outcome::Found => Self::from(1),
             Outcome::Failed => Self::from(2),
+            // As shells report a program that SIGINT ended.
+            Outcome::Interrupted => Self::from(130),
         }
     }
 }
