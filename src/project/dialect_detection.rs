@@ -24,7 +24,12 @@ impl Session<'_> {
         if let Some(dialect) = repository.nearest_lock_files(canonical) {
             return (dialect, DialectReason::OtherLockFiles);
         }
-        self.guessed(repository.mentions_tofu(None))
+        match self.guessed(repository.mentions_tofu(None)) {
+            (dialect, DialectReason::Default) if repository.is_unlisted() => {
+                (dialect, DialectReason::GitFailed)
+            }
+            guessed => guessed,
+        }
     }
 
     /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu`

@@ -30,7 +30,8 @@ pub enum DialectReason {
     LockFile,
     /// The directory contains files that only OpenTofu reads.
     TofuFiles,
-    /// The nearest other lock files that git tracks.
+    /// The nearest other lock files that git tracks. If git cannot list them, the nearest ones on
+    /// disk.
     OtherLockFiles,
     /// A file that git tracks mentions OpenTofu.
     Mentioned,
@@ -38,6 +39,8 @@ pub enum DialectReason {
     NotMentioned,
     /// Git tracks no file, and only this tool is in `PATH`.
     Program,
+    /// Git cannot list the tracked files, and nothing else determines the dialect.
+    GitFailed,
     /// Nothing; it is the default.
     #[default]
     Default,
@@ -53,6 +56,7 @@ impl DialectReason {
                 | Self::Mentioned
                 | Self::NotMentioned
                 | Self::Program
+                | Self::GitFailed
                 | Self::Default
         )
     }

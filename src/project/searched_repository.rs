@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::linked_lock_files::LinkedLockFiles;
@@ -14,7 +15,7 @@ use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
 use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
-use crate::system::{Environment, OnceMap, files, repository};
+use crate::system::{Environment, OnceMap, files, lock, repository, walk};
 
 /// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
@@ -45,10 +46,12 @@ pub(super) struct SearchedRepository {
     /// Whether its directories may be walked: it is a repository, or a directory below the home
     /// directory or elsewhere.
     is_walkable: bool,
-    /// The paths of the tracked files, relative to the top.
-    tracked: OnceLock<Vec<PathBuf>>,
+    /// The paths of the tracked files, relative to the top; `None` if git cannot list them.
+    tracked: OnceLock<Option<Vec<PathBuf>>>,
+    /// The paths of lock files.
+    lock_file_paths: OnceLock<Vec<PathBuf>>,
     /// The dialects of lock files.
-    lock_files: OnceMap<PathBuf, Option<Dialect>>,
+    dialects: OnceMap<PathBuf, Option<Dialect>>,
     /// Whether the working tree, or a commit, mentions OpenTofu.
     mentions_tofu: OnceMap<Option<String>, Option<bool>>,
     /// Lock files that are symbolic links.
@@ -116,26 +119,50 @@ impl SearchedRepository {
         })
     }
 
-    /// Returns the tracked files, including ignored ones; none outside of a repository or if git
+    /// Returns the tracked files, including ignored ones; `None` outside of a repository or if git
     /// fails.
-    fn tracked(&self) -> &[PathBuf] {
-        self.tracked.get_or_init(|| {
+    fn tracked(&self) -> Option<&[PathBuf]> {
+        let tracked = self.tracked.get_or_init(|| {
             if repository::is_top(&self.top) {
                 listed(&self.top, &["ls-files", "-z", "--cached"])
             } else {
-                Vec::new()
+                None
             }
-        })
+        });
+        tracked.as_deref()
+    }
+
+    /// Whether it is a repository whose files git cannot list.
+    pub(super) fn is_unlisted(&self) -> bool {
+        repository::is_top(&self.top) && self.tracked().is_none()
+    }
+
+    /// Returns the lock files: the tracked ones, or those on disk if git cannot list them.
+    fn lock_files(&self) -> Vec<PathBuf> {
+        if let Some(tracked) = self.tracked() {
+            let locked = tracked
+                .iter()
+                .filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
+            return locked.map(|path| self.top.join(path)).collect();
+        }
+        if !self.is_walkable {
+            return Vec::new();
+        }
+        let found = Mutex::new(Vec::new());
+        walk::below(&self.top, |directory| {
+            let is_lock_file = |file: &DirEntry| file.file_name() == LOCK_FILE_NAME;
+            if directory.files.iter().any(is_lock_file) {
+                lock(&found).push(directory.path.join(LOCK_FILE_NAME));
+            }
+            true
+        });
+        found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dialect of the lock files that are nearest to a root module's directory
     /// ([`nearest_dialect`]).
     pub(super) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
-        let locked = self
-            .tracked()
-            .iter()
-            .filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
-        let paths: Vec<_> = locked.map(|path| self.top.join(path)).collect();
+        let paths = self.lock_file_paths.get_or_init(|| self.lock_files());
         let dialect = |path: &Path| {
             let read = || {
                 lockfile::read(path)
@@ -144,13 +171,13 @@ impl SearchedRepository {
                     .as_deref()
                     .and_then(lockfile::detect_dialect)
             };
-            self.lock_files.get_or_compute(&path.to_owned(), read)
+            self.dialects.get_or_compute(&path.to_owned(), read)
         };
         nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
     }
 
     /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit,
-    /// which is given by its object name; `None` if no file is tracked.
+    /// which is given by its object name; `None` if no file is tracked, or if git cannot list them.
     pub(super) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
         let in_path = |tracked: &[PathBuf]| {
             tracked
@@ -160,14 +187,15 @@ impl SearchedRepository {
         self.mentions_tofu
             .get_or_compute(&commit.map(str::to_owned), || {
                 let Some(commit) = commit else {
-                    let tracked = self.tracked();
+                    let tracked = self.tracked().unwrap_or_default();
                     return (!tracked.is_empty())
                         .then(|| in_path(tracked) || self.is_tofu_in_a_file());
                 };
                 let tracked = listed(
                     &self.top,
                     &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit],
-                );
+                )
+                .unwrap_or_default();
                 let search = [
                     "grep",
                     "-q",
@@ -187,7 +215,7 @@ impl SearchedRepository {
     }
 
     fn is_tofu_in_a_file(&self) -> bool {
-        let mut paths: Vec<_> = self.tracked().iter().collect();
+        let mut paths: Vec<_> = self.tracked().unwrap_or_default().iter().collect();
         paths.sort_by_cached_key(|path| path.components().count());
         let paths = paths
             .into_iter()
@@ -258,16 +286,16 @@ pub(super) fn nearest_dialect<'a>(
         .and_then(|dialects| dialects.into_iter().next())
 }
 
-/// Runs a git command that lists paths, each ended by a NUL.
-fn listed(top: &Path, arguments: &[&str]) -> Vec<PathBuf> {
-    let listed = git(top, arguments).unwrap_or_default();
+/// Runs a git command that lists paths, each ended by a NUL; `None` if it fails.
+fn listed(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
+    let listed = git(top, arguments)?;
     let paths = listed
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty());
-    paths
+    let paths = paths
         .filter_map(|path| std::str::from_utf8(path).ok())
-        .map(PathBuf::from)
-        .collect()
+        .map(PathBuf::from);
+    Some(paths.collect())
 }
 
 /// Runs git at the top of a repository and returns its output, if it succeeds. The repository is

@@ -220,6 +220,65 @@ fn the_only_program_in_path_decides_where_git_tracks_nothing() {
 }
 
 #[test]
+fn without_git_the_lock_files_on_disk_decide() {
+    let terraform = "terraform (the nearest other lock files)";
+    let environment = project();
+    environment.write("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
+    // Outside of a repository, the current directory is searched.
+    let output = environment.provlock(["verify", "-v", "live/a"]);
+    output.assert_stderr_has(&format!("live/a: dialect {terraform}"));
+
+    let mut environment = repository().environment;
+    environment.write("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
+    assert_eq!(decided(&environment), "tofu (default)", "it is not tracked");
+    environment.set("PATH", environment.bin());
+    assert_eq!(decided(&environment), terraform, "no git in PATH");
+    environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
+    assert_eq!(decided(&environment), "tofu (the nearest other lock files)");
+    environment.write("stage/.terraform.lock.hcl", TERRAFORM_LOCK);
+    assert_eq!(decided(&environment), "tofu (the nearest other lock files)");
+    environment.write(".gitignore", "live/b/\n");
+    assert_eq!(decided(&environment), terraform, "it is ignored");
+    std::fs::remove_dir_all(environment.project().join("stage")).unwrap();
+    assert_eq!(
+        decided(&environment),
+        "tofu (default, because git cannot list the tracked files)"
+    );
+}
+
+#[test]
+fn without_git_a_new_root_module_is_locked_for_the_tool_of_its_neighbours() {
+    let (registry, mut environment) = Registry::with_project();
+    for host in ["registry.opentofu.org", "registry.terraform.io"] {
+        registry
+            .publish(&format!("{host}/hashicorp/null"), "3.2.4")
+            .platforms(["linux_amd64"])
+            .done();
+    }
+    std::fs::remove_file(environment.bin().join("tofu")).unwrap();
+    environment.write("live/a/main.tf", requires("hashicorp/null", ""));
+    let lock = ["lock", "-p", "linux_amd64", "live/a"];
+    let again = |environment: &TestEnvironment| {
+        let _ = std::fs::remove_file(environment.project().join("live/a/.terraform.lock.hcl"));
+        environment.provlock(lock)
+    };
+    environment.git_init(".");
+    environment.set("PATH", environment.bin());
+    again(&environment).assert_stderr_has(
+        "Locked for OpenTofu (registry.opentofu.org), because git cannot list the files that may mention Terraform",
+    );
+    environment.write("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
+    again(&environment).assert_code(0).assert_stderr_has(
+        "Locked for Terraform (registry.terraform.io), like the nearest other lock files",
+    );
+    let lock_file = environment.read("live/a/.terraform.lock.hcl");
+    assert!(
+        lock_file.contains("registry.terraform.io/hashicorp/null"),
+        "{lock_file}"
+    );
+}
+
+#[test]
 fn commands_name_a_dialect_that_another_machine_might_not_detect() {
     let repository = repository();
     let environment = &repository.environment;

@@ -392,7 +392,7 @@ exit code: 0
   + hashicorp/null   3.2.4   unauthenticated   1 h1, 1 zh
 Locked 1 provider for linux_amd64 (1 added)
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
-Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+Locked for OpenTofu (registry.opentofu.org), like the nearest other lock files; --dialect terraform changes that
 "#]]);
     environment
         .provlock(["lock", "--offline", "-p", "linux_amd64"])

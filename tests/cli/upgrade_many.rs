@@ -380,7 +380,7 @@ error[version-outside-constraints]: "~> 1.0" cannot be rewritten for all root mo
 help: select the same version for all of them: name it, or change the constraint that holds one back
 Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
 2 errors
-Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+Locked for OpenTofu (registry.opentofu.org), like the nearest other lock files; --dialect terraform changes that
 "#]]);
     assert_eq!(
         validated(&output.stdout)["errors"]

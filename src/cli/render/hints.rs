@@ -173,6 +173,7 @@ fn guessed(dialect: Dialect, reason: DialectReason) -> String {
         DialectReason::Mentioned => "because a tracked file mentions OpenTofu",
         DialectReason::NotMentioned => "because no tracked file mentions OpenTofu",
         DialectReason::Program => "the only program in PATH",
+        DialectReason::GitFailed => "because git cannot list the files that may mention Terraform",
         _ => "because nothing here mentions Terraform",
     };
     format!("Locked for {tool} ({host}), {why}; --dialect {other} changes that")

@@ -147,6 +147,7 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
         DialectReason::Mentioned => "a tracked file mentions OpenTofu",
         DialectReason::NotMentioned => "no tracked file mentions OpenTofu",
         DialectReason::Program => "the program in PATH",
+        DialectReason::GitFailed => "default, because git cannot list the tracked files",
         DialectReason::Default => "default",
     }
 }
