@@ -1,14 +1,14 @@
 //! Finding the root modules below a directory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
 use super::linked_lock_files::LOCK_FILES;
 use super::reviewed_change::ReviewedChange;
-use super::roots::{FoundRoot, OtherDirectories, joined};
+use super::roots::{FoundRoot, OtherDirectories, is_among_modules, joined};
 use super::session::Session;
 use super::unit::TerragruntUnit;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
@@ -28,6 +28,8 @@ pub(super) struct RootSearch<'a, 's> {
     pub(super) dialect: Option<Dialect>,
     /// Whether modules are to be locked, too.
     pub(super) with_modules: bool,
+    /// Whether the user named the directory, which is then a root module if it requires anything.
+    pub(super) is_named: bool,
 }
 
 /// The root modules below a directory, sorted, and the skipped directories.
@@ -54,7 +56,7 @@ struct SearchedDirectory {
     now: Evidence,
     /// State at the base revision, if a change is under review.
     before: Evidence,
-    /// Whether its configuration could be that of a root module.
+    /// Whether its configuration could be that of a root module, if no module calls it.
     is_possible: bool,
 }
 
@@ -88,6 +90,9 @@ impl RootSearch<'_, '_> {
     /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if
     /// it runs a module and has remote state (`remote_state`). A module that a unit runs is not a
     /// root module.
+    ///
+    /// If the user named `start`, it is a root module if its configuration requires a provider or a
+    /// module, or cannot be read.
     ///
     /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots]
     /// include` matches it. A directory whose exact path is such a glob is always one.
@@ -157,8 +162,10 @@ impl RootSearch<'_, '_> {
                     });
                 }
                 None if !is_possible || callees.contains(&directory) => {}
-                None if directory == **canonical => found.others.without_sign.push(root.path),
-                None => found.others.skipped_by_name.push(root.path),
+                None if is_among_modules(self.below_start(&directory)) => {
+                    found.others.skipped_by_name.push(root.path);
+                }
+                None => found.others.without_sign.push(root.path),
                 Some(sign) if !callees.leave(&directory, sign) => {}
                 Some(_) if !filter.takes(&directory) => {
                     found
@@ -212,12 +219,23 @@ impl RootSearch<'_, '_> {
         let (module, has_lock_file) =
             read_module(&directory, &shown, listing, dialect, &self.session.modules);
 
-        let sign = if self.filter.names(&directory) {
+        let own_sign = if self.filter.names(&directory) {
             Some(Sign::Named)
         } else if let Some(unit) = &unit {
             self.sign_of_unit(unit, &module, has_lock_file, &directory)
         } else {
             self.sign_of_module(&module, has_lock_file, &directory)
+        };
+        let is_start = below_start.as_os_str().is_empty();
+        let is_asked_for = self.is_named
+            && is_start
+            && own_sign.is_none()
+            && unit.is_none()
+            && (module.has_requirements() || !module.diagnostics.is_empty());
+        let sign = if is_asked_for {
+            Some(Sign::Named)
+        } else {
+            own_sign
         };
         let now = Evidence {
             sign,
@@ -234,16 +252,19 @@ impl RootSearch<'_, '_> {
 
         let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
         root.lock_directory = unit.as_ref().and_then(lock_directory_of);
-        let is_likely_by_name =
-            is_among_modules(below_start) && module.is_likely_root(self.with_modules);
-        let is_start = below_start.as_os_str().is_empty();
+        root.is_explicit = is_asked_for;
+        let is_possible = if is_among_modules(below_start) {
+            module.is_likely_root(self.with_modules)
+        } else {
+            unit.is_none() && module.has_requirements()
+        };
         SearchedDirectory {
             directory,
             root,
             is_unit: unit.is_some(),
             now,
             before,
-            is_possible: is_likely_by_name || (is_start && module.has_requirements()),
+            is_possible,
         }
     }
 
@@ -401,7 +422,7 @@ fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<Pa
 /// Evidence that a directory is a root module, the strongest first.
 #[derive(Clone, Copy)]
 enum Sign {
-    /// The settings name it.
+    /// The settings name it, or the user.
     Named,
     /// A unit that has or needs a lock file, its own or that of its module.
     Unit,
@@ -427,21 +448,6 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
 pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> bool {
     let has_lock_file = LOCK_FILES.iter().any(|name| directory.join(name).exists());
     sign(module, has_lock_file, with_modules, Path::new("")).is_some()
-}
-
-/// Whether the path contains a usual directory of modules, examples, tests or templates.
-pub(super) fn is_among_modules(path: &Path) -> bool {
-    const NAMES: &str =
-        "modules module examples example tests test fixtures testdata template templates skeleton";
-    let is_one = |component: Component<'_>| {
-        let name = component.as_os_str().to_string_lossy();
-        let is_between =
-            |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
-        NAMES.split(' ').any(|known| known == name)
-            || is_between("__", "__")
-            || is_between("{{", "}}")
-    };
-    path.components().any(is_one)
 }
 
 /// Reads a module in the dialect of its lock file, so that it need not be read again if it is a
@@ -530,6 +536,7 @@ mod tests {
             filter,
             dialect: None,
             with_modules: false,
+            is_named: false,
         };
         search.find().unwrap().roots
     }

@@ -1,7 +1,7 @@
 //! The root modules that a user selects.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::coverage::{Coverage, DirectoryKind};
 use crate::configuration::terragrunt;
@@ -39,7 +39,7 @@ pub struct OtherDirectories {
     /// Directories that are skipped because of a name such as `examples` or `modules`, and would be
     /// root modules.
     pub skipped_by_name: Vec<PathBuf>,
-    /// The directories that were searched and have a configuration without a sign of a root module.
+    /// Directories with a configuration that no module calls, without a sign of a root module.
     pub without_sign: Vec<PathBuf>,
     /// Stacks of Terraform, which are not read. Collected only if there is no root module.
     pub stacks: Vec<PathBuf>,
@@ -312,6 +312,21 @@ pub(super) fn kind_of(directory: &Path) -> DirectoryKind {
     } else {
         DirectoryKind::RootModule
     }
+}
+
+/// Whether the path contains a usual directory of modules, examples, tests or templates.
+pub(super) fn is_among_modules(path: &Path) -> bool {
+    const NAMES: &str =
+        "modules module examples example tests test fixtures testdata template templates skeleton";
+    let is_one = |component: Component<'_>| {
+        let name = component.as_os_str().to_string_lossy();
+        let is_between =
+            |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
+        NAMES.split(' ').any(|known| known == name)
+            || is_between("__", "__")
+            || is_between("{{", "}}")
+    };
+    path.components().any(is_one)
 }
 
 /// Returns a directory without a redundant `.` in front.

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::coverage::{DirectoryKind, RootStatus};
-use super::discover::{PassedOver, RootSearch, SearchResult, is_among_modules, is_root};
+use super::discover::{PassedOver, RootSearch, SearchResult, is_root};
 use super::filter::Filter;
 use super::reviewed_change::ReviewedChange;
 use super::root_module::RootModule;
-use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_of, normal};
+use super::roots::{
+    FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of, normal,
+};
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
@@ -38,7 +40,10 @@ impl Session<'_> {
         {
             let path = path.as_path();
             if path.is_dir() && selection.recursive {
-                let below = self.search(&normal(path), selection.with_modules)?;
+                let start = normal(path);
+                // The current directory is the default.
+                let is_named = start != Path::new(".") && !selection.paths.is_empty();
+                let below = self.search(&start, selection.with_modules, is_named)?;
                 found.extend(below.roots);
                 passed_over.extend(below.passed_over);
                 others.skipped_by_name.extend(below.others.skipped_by_name);
@@ -196,7 +201,7 @@ impl Session<'_> {
         }
     }
 
-    fn search(&self, start: &Path, with_modules: bool) -> Result<SearchResult> {
+    fn search(&self, start: &Path, with_modules: bool, is_named: bool) -> Result<SearchResult> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
@@ -208,6 +213,7 @@ impl Session<'_> {
             filter: &filter,
             dialect,
             with_modules,
+            is_named,
         };
         let mut found = search.find()?;
         if let Some(change) = &self.options.change {
@@ -363,7 +369,7 @@ impl Session<'_> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        let below = self.search(root.path(), false).ok()?.roots;
+        let below = self.search(root.path(), false, false).ok()?.roots;
         let example = &below.iter().find(|other| other.path != root.path())?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
@@ -397,7 +403,7 @@ impl Session<'_> {
             .iter()
             .filter_map(|module| self.canonical(module).ok())
             .collect();
-        let mut roots = self.search(Path::new("."), with_modules)?.roots;
+        let mut roots = self.search(Path::new("."), with_modules, false)?.roots;
         roots.retain(|path| {
             let Ok(root) = self.open_root(path) else {
                 return true;

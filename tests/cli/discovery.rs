@@ -194,6 +194,87 @@ No root module in . or below: skipped by name (modules, examples, tests, templat
         .assert_lacks("No root module");
 }
 
+/// A configuration without any sign of a root module.
+fn plain(provider: &str) -> String {
+    requires(provider, "") + "resource \"null_resource\" \"a\" {}\n"
+}
+
+#[test]
+fn directories_that_are_named_are_root_modules() {
+    let (registry, environment) = Registry::with_project();
+    registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    for root in ["x", "y", "z"] {
+        environment.write(format!("{root}/main.tf"), plain("hashicorp/null"));
+    }
+    let verify = environment.provlock(["verify", "-r", "x", "y"]);
+    verify
+        .assert_code(1)
+        .assert_stdout_has("lock-file-missing")
+        .assert_lacks("No root module");
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64", "x", "y"])
+        .assert_code(0)
+        .assert_stderr_has("Locked 2 root modules: 2 changed");
+    let is_locked = |root: &str| {
+        let directory = environment.project().join(root);
+        directory.join(".terraform.lock.hcl").exists()
+    };
+    assert!(is_locked("x") && is_locked("y") && !is_locked("z"));
+    environment
+        .provlock(["verify", "-r", "x", "y", "--allow", "single-platform"])
+        .assert_code(0);
+
+    // Neither a call nor the name of the directory above matters, but for other directories there.
+    environment.write("modules/m/main.tf", plain("hashicorp/null"));
+    environment.write("modules/m/inner/main.tf", plain("hashicorp/null"));
+    let call = "module \"m\" {\n  source = \"../..\"\n}\n";
+    environment.write("modules/m/examples/a/main.tf", call);
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64", "modules/m"])
+        .assert_code(0);
+    assert!(is_locked("modules/m") && !is_locked("modules/m/inner"));
+
+    // A named directory with root modules below, but nothing of its own, is none.
+    environment
+        .provlock(["lock", "-r", "-p", "linux_amd64", "modules"])
+        .assert_code(0)
+        .assert_stderr_has("No root module in modules or below");
+}
+
+#[test]
+fn candidates_that_no_module_calls_are_listed_where_there_is_no_root_module() {
+    let environment = project(&[
+        ("live/a/main.tf", &plain("hashicorp/null")),
+        ("live/b/main.tf", &plain("hashicorp/null")),
+        ("shared/main.tf", &plain("hashicorp/null")),
+        (
+            "live/c/main.tf",
+            "module \"shared\" {\n  source = \"../../shared\"\n}\n",
+        ),
+        ("modules/m/main.tf", &plain("hashicorp/null")),
+        ("notes/main.tf", "locals {}\n"),
+    ]);
+    for command in ["lock", "verify"] {
+        environment.provlock([command, "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml; no module calls the configurations in live/a, live/b and live/c; to lock them as root modules: provlock lock live/a live/b live/c
+"#]]);
+    }
+    std::fs::remove_dir_all(environment.project().join("live/b")).unwrap();
+    std::fs::remove_dir_all(environment.project().join("live/c")).unwrap();
+    std::fs::remove_dir_all(environment.project().join("shared")).unwrap();
+    environment
+        .provlock(["lock", "-r"])
+        .assert_code(0)
+        .assert_stderr_has(
+            "to lock the configuration in live/a as a root module: provlock lock live/a",
+        );
+}
+
 #[test]
 fn a_stack_of_cdktf_is_a_root_module() {
     let resource = "\"resource\": {\"null_resource\": {\"a\": {}}}";

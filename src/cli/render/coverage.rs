@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::Location;
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::{MOST_NAMED, few};
 use provlock::project::{Coverage, DirectoryKind, OtherDirectories, RootStatus, Roots, Selection};
 
 use super::foreign::printable;
@@ -133,6 +133,34 @@ fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String 
     }
 }
 
+/// Returns the command that locks directories as root modules although they have no sign of one;
+/// `None` if there are no such directories.
+fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<String> {
+    let shown = |path: &PathBuf| printable(&path.display().to_string());
+    let named: Vec<_> = directories.iter().take(MOST_NAMED).cloned().collect();
+    let paths = match &named[..] {
+        [] => return None,
+        [only] if only == Path::new(".") => Vec::new(),
+        _ => named.clone(),
+    };
+    let selection = Selection {
+        paths,
+        ..Selection::default()
+    };
+    let lock = invocation.suggest(vec!["lock".to_owned()], &selection, None);
+    Some(if directories.len() == 1 {
+        format!(
+            "; to lock the configuration in {} as a root module: {lock}",
+            shown(&directories[0])
+        )
+    } else {
+        format!(
+            "; no module calls the configurations in {}; to lock them as root modules: {lock}",
+            few(directories.iter().map(shown))
+        )
+    })
+}
+
 /// Returns the reason why no root module was found for the searched paths, and the next step.
 pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     if !roots.passed_over().is_empty() {
@@ -166,18 +194,7 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
             few(stacks.iter().map(shown))
         ),
     };
-    let lock = without_sign.first().map(|directory| {
-        let paths = Some(directory.clone()).filter(|directory| directory != Path::new("."));
-        let selection = Selection {
-            paths: paths.into_iter().collect(),
-            ..Selection::default()
-        };
-        let lock = invocation.suggest(vec!["lock".to_owned()], &selection, None);
-        format!(
-            "; to lock the configuration in {} as a root module: {lock}",
-            shown(directory)
-        )
-    });
+    let lock = lock_candidates(without_sign, invocation);
     let none = if roots.searches_below() {
         format!("No root module in {searched} or below")
     } else {
