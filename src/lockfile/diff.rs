@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::provider::{Hash, HashesByScheme, Version};
+use crate::provider::{Hash, HashScheme, Version};
 
 use super::entry_kind::{EntryKind, LocksOf};
 use super::provider::LockedProvider;
@@ -215,13 +215,10 @@ impl<T: EntryKind> EntryDiff<T> {
 }
 
 fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
-    let HashesByScheme {
-        h1: _,
-        zh,
-        unknown: _,
-        malformed: _,
-    } = hashes.into_iter().collect();
-    zh.len()
+    hashes
+        .into_iter()
+        .filter(|hash| hash.scheme() == HashScheme::Zh)
+        .count()
 }
 
 fn only_in<'a, T: EntryKind>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {

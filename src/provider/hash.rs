@@ -52,7 +52,7 @@ const IS_LOWER_HEX: [bool; 256] = {
     table
 };
 
-/// Hashes by their schemes, and apart from them those that cannot match any package.
+/// Hashes by their schemes, and malformed hashes, which cannot match any package.
 ///
 /// Code takes it apart without `..`, so that the compiler lists each place that has to know a new
 /// scheme.

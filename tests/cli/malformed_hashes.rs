@@ -153,7 +153,7 @@ fn hashes_of_unknown_schemes_are_not_malformed() {
     }
 }
 
-/// The other entry has one `h1:`, so a malformed one beside it must not look like a second platform.
+/// A malformed `h1:` must not look like a second platform, for which the new entry is locked, too.
 #[test]
 fn a_malformed_hash_adds_no_platform_to_other_entries() {
     let (registry, environment, gamma) = project(|gamma| with(gamma.hashes(&[LINUX]), "h1:abc"));
@@ -205,7 +205,7 @@ fn entries_that_nothing_requires_are_checked_too() {
             .assert_code(code)
             .assert_stderr_has("warning[malformed-hash]: the hash h1:abc");
     }
-    // Neither an entry that the user did not name nor one that is removed.
+    // An entry that the user did not name, and an entry that is removed, are not checked.
     for arguments in [&["lock", "--check", "acme/gamma"][..], &["lock", "--prune"]] {
         environment
             .provlock(arguments)
