@@ -23,7 +23,7 @@ use super::registry::PackageLocation;
 use super::source::{Getter, RegistryModule, RemoteSource, request_url, with_directory};
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::net::RequestCredentials;
+use crate::net::{RequestCredentials, WEB_PAGE_HELP, is_web_page};
 use crate::packages::oci::ModulePackage;
 use crate::provider::{Dialect, Hash, Version};
 use crate::system::{storage, variables};
@@ -149,8 +149,8 @@ impl ModuleFetcher {
     }
 
     /// A package to which a registry leads, as a lock file records it: with the commit if it is in
-    /// git, with the address of the archive if the `location` refers to that, else under the address
-    /// of the registry.
+    /// git, with the address of the archive if the `location` refers to that, else under the
+    /// address of the registry.
     fn recorded_as(
         &self,
         address: &str,
@@ -513,8 +513,13 @@ fn permit_referral(clients: &Clients, to: &RemoteSource) -> Fetched<()> {
 /// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.
 fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> Fetched<Written> {
     let mut start = Vec::new();
-    (&mut archive).take(8).read_to_end(&mut start)?;
+    (&mut archive).take(64).read_to_end(&mut start)?;
     archive.rewind()?;
+    if is_web_page(&start) {
+        return Err(
+            FetchError::package("it is a web page instead of an archive").help(WEB_PAGE_HELP),
+        );
+    }
     let format = format.or_else(|| Format::of_content(&start));
     let format = format.ok_or_else(|| FetchError::unreadable("it is not an archive"))?;
     let zh = format!("zh:{}", hexadecimal::<Sha256>(&mut archive)?)

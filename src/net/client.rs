@@ -376,8 +376,9 @@ impl Client {
         }
         let credentials_sent = token.is_some() && response.url().origin() == request.url.origin();
         let retry = after_status(&response);
-        let kind =
-            RequestErrorKind::of_status(status, credentials_sent, || beginning(response, token));
+        let kind = RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || {
+            beginning(response, token)
+        });
         Err(Failure { kind, retry })
     }
 
@@ -394,6 +395,7 @@ impl Client {
             .unwrap_or_else(|| header_limit(&self.shared.settings));
         let late = || RequestErrorKind::Timeout {
             time_limit: Some(time_limit),
+            is_configured: request.time_limit.is_some(),
         };
         // The login in the URL is in `authorization`, if it may be sent.
         let mut url = without_login(request.url.clone());
@@ -506,8 +508,23 @@ fn login_in(url: &Url) -> Option<Token> {
 pub(crate) fn decode_json<T: DeserializeOwned>(
     document: &FetchedDocument,
 ) -> std::result::Result<T, RequestErrorKind> {
-    let value = serde_json::from_slice(&document.bytes);
-    value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
+    serde_json::from_slice(&document.bytes).map_err(|error| {
+        RequestErrorKind::InvalidBody(if is_web_page(&document.bytes) {
+            "it is not JSON, but a web page".to_owned()
+        } else {
+            what_is_wrong(&error)
+        })
+    })
+}
+
+/// Whether a document begins as a web page.
+pub(crate) fn is_web_page(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
+    let text = text.trim_ascii_start();
+    ["<!doctype html", "<html"].iter().any(|start| {
+        text.get(..start.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))
+    })
 }
 
 /// Describes the error in a JSON document and its position. serde's own message would quote the

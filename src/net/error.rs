@@ -8,8 +8,12 @@ use reqwest::StatusCode;
 use crate::cli_config::machine_of;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
-use crate::provider::Hostname;
+use crate::provider::{Dialect, Hostname};
 use crate::system::{SafeUrl, token_variable};
+
+/// Next step after a web page in place of a document.
+pub(crate) const WEB_PAGE_HELP: &str =
+    "open the URL in a browser: a proxy, a firewall or the login of a site may have answered";
 
 /// The answer to a request.
 pub(crate) type Requested<T> = Result<T, RequestError>;
@@ -35,10 +39,14 @@ pub enum RequestErrorKind {
     /// none.
     #[display("was refused ({status}){}", if *credentials_sent { SENT } else { NOT_SENT })]
     Unauthorized { status: u16, credentials_sent: bool },
-    /// Any other status that is not a success, and the start of the body, without control
-    /// characters.
-    #[display("answered with status {status}{}{body}", if body.is_empty() { "" } else { ": " })]
-    Status { status: u16, body: String },
+    /// Any other status that is not a success, the time after which the server wants the next
+    /// request, and the start of the body, without control characters.
+    #[display("answered with status {status}{}{}{body}", shown_wait(*wait), if body.is_empty() { "" } else { ": " })]
+    Status {
+        status: u16,
+        wait: Option<Duration>,
+        body: String,
+    },
     /// The body has more bytes than the caller allows.
     #[display("is larger than {limit} bytes")]
     TooLarge { limit: u64 },
@@ -47,7 +55,11 @@ pub enum RequestErrorKind {
     TooMuchInAll { limit: u64 },
     /// No complete headers within a time limit, or no more of the body.
     #[display("did not answer {}", shown_limit(*time_limit))]
-    Timeout { time_limit: Option<Duration> },
+    Timeout {
+        time_limit: Option<Duration>,
+        /// Whether `TF_REGISTRY_CLIENT_TIMEOUT` sets the time limit.
+        is_configured: bool,
+    },
     /// Fewer bytes per second than the minimum.
     #[display("sent less than {} KiB per second", minimum_rate >> 10)]
     TooSlow { minimum_rate: u64 },
@@ -64,6 +76,9 @@ pub enum RequestErrorKind {
     Redirect(String),
     #[display("sent an unusable response: {_0}")]
     InvalidBody(String),
+    /// A web page, as a proxy or the login of a site sends it.
+    #[display("returned a web page instead of {instead_of}")]
+    WebPage { instead_of: &'static str },
     /// A plain HTTP URL of a host that requires encryption, or a URL with an unsupported scheme.
     #[display("was not requested, because it is not an https URL")]
     Insecure,
@@ -82,6 +97,12 @@ fn shown_limit(time_limit: Option<Duration>) -> String {
     )
 }
 
+fn shown_wait(wait: Option<Duration>) -> String {
+    wait.map_or_else(String::new, |wait| {
+        format!(" and asks to wait {}", seconds(wait))
+    })
+}
+
 fn seconds(time: Duration) -> String {
     count(
         usize::try_from(time.as_secs()).unwrap_or(usize::MAX),
@@ -90,10 +111,11 @@ fn seconds(time: Duration) -> String {
 }
 
 impl RequestErrorKind {
-    /// The error for a status that is not a success. `body` returns the start of the body, without
-    /// control characters.
+    /// The error for a status that is not a success, with the pause that the server requests.
+    /// `body` returns the start of the body, without control characters.
     pub(crate) fn of_status(
         status: StatusCode,
+        wait: Option<Duration>,
         credentials_sent: bool,
         body: impl FnOnce() -> String,
     ) -> Self {
@@ -105,6 +127,7 @@ impl RequestErrorKind {
             },
             _ => Self::Status {
                 status: status.as_u16(),
+                wait,
                 body: body(),
             },
         }
@@ -141,6 +164,16 @@ impl RequestError {
             RequestErrorKind::TooLong { .. } => {
                 "PROVLOCK_DOWNLOAD_TIMEOUT sets a different limit, in seconds"
             }
+            RequestErrorKind::Timeout {
+                is_configured: true,
+                ..
+            } => {
+                "check the network and its proxy, or set TF_REGISTRY_CLIENT_TIMEOUT to a longer time, in seconds"
+            }
+            RequestErrorKind::Status { wait: Some(_), .. } => {
+                "run the command again after that time"
+            }
+            RequestErrorKind::WebPage { .. } => WEB_PAGE_HELP,
             RequestErrorKind::Timeout { .. } | RequestErrorKind::Connection(_) => {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
             }
@@ -184,6 +217,17 @@ impl RequestError {
             return (!credentials_sent).then(|| words.into());
         };
         let (name, variable) = (host.to_string(), token_variable(host));
+        let is_public = [Dialect::Tofu, Dialect::Terraform]
+            .into_iter()
+            .any(|dialect| host.is_default_of(dialect));
+        // A host block may have moved its registry to a server that requires a login.
+        let is_own = self.url.host_str() == Some(host.as_ascii());
+        if is_public && is_own && !credentials_sent {
+            let words = format!(
+                "{host} is public and needs no login: a proxy or a firewall may block it, or it is down"
+            );
+            return Some(words.into());
+        }
         if credentials_sent {
             return Some(
                 Help::text("check where the token comes from: ")
@@ -200,7 +244,10 @@ impl RequestError {
 /// The error for a missing or incomplete response.
 pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
-        return RequestErrorKind::Timeout { time_limit: None };
+        return RequestErrorKind::Timeout {
+            time_limit: None,
+            is_configured: false,
+        };
     }
     let host = error
         .url()
@@ -234,7 +281,7 @@ pub(super) fn causes(error: reqwest::Error) -> String {
             .iter()
             .any(|start| text.starts_with(start));
         if !is_general && !causes.iter().any(|known| known.contains(&text)) {
-            causes.push(text);
+            causes.push(without_documentation(&text).to_owned());
         }
         source = cause.source();
     }
@@ -242,6 +289,14 @@ pub(super) fn causes(error: reqwest::Error) -> String {
         quote(&error.to_string())
     } else {
         quote(&causes.join(": "))
+    }
+}
+
+/// The text of an error without the link to documentation for programmers that rustls adds.
+fn without_documentation(text: &str) -> &str {
+    match text.split_once(": https://docs.rs/") {
+        Some((error, _)) => error,
+        None => text,
     }
 }
 

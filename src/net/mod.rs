@@ -19,8 +19,8 @@ mod tests;
 
 pub(crate) use body::read_whole;
 pub(crate) use client::RequestCredentials;
-pub(crate) use client::{Client, FetchedDocument, Purpose, decode_json};
-pub(crate) use error::{RequestError, RequestErrorKind, Requested};
+pub(crate) use client::{Client, FetchedDocument, Purpose, decode_json, is_web_page};
+pub(crate) use error::{RequestError, RequestErrorKind, Requested, WEB_PAGE_HELP};
 pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};

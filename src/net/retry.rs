@@ -34,6 +34,16 @@ pub(crate) enum Retry {
     After(Duration),
 }
 
+impl Retry {
+    /// The pause that the server requests, if there is one.
+    pub(crate) fn wait(self) -> Option<Duration> {
+        match self {
+            Self::After(pause) if !pause.is_zero() => Some(pause),
+            Self::Never | Self::BackOff | Self::After(_) => None,
+        }
+    }
+}
+
 impl Failure {
     /// A failure that a retry would not change.
     pub(crate) fn lasting(kind: RequestErrorKind) -> Self {

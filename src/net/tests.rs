@@ -63,6 +63,7 @@ fn get(client: &Client, url: &Url) -> Result<Vec<u8>, RequestErrorKind> {
 fn status(status: u16) -> RequestErrorKind {
     RequestErrorKind::Status {
         status,
+        wait: None,
         body: "no".to_owned(),
     }
 }
@@ -160,6 +161,7 @@ fn lasting_failures_are_not_repeated() {
         let expected = if code == 304 {
             RequestErrorKind::Status {
                 status: 304,
+                wait: None,
                 body: String::new(),
             }
         } else {
@@ -214,6 +216,7 @@ fn a_silent_server_is_not_waited_for() {
     let server = Server::http(|_| Response::silence());
     let late = RequestErrorKind::Timeout {
         time_limit: Some(Duration::from_millis(300)),
+        is_configured: true,
     };
     let settings = NetSettings {
         retries: 0,

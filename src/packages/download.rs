@@ -1,5 +1,6 @@
 //! Downloads of packages, hashed as they arrive.
 
+use std::cell::RefCell;
 use std::io::{Read, Write as _};
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
 use crate::cli_config::LazyNetrc;
-use crate::diagnostic::Diagnostics;
-use crate::net::{Client, RequestCredentials, RequestError};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::net::{Client, RequestCredentials, RequestError, WEB_PAGE_HELP, is_web_page};
 use crate::packages::archive::{
     HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
 };
@@ -33,6 +34,8 @@ pub(super) struct Downloader {
     netrc: Option<LazyNetrc>,
 }
 
+/// Number of bytes of a body that are kept, to recognise a web page.
+const BEGINNING: usize = 64;
 /// Error of a cancelled download.
 const CANCELLED: &str = "the download was cancelled";
 
@@ -76,13 +79,15 @@ pub(super) struct Downloaded {
 /// cancelled.
 struct Received<'a> {
     body: &'a mut dyn Read,
+    /// Start of the body.
+    beginning: &'a RefCell<Vec<u8>>,
     fetch: &'a Fetch<'a>,
     archive: &'a Archive<'a>,
 }
 
 impl Downloader {
-    /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`. Archives
-    /// are requested with the logins in `netrc`, if there is one.
+    /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`.
+    /// Archives are requested with the logins in `netrc`, if there is one.
     pub(super) fn new(
         client: Client,
         jobs: usize,
@@ -220,8 +225,10 @@ impl Downloader {
             return Err(SourceError::invalid_response(package, CANCELLED));
         }
         let limits = Limits::default();
+        let beginning = RefCell::new(Vec::new());
         let pass = |spooled: bool| {
             get(&mut |body, length| {
+                beginning.borrow_mut().clear();
                 learn_size(length);
                 progress(package, Progress::Started(length));
                 archive_file
@@ -229,6 +236,7 @@ impl Downloader {
                     .map_err(PackageError::Read)?;
                 let body = Received {
                     body,
+                    beginning: &beginning,
                     fetch,
                     archive,
                 };
@@ -249,6 +257,19 @@ impl Downloader {
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
+        let is_expected = match &archive.expected {
+            Some(Expected { zh, .. }) => found == Some(*zh),
+            None => digest.is_ok(),
+        };
+        if !is_expected && is_web_page(&beginning.borrow()) {
+            let message = format!(
+                "cannot get {package}: {} returned a web page instead of an archive",
+                archive.origin
+            );
+            return Err(Diagnostic::error(Code::RequestFailed, message)
+                .help(WEB_PAGE_HELP)
+                .into());
+        }
         let origin = format!("downloaded from {}", archive.origin);
         if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
             && *zh != found
@@ -283,6 +304,9 @@ impl Read for Received<'_> {
             return Err(std::io::Error::other(CANCELLED));
         }
         let count = self.body.read(buffer)?;
+        let mut beginning = self.beginning.borrow_mut();
+        let missing = BEGINNING.saturating_sub(beginning.len()).min(count);
+        beginning.extend(&buffer[..missing]);
         (self.fetch.progress)(self.fetch.package, Progress::Received(count as u64));
         self.fetch
             .archive_file

@@ -67,6 +67,7 @@ mod only_h1;
 mod pin;
 mod policy;
 mod private;
+mod request_errors;
 mod resolve;
 mod runs;
 mod sbom;

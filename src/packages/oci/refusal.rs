@@ -27,7 +27,8 @@ pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
         .flatten()
         .filter_map(|entry| entry["code"].as_str());
     let codes: Vec<_> = codes.filter(is_code).take(4).collect();
-    let kind = RequestErrorKind::of_status(status, credentials_sent, || codes.join(", "));
+    let kind =
+        RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || codes.join(", "));
     Failure {
         kind,
         retry: retry_of(retry, &codes),

@@ -9,7 +9,9 @@ use url::{Origin, Url};
 use super::cache::RegistryCache;
 use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::net::{Client, FetchedDocument, Purpose, RequestError, Requested};
+use crate::net::{
+    Client, FetchedDocument, Purpose, RequestError, RequestErrorKind, Requested, is_web_page,
+};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::{
     Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums,
@@ -121,7 +123,7 @@ impl SignedReleases {
         };
         let documents = documents.map_err(|error| failed(&error))?;
         let Documents { sums, signature } = &*documents;
-        // Not the start of the run: a registry may sign when it is asked.
+        // Not the start of the run: a registry may sign at each request.
         let now = SystemTime::now();
         let authenticated = authenticate_sums(
             &sums.bytes,
@@ -166,10 +168,10 @@ impl SignedReleases {
     fn documents(&self, sums: &Url, signature: &Url) -> Requested<Arc<Documents>> {
         self.documents
             .get_or_compute(&(sums.clone(), signature.clone()), || {
-                let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
                 let (sums, signature) = std::thread::scope(|scope| {
-                    let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
-                    let sums = get(sums, MAXIMUM_SUMS_BYTES);
+                    let signature = scope
+                        .spawn(|| self.document(signature, MAXIMUM_SIGNATURE_BYTES, "a signature"));
+                    let sums = self.document(sums, MAXIMUM_SUMS_BYTES, "checksums");
                     (sums, signature.join())
                 });
                 let signature =
@@ -179,6 +181,21 @@ impl SignedReleases {
                     .keep(&sums.url, sums.bytes.len() + signature.len())?;
                 Ok(Arc::new(Documents { sums, signature }))
             })
+    }
+}
+
+impl SignedReleases {
+    /// Fetches a document, which must not be a web page.
+    fn document(&self, url: &Url, limit: u64, what: &'static str) -> Requested<FetchedDocument> {
+        let document = self.client.get(url, None, limit, Purpose::Download)?;
+        if is_web_page(&document.bytes) {
+            return Err(RequestError {
+                url: url.into(),
+                kind: RequestErrorKind::WebPage { instead_of: what },
+                credentials_of: None,
+            });
+        }
+        Ok(document)
     }
 }
 
