@@ -131,16 +131,13 @@ fn read_method(
 /// Parses the URL of a network mirror, and adds the slash at its end. An error is a sentence
 /// without a password.
 pub(crate) fn mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
-    let not_one = |shown: &str, problem: &str| {
-        format!("{shown} is not the URL of a network mirror: {problem}")
-    };
-    // A text that is not a URL may contain a password anywhere.
+    // A text that is not a URL may contain a password anywhere, so it is not shown.
     let mut url =
-        Url::parse(text).map_err(|error| not_one("the text that was given", &error.to_string()))?;
+        Url::parse(text).map_err(|error| format!("a network mirror must have a URL: {error}"))?;
     if url.scheme() != "https" {
-        return Err(not_one(
-            &SafeUrl::from(url).to_string(),
-            "it does not start with https",
+        let shown = SafeUrl::from(url);
+        return Err(format!(
+            "{shown} is not the URL of a network mirror: it does not start with https"
         ));
     }
     if !url.path().ends_with('/') {

@@ -54,6 +54,21 @@ impl AvailableVersions {
         self.is_partial |= other.is_partial;
     }
 
+    /// The newest version. A prerelease is the newest one only if `with_prereleases` is set, or if
+    /// there is nothing else.
+    pub(crate) fn newest(&self, with_prereleases: bool) -> Option<&Version> {
+        let mut versions = self.versions.keys().rev();
+        let newest = versions.next()?;
+        if with_prereleases || !newest.is_prerelease() {
+            return Some(newest);
+        }
+        Some(
+            versions
+                .find(|version| !version.is_prerelease())
+                .unwrap_or(newest),
+        )
+    }
+
     /// The versions and their approximate memory, in bytes.
     pub(super) fn weighed(self) -> (Self, usize) {
         /// Bytes of a version in the map, without its texts.

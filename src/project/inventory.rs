@@ -325,8 +325,17 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
         if !error.is_platform_missing() {
             return Diagnostics::from(error);
         }
-        let message = format!("{address} {version} is locked, but its source no longer lists it");
-        Diagnostic::error(Code::VersionWithdrawn, message)
+        let (code, message) = match source.mirror_of(address) {
+            Some(mirror) => (
+                Code::NoMatchingVersion,
+                format!("{address} {version} is locked, but {mirror} does not have it"),
+            ),
+            None => (
+                Code::VersionWithdrawn,
+                format!("{address} {version} is locked, but its source no longer lists it"),
+            ),
+        };
+        Diagnostic::error(code, message)
             .help("lock a different version first")
             .into()
     })?;

@@ -224,10 +224,16 @@ impl<'a> ModuleChoices<'a> {
         mut choices: Choices,
     ) -> Result<Option<RequestedModule>> {
         if let Some(name) = moving.named() {
-            let newest = choices
-                .list
-                .first()
-                .map(|newest| format!("the newest version is {}", newest.label));
+            let names_prerelease =
+                VersionTag::parse(name).is_some_and(|tag| tag.version.is_prerelease());
+            let newest = choices.list.first().map(|first| {
+                let label = if names_prerelease {
+                    &first.label
+                } else {
+                    &choices.newest
+                };
+                format!("the newest version is {label}")
+            });
             choices
                 .list
                 .retain(|choice| choice.names.iter().any(|known| known == name));

@@ -1,6 +1,6 @@
 //! Errors that point at the mistake and propose the most likely correction.
 
-use super::lock::requires;
+use super::lock::{lock_file, requires};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
@@ -516,4 +516,91 @@ fn a_file_of_certificates_that_is_not_there_is_named() {
             .assert_code(2)
             .assert_lacks("SSL_CERT_FILE");
     }
+}
+
+#[test]
+fn a_prerelease_is_the_newest_version_only_for_those_who_ask_for_one() {
+    let (registry, environment, _) =
+        Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
+    registry
+        .publish("acme/gamma", "2.0.0-rc1")
+        .platforms(["linux_amd64"])
+        .done();
+    for (constraint, newest) in [
+        ("~> 3.0", "1.0.0"),
+        ("= 2.0.0-rc2", "2.0.0-rc1"),
+        (">= 9.0.0-a", "2.0.0-rc1"),
+    ] {
+        environment.write("main.tf", requires("acme/gamma", constraint));
+        environment
+            .provlock(["lock", "-p", "linux_amd64"])
+            .assert_code(2)
+            .assert_stderr_has(&format!("= the newest version is {newest}\n"));
+    }
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    for (version, newest) in [("9.0.0", "1.0.0"), ("2.0.0-rc2", "2.0.0-rc1")] {
+        environment
+            .provlock(["upgrade", &format!("acme/gamma@{version}")])
+            .assert_code(2)
+            .assert_stderr_has(&format!("the newest version is {newest}"));
+    }
+}
+
+#[test]
+fn a_provider_that_only_terraforms_registry_has_is_found_there() {
+    let (registry, environment) = Registry::with_project();
+    let [gamma, _] = ["acme/gamma", "acme/delta"].map(|provider| {
+        let release = registry.publish(provider, "1.0.0");
+        release
+            .on_host("registry.terraform.io")
+            .platforms(["linux_amd64"])
+            .done()
+    });
+    let both = |gamma: &str| {
+        format!(
+            "terraform {{\n  required_providers {{\n    gamma = {{\n      source = \"{gamma}\"\n    }}\n    delta = {{\n      source = \"registry.terraform.io/acme/delta\"\n    }}\n  }}\n}}\n"
+        )
+    };
+    let lock = [
+        &["--dialect", "tofu"],
+        &["lock", "-p", "linux_amd64", "--no-cache"][..],
+    ]
+    .concat();
+    environment.write("main.tf", both("acme/gamma"));
+    environment.provlock(&lock).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/acme/gamma
+ --> main.tf:4:16
+  |
+4 |       source = "acme/gamma"
+  |                ^^^^^^^^^^^^ required here
+  |
+  = asked for https://registry.opentofu.org/v1/providers/acme/gamma/versions
+  = registry.terraform.io has it
+help: to take it from there: gamma = { source = "registry.terraform.io/acme/gamma" } in required_providers
+"#]]);
+    environment.write("main.tf", both("registry.terraform.io/acme/gamma"));
+    environment.provlock(&lock).assert_code(0);
+
+    // A run that requires nothing from Terraform's registry sends it no request.
+    registry.reset_statistics();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    environment
+        .provlock(&lock)
+        .assert_code(2)
+        .assert_lacks("has it");
+    // But the lock file may show it.
+    environment.write_lock_file(lock_file(&[gamma.entry("", &gamma.all_zh())]));
+    environment
+        .provlock(&lock)
+        .assert_code(2)
+        .assert_stderr_has(
+            "= the lock file has it from registry.terraform.io\nhelp: to take it from there",
+        );
+    assert_eq!(registry.requests_to("registry.terraform.io/*"), 0);
 }

@@ -496,10 +496,14 @@ exit code: 2
 error[invalid-argument]: http://redacted@mirror.example.com/ is not the URL of a network mirror: it does not start with https
 help: write it as https://HOST/PATH/
 "#]]);
-    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name").matches(str![[r#"
+    run(
+        "https://user:hunter2@mirror.exa mple.com/",
+        "invalid international domain name",
+    )
+    .matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: the text that was given is not the URL of a network mirror: invalid international domain name
+error[invalid-argument]: a network mirror must have a URL: invalid international domain name
 help: write it as https://HOST/PATH/
 "#]]);
     let _ = run(
@@ -550,4 +554,52 @@ error[package-not-authentic]: registry.opentofu.org/hashicorp/null 3.2.4 for lin
  = downloaded from https://mirror.example.com/null.zip?[redacted]
 help: ask the provider's publisher; the package may have been tampered with
 "#]]);
+}
+
+/// A mirror has copies of some versions, and never shows what a registry has withdrawn.
+#[test]
+fn a_mirror_without_the_locked_version_has_not_withdrawn_it() {
+    let (registry, environment) = Registry::with_project();
+    let old = registry
+        .publish("hashicorp/null", "3.1.0")
+        .platforms(["linux_amd64"])
+        .done();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write_lock_file(old.lock_file("", &["linux_amd64"]));
+    registry.withdraw("hashicorp/null", "3.1.0");
+    let new = registry
+        .publish("hashicorp/null", "3.2.4")
+        .platforms(["linux_amd64"])
+        .done();
+    registry.mirror(MIRROR, Mirror::default());
+    let package = &new.packages["linux_amd64"];
+    environment.write(
+        format!(
+            "mirror/registry.opentofu.org/hashicorp/null/{}",
+            package.filename
+        ),
+        &*package.archive,
+    );
+    environment.provlock(FROM_MIRROR).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: hashicorp/null 3.1.0 is locked, but the mirror https://mirror.example.com/providers/ does not have it
+ --> .terraform.lock.hcl:5:13
+  |
+5 |   version = "3.1.0"
+  |             ^^^^^^^ locked here
+  |
+help: put the version into the mirror; or, to lock a version that is there: provlock upgrade hashicorp/null --net-mirror https://mirror.example.com/providers/
+"#]]);
+    let lock = ["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"];
+    environment
+        .provlock(lock)
+        .assert_code(2)
+        .assert_stderr_has("is locked, but the mirror mirror does not have it")
+        .assert_lacks("version-withdrawn");
+    // The registry itself has withdrawn it.
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(2)
+        .assert_stderr_has("error[version-withdrawn]");
 }

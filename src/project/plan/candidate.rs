@@ -12,7 +12,7 @@ use crate::diagnostic::{
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, DemandedAge, Source, SourceError};
 use crate::project::similar_names::provider_meant;
-use crate::provider::{Dialect, Hash, ProviderAddress, Version};
+use crate::provider::{Dialect, Hash, Hostname, ProviderAddress, Version};
 use crate::settings::Policy;
 
 /// A provider that is locked, with the rules that apply to it.
@@ -51,11 +51,46 @@ impl Candidate<'_> {
                 return Diagnostics::from(error)
                     .map(|error| self.requirement.at_declarations(error));
             };
-            let meant =
-                || provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            let meant = if in_registry { meant() } else { None };
+            if !in_registry {
+                return Diagnostics::from(error).map(|error| self.not_found(error, None));
+            }
+            if let Some((elsewhere, sign)) = self.in_terraforms_registry(source) {
+                return Diagnostics::from(error)
+                    .map(|error| self.only_at_terraform(error, &elsewhere).note(sign.clone()));
+            }
+            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
             Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
         })
+    }
+
+    /// The address of the provider in Terraform's registry, if there is a sign that it is there,
+    /// and the sign. Requests are sent only if the run requires another provider from there.
+    fn in_terraforms_registry(&self, source: &Source) -> Option<(ProviderAddress, String)> {
+        let is_of_tofu = self.address.hostname.is_default_of(Dialect::Tofu);
+        if self.dialect != Dialect::Tofu || !is_of_tofu {
+            return None;
+        }
+        let registry = Hostname::default_of(Dialect::Terraform);
+        let elsewhere = self.address.at_host(registry.clone());
+        if self.lock_file.entry(&elsewhere).is_some() {
+            return Some((elsewhere, format!("the lock file has it from {registry}")));
+        }
+        let is_asked = self
+            .required
+            .keys()
+            .any(|required| required.hostname == registry);
+        if is_asked && source.versions(&elsewhere).is_ok() {
+            return Some((elsewhere, format!("{registry} has it")));
+        }
+        None
+    }
+
+    /// The error for a provider that only Terraform's registry has.
+    fn only_at_terraform(&self, error: Diagnostic, elsewhere: &ProviderAddress) -> Diagnostic {
+        let name = &self.address.name;
+        self.not_found(error, None).help(format!(
+            "to take it from there: {name} = {{ source = \"{elsewhere}\" }} in required_providers"
+        ))
     }
 
     /// The error for a provider that does not exist, with `meant`, the probable one.
@@ -156,7 +191,7 @@ impl Candidate<'_> {
             (format!("{} has no version {chosen}", self.name()), "")
         };
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
-        if let Some(newest) = available.versions.keys().next_back() {
+        if let Some(newest) = available.newest(chosen.is_prerelease()) {
             error = error.note(format!("the newest {known}version is {newest}"));
         }
         Err(if available.is_partial {
@@ -187,8 +222,13 @@ impl Candidate<'_> {
         error.help(Help::text("change the constraints: ").and(upgrade))
     }
 
-    /// Fails if the locked version must change.
-    pub(super) fn keep(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+    /// Fails if the locked version must change, or if a mirror lacks it.
+    pub(super) fn keep(
+        &self,
+        version: &Version,
+        available: &AvailableVersions,
+        source: &Source,
+    ) -> Result<()> {
         if !self.requirement.constraints.allows(version) {
             let message = format!(
                 "{} is locked at {version}, but {}",
@@ -202,18 +242,28 @@ impl Candidate<'_> {
                 .help(Remedy::upgrade(self.name()))
                 .into());
         }
-        if !available.versions.contains_key(version) {
-            let message = format!(
-                "{} {version} is locked, but no longer listed by its source",
-                self.name()
+        if available.versions.contains_key(version) {
+            return Ok(());
+        }
+        let name = self.name();
+        // A mirror has copies of some versions, so it does not show what was withdrawn.
+        if let Some(mirror) = source.mirror_of(self.address) {
+            let message = format!("{name} {version} is locked, but {mirror} does not have it");
+            let error = Diagnostic::error(Code::NoMatchingVersion, message);
+            let help = Help::text(
+                "put the version into the mirror; or, to lock a version that is there: ",
             );
-            let error = Diagnostic::error(Code::VersionWithdrawn, message);
             return Err(self
                 .at_locked_version(error)
-                .help(Remedy::upgrade(self.name()))
+                .help(help.and(Remedy::upgrade(name)))
                 .into());
         }
-        Ok(())
+        let message = format!("{name} {version} is locked, but no longer listed by its source");
+        let error = Diagnostic::error(Code::VersionWithdrawn, message);
+        Err(self
+            .at_locked_version(error)
+            .help(Remedy::upgrade(name))
+            .into())
     }
 
     /// Requirement of the configuration that a version does not meet, in words.
@@ -274,7 +324,11 @@ impl Candidate<'_> {
                 error = declaration.mark(error, location, text);
             }
         }
-        if let Some(newest) = available.versions.keys().next_back() {
+        let names_prerelease = constraints
+            .terms()
+            .iter()
+            .any(|term| term.boundary.is_prerelease());
+        if let Some(newest) = available.newest(names_prerelease) {
             error = error.note(format!("the newest version is {newest}"));
         }
         let declarations = &self.requirement.declarations;

@@ -254,7 +254,7 @@ impl Search<'_> {
         } = self;
         let keep = |LockedProvider { version, .. }: &LockedProvider| {
             candidate
-                .keep(version, available)
+                .keep(version, available, self.request.source)
                 .map(|()| SelectedProvider::new(candidate.address, version))
         };
         let selected = match (candidate.wanted, candidate.locked) {
@@ -527,13 +527,7 @@ impl Search<'_> {
             available,
             request,
         } = *self;
-        let is_release = |version: &&Version| options.prereleases || !version.is_prerelease();
-        let newest = available
-            .versions
-            .keys()
-            .rev()
-            .find(is_release)
-            .or_else(|| available.versions.keys().next_back());
+        let newest = available.newest(options.prereleases);
         let newest = newest.unwrap_or(&selected.version);
         let mut versions = Move {
             subject: Subject::Provider(address.clone()),
