@@ -1,6 +1,6 @@
 //! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>),
-//! as go-getter uses them for archives of modules (`netrc.go`), and Terraform since 1.11 for archives
-//! of providers.
+//! as go-getter uses them for archives of modules (`netrc.go`), and Terraform since 1.11 for
+//! archives of providers.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ impl LazyNetrc {
     /// Returns the logins.
     ///
     /// # Errors
-    /// Those of [`Netrc::read`].
+    /// The file is larger than 1 MiB.
     pub(crate) fn get(&self) -> Result<&Netrc, String> {
         let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
         netrc.as_ref().map_err(Clone::clone)

@@ -292,12 +292,23 @@ fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
         let repository = env!("CARGO_PKG_REPOSITORY");
         let is_own = !repository.is_empty() && word.contains(&format!("{repository}/blob/"));
         let fragment = &rest[..rest.find(ends_word).unwrap_or(rest.len())];
+        let fragment = without_punctuation(fragment, &rest[fragment.len()..]);
         if is_address && !is_own && !fragment.is_empty() && fragment != REDACTED {
             shown += &with(fragment);
             rest = &rest[fragment.len()..];
         }
     }
     shown + rest
+}
+
+/// A part of an address without the punctuation of the sentence around it, as in "ADDRESS: REASON".
+fn without_punctuation<'a>(part: &'a str, following: &str) -> &'a str {
+    let ends_word = following.is_empty() || following.starts_with(char::is_whitespace);
+    if ends_word {
+        part.trim_end_matches([':', ',', ';'])
+    } else {
+        part
+    }
 }
 
 fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
@@ -323,6 +334,7 @@ fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
         let end = rest
             .find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c))
             .unwrap_or(rest.len());
+        let end = without_punctuation(&rest[..end], &rest[end..]).len();
         let is_name = |name: &str| {
             !name.is_empty()
                 && name
@@ -393,6 +405,14 @@ mod tests {
             (
                 r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/",
                 r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/",
+            ),
+            (
+                "https://h.test/a?token=b: gone, https://h.test/a#b: gone, https://h.test/?b;",
+                "https://h.test/a?token=[redacted]: gone, https://h.test/a#[redacted]: gone, https://h.test/?[redacted];",
+            ),
+            (
+                "https://h.test/a?token=b:&c=d:e",
+                "https://h.test/a?token=[redacted]&c=[redacted]",
             ),
             (
                 "'me@h:a.git' git::me@h:/a git@h:a",

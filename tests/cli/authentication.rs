@@ -406,7 +406,7 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for
     );
 }
 
-/// A registry may sign whenever it is asked, as those do that keep no signatures.
+/// A registry that keeps no signatures signs at each request.
 #[test]
 fn a_signature_that_is_made_during_the_run_is_valid() {
     for dialect in ["tofu", "terraform"] {

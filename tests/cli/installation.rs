@@ -614,7 +614,7 @@ fn a_network_mirror_at_which_init_stops_is_a_warning() {
         .provlock(LOCK)
         .assert_code(0)
         .assert_lacks("warning");
-    // A mirror that has the version, and one that is only used afterwards, are no reason.
+    // A mirror with the version, and a mirror after the method with the version, are no reason.
     registry.mirror("https://mirror.example.com/providers/", Mirror::default());
     for methods in [&direct, &format!("direct {{}}\n{}", network_mirror(""))] {
         configure(&environment, methods);

@@ -240,9 +240,9 @@ impl NetworkMirror {
             })
     }
 
-    /// The URL of a document with the login of the mirror's URL. Go keeps the login in the URL of an
-    /// answer, so that relative URLs in it have the login, and absolute URLs do not. A document of a
-    /// different server, after a redirect, has none.
+    /// The URL of a document with the login of the mirror's URL. Go keeps the login in the URL of
+    /// an answer, so that relative URLs in it have the login, and absolute URLs do not. A document
+    /// of a different server, after a redirect, has none.
     fn with_login(&self, mut url: Url) -> Url {
         if url.origin() == self.base.origin() {
             // This fails only for a URL that cannot have a user name.

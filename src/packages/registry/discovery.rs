@@ -22,8 +22,8 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 const MEDIA_TYPE: &str = "application/json";
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
-/// Name that stands for the hostname in the `cloud` block of a root module, also in the addresses of
-/// providers and modules (Terraform's `internal/cloud/backend.go`, `ServiceDiscoveryAliases`).
+/// Name that stands for the hostname in the `cloud` block of a root module, also in the addresses
+/// of providers and modules (Terraform's `internal/cloud/backend.go`, `ServiceDiscoveryAliases`).
 const HOST_OF_CLOUD: &str = "localterraform.com";
 
 /// The registries of hosts. Each host is contacted once per run.
