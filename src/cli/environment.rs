@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::system::{Environment, SafeUrl, Secrets, Token};
 use url::Url;
 
@@ -91,4 +93,20 @@ pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
         set.or_else(|| home(".cache"))
     };
     base.map(|base| base.join("provlock"))
+}
+
+/// Returns the time for reproducible documents, if it is set
+/// (<https://reproducible-builds.org/specs/source-date-epoch/>).
+pub(crate) fn source_date(environment: &Environment) -> Result<Option<Timestamp>> {
+    let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else {
+        return Ok(None);
+    };
+    let seconds = text.parse().ok();
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    if time.is_none() {
+        let message =
+            format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds since 1970");
+        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
+    Ok(time)
 }

@@ -119,12 +119,11 @@ impl Calling<'_> {
 
     /// The error for a called module outside of the repository.
     pub(super) fn outside(&self, path: &Path) -> Diagnostic {
-        let message = format!(
-            "module \"{}\" is in {}, out of the repository, so it was not read",
-            self.key,
-            path.display()
-        );
-        self.error(Code::OutsideRepository, message)
+        let key = self.key;
+        self.error(Code::OutsideRepository, String::new())
+            .naming(path, |path| {
+                format!("module \"{key}\" is in {path}, out of the repository, so it was not read")
+            })
             .help(boundary::help())
     }
 
@@ -149,12 +148,12 @@ pub(super) struct Visit<'a> {
 
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
-        let message = format!(
-            "module \"{}\" is in {}, {what}",
-            self.calling.key,
-            self.path.shown().display()
-        );
-        self.calling.error(Code::InvalidConfiguration, message)
+        let key = self.calling.key;
+        self.calling
+            .error(Code::InvalidConfiguration, String::new())
+            .naming(&self.path.shown(), |path| {
+                format!("module \"{key}\" is in {path}, {what}")
+            })
     }
 }
 

@@ -240,12 +240,12 @@ pub(crate) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
         Dialect::Terraform => ".tf or .tf.json",
     };
-    let message = format!(
-        "{} has no configuration ({extensions} file)",
-        directory.display()
-    );
     let help = Help::text("name the root module's directory, or find all root modules below with ");
-    Diagnostic::error(Code::NoConfiguration, message).help(help.and(RunOption::Recursive))
+    Diagnostic::error(Code::NoConfiguration, "")
+        .naming(directory, |directory| {
+            format!("{directory} has no configuration ({extensions} file)")
+        })
+        .help(help.and(RunOption::Recursive))
 }
 
 #[cfg(test)]

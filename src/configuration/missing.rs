@@ -124,19 +124,20 @@ fn pronoun(missing: &[&Missing]) -> &'static str {
 
 fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Diagnostic {
     let is_one = missing.len() == 1;
-    let message = match missing {
-        [one] => one.message(),
-        _ => format!(
-            "{} modules {what}, so what they require is not known",
-            missing.len()
-        ),
-    };
+    let message = format!(
+        "{} modules {what}, so what they require is not known",
+        missing.len()
+    );
     let diagnostic = if allowed {
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
         let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
         Diagnostic::error(Code::ModuleNotInstalled, message)
             .help(help.and(RunOption::AllowMissingModules))
+    };
+    let diagnostic = match missing {
+        [one] => one.describe(diagnostic),
+        _ => diagnostic,
     };
     let shared = diagnostic.shared(format!(
         "called modules {what}, so what they require is not known"
@@ -159,9 +160,10 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
 }
 
 impl Missing {
-    fn message(&self) -> String {
+    /// Sets the message about one missing module.
+    fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
         let key = &self.key;
-        match &self.reason {
+        let message = match &self.reason {
             MissingReason::NotInstalled(source) => {
                 format!("module \"{key}\" from {source:?} is not installed")
             }
@@ -169,17 +171,23 @@ impl Missing {
                 format!("module \"{key}\" has changed since {installed} was installed")
             }
             MissingReason::Submodule(path) => {
-                format!(
-                    "module \"{key}\" is in the git submodule {}, which is not checked out",
-                    path.display()
-                )
+                return diagnostic.naming(path, |path| {
+                    format!(
+                        "module \"{key}\" is in the git submodule {path}, which is not checked out"
+                    )
+                });
             }
             MissingReason::Ignored(path) => {
-                format!(
-                    "module \"{key}\" is in {}, which does not exist and is ignored by git",
-                    path.display()
-                )
+                return diagnostic.naming(path, |path| {
+                    format!(
+                        "module \"{key}\" is in {path}, which does not exist and is ignored by git"
+                    )
+                });
             }
+        };
+        Diagnostic {
+            message,
+            ..diagnostic
         }
     }
 }

@@ -161,14 +161,11 @@ impl<'a> Walk<'a> {
             return self.errors.push(files::no_configuration(root, dialect));
         }
         if module.is_foreign() {
-            let message = format!(
-                "the files in {} are for OpenTofu; Terraform reads none of them",
-                root.display()
-            );
             let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
-            self.found
-                .warnings
-                .push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
+            let warning = Diagnostic::warning(Code::NoConfiguration, "").naming(root, |root| {
+                format!("the files in {root} are for OpenTofu; Terraform reads none of them")
+            });
+            self.found.warnings.push(warning.help(help));
         }
         self.chain.push(canonical.clone());
         self.base = Some(shown.clone());
@@ -198,7 +195,11 @@ impl<'a> Walk<'a> {
         for error in &module.diagnostics {
             let location = error.labels.first().map(|label| &label.location);
             let is_fetched = location.is_some_and(|location| !root.is_own(location));
-            let call = root.source.as_ref().filter(|_| is_fetched);
+            let call = if is_fetched {
+                root.source.as_ref()
+            } else {
+                None
+            };
             self.errors.push(error.clone().called_from(call));
         }
         let (own, fetched): (Vec<_>, Vec<_>) = module
@@ -543,13 +544,14 @@ impl<'a> Walk<'a> {
     }
 
     fn report_way_out(&mut self, calling: &Calling<'_>, source: &str) {
-        let message = format!(
-            "module \"{}\" in {} calls {source:?}, which leads out of its package",
-            calling.caller.key,
-            calling.caller.path.shown().display()
-        );
-        let error = calling.error(Code::InvalidConfiguration, message);
-        self.errors.push(error);
+        let error = calling.error(Code::InvalidConfiguration, String::new());
+        let key = calling.caller.key;
+        let directory = calling.caller.path.shown();
+        self.errors.push(error.naming(&directory, |directory| {
+            format!(
+                "module \"{key}\" in {directory} calls {source:?}, which leads out of its package"
+            )
+        }));
     }
 
     /// The call in whose installed package a directory is, and the directory in the package. Only

@@ -68,15 +68,14 @@ impl Walk<'_> {
 
     pub(super) fn report_cycle(&mut self, visit: &Visit<'_>, length: usize) {
         let directory = visit.path.shown();
-        let message = match length {
-            1 => format!("the module in {} calls itself", directory.display()),
-            _ => format!(
-                "{length} modules call one another in a circle, which ends at {}",
-                directory.display()
-            ),
-        };
+        let error = visit.calling.error(Code::ModuleCycle, String::new());
         self.errors
-            .push(visit.calling.error(Code::ModuleCycle, message));
+            .push(error.naming(&directory, |directory| match length {
+                1 => format!("the module in {directory} calls itself"),
+                _ => format!(
+                    "{length} modules call one another in a circle, which ends at {directory}"
+                ),
+            }));
     }
 
     /// Reports once that there are too many calls.

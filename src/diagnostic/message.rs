@@ -3,6 +3,7 @@
 use std::path::{self, Component, Path, PathBuf};
 
 use super::code::{Code, Severity};
+use super::pattern::Pattern;
 use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
@@ -17,6 +18,25 @@ pub struct Label {
     pub location: Location,
     /// A few words; may be empty.
     pub text: String,
+}
+
+/// A path in a message, so that the message can be written for another directory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NamedPath {
+    /// The path as the user knows it.
+    pub path: PathBuf,
+    /// The message with a mark in place of the path.
+    words: String,
+}
+
+impl NamedPath {
+    /// Stands for the path. No file name contains it.
+    const MARK: &str = "\0";
+
+    /// The message with a different path.
+    pub fn message(&self, path: &str) -> String {
+        self.words.replace(Self::MARK, path)
+    }
 }
 
 /// The root modules that a diagnostic is about.
@@ -53,6 +73,10 @@ pub struct Diagnostic {
     /// The message without the directory of a root module, if it names a file of one: several root
     /// modules may share it.
     pub shared_message: Option<String>,
+    /// A path in the message that depends on the directory of the run.
+    pub named: Option<Box<NamedPath>>,
+    /// The message with the names in it, if diagnostics with other names are folded with it.
+    pub pattern: Option<Pattern>,
     /// The places it is about, the most important first; empty when it is about no file.
     pub labels: Vec<Label>,
     /// More facts, one line each.
@@ -80,6 +104,8 @@ impl Diagnostic {
             code,
             message: message.into(),
             shared_message: None,
+            named: None,
+            pattern: None,
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
@@ -125,9 +151,14 @@ impl Diagnostic {
             |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
         let in_root: PathBuf = path.components().skip_while(is_outside).collect();
         let shared_message = (!in_root.as_os_str().is_empty()).then(|| words(in_root.display()));
+        let named = NamedPath {
+            path: path.to_owned(),
+            words: words(Path::new(NamedPath::MARK).display()),
+        };
         Self {
             message: words(path.display()),
             shared_message,
+            named: Some(Box::new(named)),
             ..self
         }
     }
@@ -137,6 +168,16 @@ impl Diagnostic {
     pub fn shared(self, message: impl Into<String>) -> Self {
         Self {
             shared_message: Some(message.into()),
+            ..self
+        }
+    }
+
+    /// Sets the message by a pattern, by which it is folded with others.
+    #[must_use]
+    pub(crate) fn with_pattern(self, pattern: Pattern) -> Self {
+        Self {
+            message: pattern.message(),
+            pattern: Some(pattern),
             ..self
         }
     }
@@ -159,8 +200,8 @@ impl Diagnostic {
             .fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))
     }
 
-    /// Adds a place in a module that the user's `call` leads to. The call comes first, because it is
-    /// in a file of the user, where reports and editors can show the diagnostic.
+    /// Adds a location in a module that the user's `call` leads to. The call comes first, because
+    /// it is in a file of the user, where reports and editors can show the diagnostic.
     #[must_use]
     pub(crate) fn at_called(
         mut self,

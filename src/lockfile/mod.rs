@@ -14,6 +14,7 @@ mod conflicts;
 mod diff;
 mod edit;
 mod entry_kind;
+mod lfs;
 mod lock_file;
 mod malformed;
 pub mod merge;
@@ -31,6 +32,7 @@ pub use diff::{
 };
 pub(crate) use edit::CanonicalBlocks;
 pub use entry_kind::{AttributeRule, EntryKind, LocksOf};
+pub(crate) use lfs::{LFS_HELP, is_lfs_pointer};
 pub(crate) use lock_file::CommentLine;
 pub use lock_file::{
     Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read,

@@ -20,6 +20,7 @@ use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::conflicts::{MARKER_SIZE, TAKE_ONE_SIDE, split_conflicts};
 use super::entry_kind::EntryKind;
+use super::lfs::is_lfs_pointer;
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
 use super::module::{LockedModule, MODULE_LOCK_FILE_NAME};
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
@@ -83,6 +84,7 @@ pub(super) fn parse_with<T: EntryKind>(
                 .problems
                 .syntax_error(start..start, format!("the lock file is {encoding}"));
         }
+        Ok(_) if is_lfs_pointer(bytes) => reader.problems.lfs_pointer(),
         Ok(text) => match recognise(text) {
             Some(entries) => entries
                 .into_iter()

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::lfs::LFS_HELP;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
 use crate::provider::{ConstraintError, ConstraintList, Version, VersionError};
 
@@ -81,6 +82,13 @@ impl Problems {
     pub(super) fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
         let help = Help::text("correct the file, or remove it and run: ").and(self.remedy.clone());
         self.error(Code::LockFileSyntax, span, message, help);
+    }
+
+    /// Reports that the file is a pointer of Git LFS.
+    pub(super) fn lfs_pointer(&mut self) {
+        let message = "the lock file is a pointer of Git LFS, so its entries are not here";
+        let help = format!("git lfs pull; then {LFS_HELP}");
+        self.error(Code::LockFileSyntax, 0..0, message, help);
     }
 
     pub(super) fn not_canonical(&mut self, span: Range<usize>, message: impl Into<String>) {

@@ -281,26 +281,24 @@ impl TerragruntUnit {
 
     /// The error for a missing module.
     fn missing_module(&self, allowed: bool) -> Diagnostic {
-        let message = format!(
-            "the module of the unit in {} is remote and was not fetched",
-            self.root.display()
-        );
         let help = if allowed {
             "its requirements were not checked; terragrunt init -lockfile=readonly checks them"
                 .into()
         } else {
             Help::text("skip it with ").and(RunOption::AllowMissingModules)
         };
-        let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
+        let error = Diagnostic::error(Code::ModuleNotInstalled, "").naming(&self.root, |root| {
+            format!("the module of the unit in {root} is remote and was not fetched")
+        });
+        let error = error.help(help);
         self.at_source(error.shared("the module of the unit is remote and was not fetched"))
     }
 
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
-        let message = format!(
-            "the requirements of the unit in {} are not completely known",
-            self.root.display()
-        );
-        let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
+        let warning = Diagnostic::warning(Code::RequirementsNotKnown, "")
+            .naming(&self.root, |root| {
+                format!("the requirements of the unit in {root} are not completely known")
+            })
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();

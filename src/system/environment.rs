@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::system::{Secrets, canonicalize, variables};
+use crate::system::{Secrets, canonicalize, files, variables};
 
 /// Default time limit of a credentials helper.
 const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -151,14 +151,12 @@ impl Environment {
     }
 
     /// An absolute path without symlinks as the user knows it: relative to the current directory if
-    /// it is below that.
+    /// it is below that, or in a directory around it.
     pub fn shown(&self, path: &Path) -> PathBuf {
         let current = canonicalize(&self.current_directory).ok();
         current
-            .as_deref()
-            .and_then(|current| path.strip_prefix(current).ok())
-            .unwrap_or(path)
-            .to_owned()
+            .and_then(|current| files::relative(path, &current))
+            .unwrap_or_else(|| path.to_owned())
     }
 
     /// The number in a variable. As in OpenTofu, any other value is treated as unset.

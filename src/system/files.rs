@@ -136,6 +136,20 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     }
 }
 
+/// The path of a file relative to a directory, if the file is below it, or beside it or one of the
+/// directories around it: `a/main.tf`, `../../provlock.toml`. Both are absolute and without
+/// symlinks.
+pub fn relative(file: &Path, directory: &Path) -> Option<PathBuf> {
+    if let Ok(below) = file.strip_prefix(directory) {
+        return Some(below.to_owned());
+    }
+    let above = file.parent()?;
+    let depth = directory.strip_prefix(above).ok()?.components().count();
+    let mut relative: PathBuf = std::iter::repeat_n("..", depth).collect();
+    relative.push(file.file_name()?);
+    Some(relative)
+}
+
 /// Replaces a file in one step: a reader sees either the old bytes or the new ones, even if this
 /// program is killed.
 ///

@@ -153,7 +153,7 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 exit code: 0
 ----- stdout -----
 warning[untracked-lock-file]: git ignores .terraform.lock.hcl, so other users do not get it
- --> [ROOT]/project/.gitignore:2:1
+ --> .gitignore:2:1
   |
 2 | .terraform.lock.hcl
   | ^^^^^^^^^^^^^^^^^^^
@@ -161,7 +161,7 @@ warning[untracked-lock-file]: git ignores .terraform.lock.hcl, so other users do
 help: remove this line, run provlock -C live/a lock -p linux_amd64, and add the lock file to git
 
 ----- stderr -----
-1 warning in [ROOT]/project/.gitignore
+1 warning in .gitignore
 "#]]);
 }
 

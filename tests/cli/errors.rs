@@ -310,7 +310,7 @@ error[invalid-configuration]: the "{" after terraform is never closed
         .matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
+error[no-configuration]: live/empty has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
  |
  = in live/empty
 help: name the root module's directory, or find all root modules below with --recursive (-r)

@@ -183,7 +183,7 @@ fn many_root_modules_complain_of_their_common_settings_once() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
- --> [ROOT]/project/provlock.toml:3:23
+ --> provlock.toml:3:23
   |
 3 | allowed-namespaces = [""]
   |                       ^^

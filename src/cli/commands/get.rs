@@ -15,9 +15,12 @@ use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock get && tofu init -lockfile=readonly    # in CI: init fetches no module
-  provlock get -r live                            # the modules of all root modules below live
-  provlock get --check                            # exit 1 if the installed modules differ";
+  # In CI: init fetches no module
+  provlock get && tofu init -lockfile=readonly
+  # All root modules below live
+  provlock get -r live
+  # Exit 1 if the installed modules differ
+  provlock get --check";
 
 /// Install the modules that .modules.lock.hcl records
 ///
@@ -127,7 +130,10 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
     } = installed;
     let (names, up_to_date) = (
         installed.installed.join(", "),
-        format!("{} up to date", count(*kept, "module")),
+        match kept {
+            0 => "no module of a different package is called".to_owned(),
+            kept => format!("{} up to date", count(*kept, "module")),
+        },
     );
     if *is_unit {
         "Nothing to install: Terragrunt copies the modules of its units itself".to_owned()

@@ -12,10 +12,14 @@ use crate::cli::run::session::start_locking;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock lock -p linux_amd64,darwin_arm64   # the platforms of your team and of CI
-  provlock lock -p all                        # every platform that the registry lists
-  provlock lock --check                       # in CI: exit 1 if the file would change
-  provlock lock -r                            # every root module below";
+  # The platforms of your team and of CI
+  provlock lock -p linux_amd64,darwin_arm64
+  # Every platform that the registry lists
+  provlock lock -p all
+  # In CI: exit 1 if the file would change
+  provlock lock --check
+  # Every root module below
+  provlock lock -r";
 
 /// Lock every required provider, with hashes for the requested platforms
 ///
@@ -99,7 +103,12 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     );
     let results = Results::new(ui, &roots, &selected, report)?;
     results.show_warnings();
-    results.show(&[], results.summary(["Locked", "Would lock"]).as_slice());
+    let verb = if options.dry_run {
+        "Would lock"
+    } else {
+        "Locked"
+    };
+    results.show(&[], results.summary(verb).as_slice());
     let would_change = results.locked().any(|(_, text)| text.is_changed);
     let has_found = arguments.check && (would_change || results.has_unpublished());
     let outcome = Outcome::of(results.has_failures(), has_found);

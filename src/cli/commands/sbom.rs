@@ -4,17 +4,17 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use jiff::Timestamp;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::{Environment, canonicalize, repository};
 
 use crate::cli::args::{CacheArgs, ModuleArgs, OutputFormat, RootArgs};
+use crate::cli::environment::source_date;
 use crate::cli::git;
 use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::coverage::no_root_module;
+use crate::cli::render::repository_paths::RepositoryPaths;
 use crate::cli::render::sbom::snapshot::{Submission, snapshot};
 use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
-use crate::cli::render::verify::RepositoryPaths;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
@@ -26,9 +26,12 @@ const FORMATS: &[OutputFormat] = &[
 ];
 
 const EXAMPLES: &str = "Examples:
-  provlock sbom > bom.json                     # CycloneDX, of the root module in this directory
-  provlock sbom -r --format spdx > sbom.json   # SPDX, of all root modules below
-  provlock sbom -r --format github-snapshot    # for GitHub's dependency graph";
+  # CycloneDX, of the root module here
+  provlock sbom > bom.json
+  # SPDX, of all root modules below
+  provlock sbom -r --format spdx > sbom.json
+  # For GitHub's dependency graph
+  provlock sbom -r --format github-snapshot";
 
 /// Print a bill of materials of the locked providers and modules
 ///
@@ -113,7 +116,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let name = name.as_deref().unwrap_or("project");
     let bill = Bill::new(
         name,
-        time(&environment)?,
+        source_date(&environment)?,
         &materials,
         &repository_paths,
         &environment.secrets,
@@ -124,22 +127,6 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         _ => cyclonedx::document(&bill),
     });
     Ok(Outcome::Done)
-}
-
-/// The time for the document (<https://reproducible-builds.org/specs/source-date-epoch/>).
-fn time(environment: &Environment) -> Result<Option<Timestamp>> {
-    let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else {
-        return Ok(None);
-    };
-    let time = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let message =
-        || format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds since 1970");
-    Ok(Some(time.ok_or_else(|| {
-        Diagnostic::error(Code::InvalidArgument, message())
-    })?))
 }
 
 /// Returns the commit and the job of the running workflow, or else the checked out commit.

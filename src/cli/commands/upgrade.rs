@@ -32,14 +32,22 @@ const TARGETS_LONG_HELP: &str = "\
     Each moves to its newest version, or to the given one. A path is a directory, or a file in it.";
 
 const EXAMPLES: &str = "Examples:
-  provlock upgrade --check                # a table: locked, allowed, newest, and what holds it back
-  provlock upgrade --dry-run              # the same, and the change as a diff
-  provlock upgrade                        # every provider, to the newest allowed version
-  provlock upgrade hashicorp/aws@5.80.0   # this provider, to this version
-  provlock upgrade -i                     # choose what moves
-  provlock upgrade --constraints          # also rewrite version constraints in the configuration
-  provlock upgrade --modules              # providers and modules
-  provlock upgrade module.network@5.14.0  # this module, to this version";
+  # What could move, and what holds it back
+  provlock upgrade --check
+  # The same, and the change as a diff
+  provlock upgrade --dry-run
+  # Every provider, to the newest allowed version
+  provlock upgrade
+  # This provider, to this version
+  provlock upgrade hashicorp/aws@5.80.0
+  # Choose what moves
+  provlock upgrade -i
+  # Also rewrite version constraints
+  provlock upgrade --constraints
+  # Providers and modules
+  provlock upgrade --modules
+  # This module, to this version
+  provlock upgrade module.network@5.14.0";
 
 /// Move providers and modules to newer versions
 ///
@@ -189,10 +197,8 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     }
     let summary = match results.many {
         Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
-        Some(_) => results
-            .summary(["Upgraded", "Would upgrade"])
-            .into_iter()
-            .collect(),
+        Some(_) if is_dry => results.summary("Would upgrade").into_iter().collect(),
+        Some(_) => results.summary("Upgraded").into_iter().collect(),
         None if options.plan_only => results
             .plans()
             .flat_map(|(_, plan)| &plan.summary)

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 use clap_complete::ArgValueCandidates;
+use jiff::Timestamp;
 use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -23,12 +24,15 @@ use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
 };
+use crate::cli::environment::source_date;
 use crate::cli::git::{Repository, both};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::ProviderUse;
+use crate::cli::render::repository_paths::RepositoryPaths;
+use crate::cli::render::run_facts::RunFacts;
 use crate::cli::render::style::TextStyle;
-use crate::cli::render::verify::{self as text, RepositoryPaths, Verification};
+use crate::cli::render::verify::{self as text, Verification};
 use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::run::base::set_base;
@@ -47,10 +51,14 @@ const FORMATS: &[OutputFormat] = &[
 ];
 
 const EXAMPLES: &str = "Examples:
-  provlock verify                           # offline
-  provlock verify -r --online               # all root modules below, compared with the registries
-  provlock verify -r --base origin/main     # also check what a branch changes
-  provlock verify --allow unsorted-hashes   # without this finding";
+  # Offline
+  provlock verify
+  # All root modules below, and the registries
+  provlock verify -r --online
+  # Also check what a branch changes
+  provlock verify -r --base origin/main
+  # Without this finding
+  provlock verify --allow unsorted-hashes";
 
 /// Help of the flag in commands that record nothing.
 pub(super) const TRUST_REGISTRY: &str = "Trust the hashes that a registry reports for its packages, once they match the signed checksums";
@@ -295,6 +303,7 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let started = Timestamp::now();
     let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory, ui.invocation.data_directory.clone());
@@ -321,6 +330,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     );
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
+    let base = before.as_ref().map(|(commit, _)| commit.clone());
     if arguments.what.new
         && let Some(((commit, settings), repository)) = before.zip(repository.as_ref())
         && verified
@@ -337,7 +347,14 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             ui,
         )?;
     }
+    verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
+    let facts = RunFacts {
+        time: source_date(session.environment())?.unwrap_or(started),
+        commit: repository.as_ref().and_then(Repository::head),
+        base,
+        is_online: arguments.online,
+    };
     let mut formats = arguments
         .report
         .iter()
@@ -361,21 +378,22 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         .into_iter()
         .filter_map(|(_, result)| result.ok())
         .collect();
-    let top = repository.as_ref().map(Repository::top);
+    let paths = RepositoryPaths {
+        current_directory: &current_directory,
+        top: repository.as_ref().map(Repository::top),
+    };
     let report = Report {
         found: Verification {
             roots: &checked,
             findings: &verified.findings,
             errors: &errors,
             coverage: &verified.coverage,
-            paths: RepositoryPaths {
-                current_directory: &current_directory,
-                top,
-            },
+            paths,
+            run: &facts,
             invocation: &ui.invocation,
+            at_top: &ui.invocation.at_top(&paths),
         },
         many: Many::of(&roots, &selection),
-        online: arguments.online,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };
@@ -494,8 +512,6 @@ struct Report<'a> {
     found: Verification<'a>,
     /// Selection and number of the root modules, if there may be several.
     many: Option<Many<'a>>,
-    /// Whether the registries were asked.
-    online: bool,
     /// The locked versions, if a format shows them. Unreadable files are among the failures.
     uses: Vec<ProviderUse<'a>>,
     ui: &'a Ui,
@@ -523,28 +539,31 @@ impl Report<'_> {
         let Self { found, many, .. } = self;
         let mut lines = Vec::new();
 
-        let has_findings = found.all().next().is_some();
+        // A note says nothing against a lock file.
+        let has_problems = found
+            .all()
+            .any(|(_, finding)| finding.severity > Severity::Note);
         let has_suppressed = found.roots.iter().any(|root| root.suppressed.base > 0);
         let mut is_well = false;
-        if found.errors.is_empty() && !has_findings && !has_suppressed {
+        if found.errors.is_empty() && !has_problems && !has_suppressed {
             let well = text::well(found.roots);
             is_well = well.is_some();
             lines.extend(well.unwrap_or_default());
-            lines.extend(text::published(found.roots, self.online));
+            lines.extend(text::published(found.roots, found.run.is_online));
         }
         // After an error, the part that was not checked does not matter.
         if !self.has_failed() {
-            lines.extend(text::not_checked(found.roots, self.online));
+            lines.extend(text::not_checked(found.roots, found.run.is_online));
         }
 
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
         let total = text::summary(*found);
         // Root modules are not counted if the other lines or the failures show which ones there
         // are.
-        let is_coverage_clear = if total.is_some() {
-            is_one
-        } else if is_well {
+        let is_coverage_clear = if is_well {
             coverage::is_plain(found.coverage)
+        } else if total.is_some() {
+            is_one
         } else {
             many.is_none() && !found.errors.is_empty()
         };
@@ -617,7 +636,7 @@ impl Report<'_> {
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
         let found = self.found;
         match format {
-            OutputFormat::Json => json::verify(found, self.online),
+            OutputFormat::Json => json::verify(found),
             OutputFormat::Github => github::annotations(found),
             OutputFormat::Sarif => sarif::log(found),
             OutputFormat::Gitlab => gitlab::report(found),

@@ -20,7 +20,7 @@ use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
     Entry, IgnoreRule, StagedChange, changed_files, contents, entries, ignore_rules, is_blob,
-    is_blob_on_disk, listed, staged_changes,
+    is_blob_on_disk, listed, resolve, staged_changes,
 };
 use super::revision::{self, Commit};
 use super::tree::{Blobs, files_in, follow_links, links_in};
@@ -111,6 +111,11 @@ impl Repository {
         &self.top
     }
 
+    /// The commit that is checked out; `None` before the first one, or if git cannot be asked.
+    pub(crate) fn head(&self) -> Option<String> {
+        resolve(&self.top, "HEAD^{commit}").ok().flatten()
+    }
+
     /// Whether git tracks the lock file with this name of a root module.
     fn tracking(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_in(root, name) else {
@@ -135,7 +140,7 @@ impl Repository {
     /// The location of a rule, in a file as the user knows it.
     fn place(&self, rule: &IgnoreRule) -> Location {
         let path = self.top.join(&rule.file);
-        let shown = path.strip_prefix(&self.directory).unwrap_or(&path);
+        let shown = files::relative(&path, &self.directory).unwrap_or_else(|| path.clone());
         let mut bytes = Vec::new();
         let file = path.is_file().then(|| File::open(&path).ok()).flatten();
         let read = file.and_then(|file| file.take(IGNORE_FILE_LIMIT).read_to_end(&mut bytes).ok());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::diagnostic::{Diagnostic, RootModules};
+use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 use provlock::project::{DirectoryKind, Roots, Selection};
 
 use super::coverage::noun;
@@ -67,16 +67,9 @@ pub(crate) fn by_cause<'a>(
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
-    let key = |diagnostic: &'a Diagnostic| {
-        (
-            diagnostic.severity,
-            diagnostic.code,
-            common_message(diagnostic),
-        )
-    };
     let keyed = diagnostics
         .into_iter()
-        .map(|(root, diagnostic)| (key(diagnostic), (root, diagnostic)));
+        .map(|(root, diagnostic)| (cause(diagnostic), (root, diagnostic)));
     let mut causes = group_by(keyed);
     if many.is_some() {
         causes.sort_by_key(|((severity, ..), _)| Reverse(*severity));
@@ -109,11 +102,12 @@ fn one_cause(
         .collect();
     let message = format!(
         "{}, in {}",
-        common_message(first),
+        message_of_all(cause),
         count(others.len() + 1, many.noun())
     );
     let shown = Diagnostic {
         message,
+        named: None,
         ..first.clone()
     }
     .in_root_modules(many.only(directories));
@@ -131,13 +125,44 @@ pub(crate) fn without_repetition<'a>(
         .collect()
 }
 
+/// Key that diagnostics with the same cause share.
+fn cause(diagnostic: &Diagnostic) -> (Severity, Code, String) {
+    (
+        diagnostic.severity,
+        diagnostic.code,
+        cause_in_words(diagnostic),
+    )
+}
+
+/// Returns the message without the names that differ between diagnostics with the same cause.
+pub(super) fn cause_in_words(diagnostic: &Diagnostic) -> String {
+    match &diagnostic.pattern {
+        Some(pattern) => pattern.without_names().message(),
+        None => common_message(diagnostic).to_owned(),
+    }
+}
+
 /// Returns the message that root modules with the same cause share. It names the provider and its
 /// version.
-fn common_message(diagnostic: &Diagnostic) -> &String {
-    diagnostic
-        .shared_message
-        .as_ref()
-        .unwrap_or(&diagnostic.message)
+fn common_message(diagnostic: &Diagnostic) -> &str {
+    match &diagnostic.shared_message {
+        Some(shared) => shared,
+        None => &diagnostic.message,
+    }
+}
+
+/// Returns the message about all root modules with the same cause.
+fn message_of_all(cause: &[(Option<&Path>, &Diagnostic)]) -> String {
+    let (_, first) = cause[0];
+    let Some(mut pattern) = first.pattern.clone() else {
+        return common_message(first).to_owned();
+    };
+    for (_, diagnostic) in cause {
+        if let Some(own) = &diagnostic.pattern {
+            pattern.add_names(own);
+        }
+    }
+    pattern.message()
 }
 
 /// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position
@@ -166,7 +191,7 @@ fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: 
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::{Code, Remedy};
+    use provlock::diagnostic::Remedy;
 
     use super::*;
 

@@ -43,6 +43,30 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Skipped: {}", parts.join(", ")))
 }
 
+/// `Not checked: 278 Terragrunt units without a lock file`: directories that a report does not
+/// cover, by reason.
+pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {
+    let statuses = [
+        (RootStatus::NotLocked, "without a lock file"),
+        (RootStatus::Ignored, "whose lock files git ignores"),
+        (RootStatus::Excluded, "excluded by provlock.toml"),
+        (RootStatus::Failed, "that could not be read"),
+    ];
+    let mut lines = Vec::new();
+    for kind in DirectoryKind::ALL {
+        for (status, words) in statuses {
+            let number = coverage.number(kind, status);
+            if number > 0 {
+                lines.push(format!(
+                    "Not checked: {} {words}",
+                    count(number, noun(kind))
+                ));
+            }
+        }
+    }
+    lines
+}
+
 /// Returns the noun for a kind.
 pub(super) fn noun(kind: DirectoryKind) -> &'static str {
     match kind {

@@ -58,7 +58,7 @@ pub(crate) fn render_all<'a>(
 }
 
 fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
-    let diagnostic = &shown(diagnostic, invocation);
+    let diagnostic = &shown(&invocation.with_shown_paths(diagnostic), invocation);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -45,7 +45,13 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
             }
         }
     };
-    let labels: Vec<_> = labels.iter().take(MOST_PARTS).map(label).collect();
+    let mut shown_labels: Vec<Label> = Vec::new();
+    for label in labels.iter().take(MOST_PARTS).map(label) {
+        if !shown_labels.contains(&label) {
+            shown_labels.push(label);
+        }
+    }
+    let labels = shown_labels;
     // Before a place in a module there is the call that leads to it.
     let mut first_places = diagnostic.labels.iter().take(2);
     if let Some(outside) = first_places.find(|label| is_outside(label)) {

@@ -107,7 +107,8 @@ mod tests {
 
     use super::*;
     use crate::cli::render::help::Invocation;
-    use crate::cli::render::verify::RepositoryPaths;
+    use crate::cli::render::repository_paths::RepositoryPaths;
+    use crate::cli::render::run_facts::tests::OFFLINE;
     use crate::cli::render::verify::tests::root;
 
     fn written(root: VerifiedRoot, errors: &[Diagnostic]) -> String {
@@ -120,7 +121,9 @@ mod tests {
                 current_directory: Path::new("/nowhere"),
                 top: None,
             },
+            run: &OFFLINE,
             invocation: &Invocation::new(None),
+            at_top: &Invocation::new(None),
         })
     }
 

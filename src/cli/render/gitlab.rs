@@ -1,46 +1,48 @@
 //! Findings as GitLab's Code Quality report, which a merge request shows beside the changed lines
 //! (<https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format>).
 
-use std::collections::HashMap;
-
 use provlock::diagnostic::{Severity, Threat};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::issue::Issue;
 use super::verify::Verification;
 
-/// Returns an array with an object for each finding and each failure.
+/// Name and fingerprint of the entry about the run. They are the same in every run, so that a merge
+/// request shows it as neither new nor fixed.
+const RUN: &str = "provlock-run";
+
+/// Returns an array with an object for each finding and each failure, and one for the run: the form
+/// has no other place for it.
 pub(crate) fn report(found: Verification<'_>) -> String {
-    let mut equal_before = HashMap::new();
-    let object = |issue: Issue| {
-        let (code, path, description) = (
-            issue.code.as_str(),
-            issue.file.as_deref().unwrap_or("."),
-            issue.lines().join("\n"),
-        );
-        let text = [code, path, &description]
-            .map(|text| json!(text).to_string())
-            .join("\n");
-        let number = equal_before.entry(text.clone()).or_insert(0);
-        // Lines move between two commits, so they are not part of the fingerprint.
-        let fingerprint = Sha256::digest(format!("{text}\n{number}"));
-        *number += 1;
-        json!({
-            "description": description,
-            "check_name": code,
-            "severity": severity(&issue),
-            "location": {
-                "path": path,
-                "lines": { "begin": issue.positions.first().map_or(1, |position| position.start.0) },
-            },
-            "fingerprint": format!("{fingerprint:x}"),
-        })
-    };
-    format!(
-        "{}\n",
-        Value::Array(Issue::all(found).into_iter().map(object).collect())
-    )
+    let mut objects: Vec<_> = Issue::all(found).iter().map(object).collect();
+    objects.push(run(found));
+    format!("{}\n", Value::Array(objects))
+}
+
+fn object(issue: &Issue) -> Value {
+    json!({
+        "description": issue.lines().join("\n"),
+        "check_name": issue.code.as_str(),
+        "severity": severity(issue),
+        "location": {
+            "path": issue.file.as_deref().unwrap_or("."),
+            "lines": { "begin": issue.positions.first().map_or(1, |position| position.start.0) },
+        },
+        "fingerprint": issue.identity.fingerprint,
+    })
+}
+
+/// Returns the entry about the run: what it is of, and what was not checked.
+fn run(found: Verification<'_>) -> Value {
+    let mut lines = vec![found.run.line()];
+    lines.extend(found.not_checked());
+    json!({
+        "description": lines.join("\n"),
+        "check_name": RUN,
+        "severity": "info",
+        "location": { "path": ".", "lines": { "begin": 1 } },
+        "fingerprint": RUN,
+    })
 }
 
 /// Returns the severity. Possible forgeries are the most severe, as in SARIF's severity for

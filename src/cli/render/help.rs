@@ -9,6 +9,7 @@ use provlock::provider::Dialect;
 use provlock::system::{Boundary, Secrets, files};
 
 use super::remedy::{self, RepeatedFlag};
+use super::repository_paths::{RepositoryPaths, renamed_paths};
 
 /// Start of the program. Commands in help repeat its directory, so that a user can paste them.
 pub(crate) struct Invocation {
@@ -88,11 +89,62 @@ impl Invocation {
     /// A path relative to the directory from which the user started the program, where a terminal
     /// or an editor looks for it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
-        if self.directory == Path::new(".") {
+        let is_address = path.to_string_lossy().contains("://");
+        if self.directory == Path::new(".") || is_address {
             path.to_owned()
         } else {
-            self.directory.join(path)
+            let joined = self.directory.join(path);
+            // A path that leads up ends in a directory that it need not enter.
+            if path.starts_with("..") {
+                files::join(Path::new(""), &joined)
+            } else {
+                joined
+            }
         }
+    }
+
+    /// The same run as if it was started at the top of the repository. Outside of a repository it
+    /// stays as it is.
+    pub(crate) fn at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
+        let (directory, start, repeated) = match paths.top {
+            Some(top) => (
+                PathBuf::from("."),
+                top.to_owned(),
+                self.repeated
+                    .iter()
+                    .map(|flag| flag.at_top(paths))
+                    .collect(),
+            ),
+            None => (
+                self.directory.clone(),
+                self.start.clone(),
+                self.repeated.clone(),
+            ),
+        };
+        Self {
+            secrets: self.secrets.clone(),
+            start,
+            data_directory: self.data_directory.clone(),
+            repeated,
+            boundary: self.boundary.clone(),
+            directory,
+            shell: self.shell,
+        }
+    }
+
+    /// The diagnostic with paths in its words as [`Invocation::shown`] has them. Locations stay.
+    pub(crate) fn with_shown_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
+        if self.directory == Path::new(".") {
+            return diagnostic.clone();
+        }
+        let shown = |path: &Path| self.shown(path).display().to_string();
+        let mut diagnostic = renamed_paths(diagnostic, None, &shown);
+        if let Some(root) = diagnostic.root().map(Path::to_owned) {
+            diagnostic = diagnostic
+                .note(format!("root module: {}", shown(&root)))
+                .in_root(&root, false);
+        }
+        diagnostic
     }
 
     /// The help of a diagnostic in the form that is shown. Commands start with the program's name

@@ -28,24 +28,28 @@ pub(crate) fn verify(
     uses: &[ProviderUse<'_>],
 ) -> String {
     let invocation = found.invocation;
-    let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
-        let number = causes
-            .iter()
-            .filter(|cause| cause.severity == severity)
-            .count();
+    let mut numbers = String::new();
+    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+        let number = found.number(severity);
         let class = if number == 0 {
             "none".to_owned()
         } else {
             severity.to_string()
         };
-        format!(
-            "<li class=\"{class}\">{}</li>\n",
-            count(number, &severity.to_string())
-        )
-    });
-    let lines = coverage::lines(found.coverage)
-        .into_iter()
-        .map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
+        let words = count(number, &severity.to_string());
+        numbers += &format!("<li class=\"{class}\">{words}</li>\n");
+    }
+    if !found.errors.is_empty() {
+        let failures = count(found.errors.len(), "failed check");
+        numbers += &format!("<li class=\"error\">{failures}</li>\n");
+    }
+    let mut lines = vec![found.run.line()];
+    lines.extend(coverage::lines(found.coverage));
+    lines.extend(found.not_checked());
+    let lines: String = lines
+        .iter()
+        .map(|line| format!("<p>{}</p>\n", text(line, invocation)))
+        .collect();
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
         causes => causes.iter().map(|cause| finding(cause, found)).collect(),
@@ -53,8 +57,8 @@ pub(crate) fn verify(
     let body = format!(
         "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
          <h2>Locked versions</h2>\n{}",
-        numbers.concat(),
-        lines.collect::<String>(),
+        numbers,
+        lines,
         versions::table(uses).html(|part| text(part, invocation)),
     );
     document("provlock verify", &body)
@@ -94,10 +98,10 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
         roots = details(
             directories
                 .iter()
-                .map(|path| text(&path.display().to_string(), invocation)),
+                .map(|path| text(&found.path(path), invocation)),
         );
     }
-    let issue = Issue::new(&cause, None, found);
+    let issue = Issue::in_suite(&cause, None, found);
     let paragraph = |html: String| format!("<p>{html}</p>\n");
     let positions = issue.positions.iter().chain(&issue.fetched).map(
         |Position {

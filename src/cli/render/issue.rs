@@ -4,8 +4,10 @@ use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Label, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::project::VerifiedRoot;
 
 use super::foreign::{capped, shown};
+use super::identity::{Identity, identities};
 use super::verify::Verification;
 
 /// A finding, or a reason why something was not checked: without secrets, and with paths from the
@@ -24,6 +26,7 @@ pub(crate) struct Issue {
     /// File of the first position; without one the lock file of the root module, if it is about
     /// one.
     pub(crate) file: Option<String>,
+    pub(crate) identity: Identity,
 }
 
 /// Position in a file. Lines and columns count from 1.
@@ -70,27 +73,44 @@ impl Position {
 impl Issue {
     /// Findings and failures, in this order.
     pub(crate) fn all(found: Verification<'_>) -> Vec<Self> {
-        let findings = found.all().map(|(root, finding)| {
+        let mut identities = identities(found).into_iter();
+        let mut issues = Vec::new();
+        for (root, finding) in found.all() {
             // A finding about no root module is shown at the top of the repository.
-            Self::new(
-                finding,
-                Some(root.map_or(Path::new("."), |root| &root.lock_path)),
-                found,
-            )
-        });
-        let failures = found.errors.iter().map(|error| {
+            let file = root.map_or(Path::new("."), |root| &root.lock_path);
+            let identity = identities.next();
+            issues.extend(identity.map(|one| Self::new(finding, root, Some(file), one, found)));
+        }
+        for error in found.errors {
             let lock_path = error.root().map(|root| root.join(LOCK_FILE_NAME));
-            Self {
+            let identity = identities.next();
+            issues.extend(identity.map(|one| Self {
                 is_failure: true,
-                ..Self::new(error, lock_path.as_deref(), found)
-            }
-        });
-        findings.chain(failures).collect()
+                ..Self::new(error, None, lock_path.as_deref(), one, found)
+            }));
+        }
+        issues
+    }
+
+    /// A finding or failure in the suite of its root module: it has a file only if it has a
+    /// position.
+    pub(crate) fn in_suite(
+        finding: &Diagnostic,
+        root: Option<&VerifiedRoot>,
+        found: Verification<'_>,
+    ) -> Self {
+        Self::new(finding, root, None, Identity::default(), found)
     }
 
     /// A finding. `file` is the position of a finding without a location.
-    pub(crate) fn new(finding: &Diagnostic, file: Option<&Path>, found: Verification<'_>) -> Self {
-        let finding = shown(finding, found.invocation);
+    fn new(
+        finding: &Diagnostic,
+        root: Option<&VerifiedRoot>,
+        file: Option<&Path>,
+        identity: Identity,
+        found: Verification<'_>,
+    ) -> Self {
+        let finding = shown(&found.paths.at_top(finding, root), found.invocation);
         let safe = |text: &str| capped(&found.invocation.secrets.redact(text));
         let mut positions = Vec::new();
         let mut fetched = Vec::new();
@@ -107,7 +127,7 @@ impl Issue {
             code: finding.code,
             is_failure: false,
             notes: finding.all_notes().map(|note| safe(&note)).collect(),
-            help: found.invocation.help(&finding).map(|help| safe(&help)),
+            help: found.at_top.help(&finding).map(|help| safe(&help)),
             file: positions
                 .first()
                 .map(|first| first.path.clone())
@@ -115,6 +135,7 @@ impl Issue {
             positions,
             fetched,
             message: finding.message,
+            identity,
         }
     }
 

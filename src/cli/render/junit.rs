@@ -12,6 +12,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::foreign::{printable, printable_lines};
 use super::issue::{Issue, Position};
+use super::run_facts::VERSION;
 use super::verify::Verification;
 
 /// Element of a passed test with output.
@@ -25,9 +26,10 @@ struct Suite<'a> {
     skipped: Option<&'static str>,
 }
 
-/// Returns a suite for each root module, with a test for each finding and failure, and one suite
-/// for issues about no single root module. Warnings are passed tests with output. A root module
-/// without issues has one test, which passes only if everything was checked.
+/// Returns a suite for each root module, with a test for each finding and failure, one suite for
+/// issues about no single root module, and one for what was not checked. Warnings are passed tests
+/// with output. A root module without issues has one test, which passes only if everything was
+/// checked.
 pub(crate) fn report(found: Verification<'_>) -> String {
     let suites = found
         .roots
@@ -37,23 +39,77 @@ pub(crate) fn report(found: Verification<'_>) -> String {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");
+    let time = found.run.time();
     let element = writer
         .create_element("testsuites")
-        .with_attribute(("name", "provlock verify"));
+        .with_attributes([("name", "provlock verify"), ("timestamp", &*time)]);
     let written = element.write_inner_content(|writer| {
-        suites
-            .into_iter()
-            .try_for_each(|suite| write_suite(writer, &suite, &printable(&found.path(suite.path))))
+        for suite in suites {
+            write_suite(writer, &suite, &printable(&found.path(suite.path)))?;
+        }
+        write_run(writer, found)
     });
     written.expect("a vector takes all bytes");
     String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n"
+}
+
+/// Writes the suite with the facts about the run as properties, and a skipped test for each part
+/// that was not checked.
+fn write_run(writer: &mut Writer<Vec<u8>>, found: Verification<'_>) -> io::Result<()> {
+    const NAME: &str = "not checked";
+    let not_checked = found.not_checked();
+    let number = not_checked.len().to_string();
+    let run = found.run;
+    let mut properties = vec![
+        ("version", VERSION.to_owned()),
+        ("network", run.network().to_owned()),
+    ];
+    properties.extend(run.commit.iter().map(|commit| ("commit", commit.clone())));
+    properties.extend(run.base.iter().map(|base| ("base", base.clone())));
+
+    let element = writer.create_element("testsuite").with_attributes([
+        ("name", NAME),
+        ("tests", &*number),
+        ("failures", "0"),
+        ("errors", "0"),
+        ("skipped", &*number),
+    ]);
+    let written = element.write_inner_content(|writer| {
+        let element = writer.create_element("properties");
+        element.write_inner_content(|writer| {
+            for (name, value) in &properties {
+                let attributes = [("name", *name), ("value", &*printable(value))];
+                let property = writer.create_element("property");
+                property.with_attributes(attributes).write_empty()?;
+            }
+            Ok(())
+        })?;
+        for line in &not_checked {
+            let line = printable(line);
+            let attributes = [("classname", NAME), ("name", &*line)];
+            let case = writer
+                .create_element("testcase")
+                .with_attributes(attributes);
+            case.write_inner_content(|writer| skipped(writer, &line))?;
+        }
+        Ok(())
+    });
+    written.map(drop)
+}
+
+fn skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
+    let element = writer.create_element("skipped");
+    element
+        .with_attribute(("message", reason))
+        .write_empty()
+        .map(drop)
 }
 
 fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
     let findings = root
         .findings
         .iter()
-        .map(|finding| Issue::new(finding, None, found));
+        .map(|finding| Issue::in_suite(finding, Some(root), found));
     let issues = findings
         .chain(root.errors.iter().map(|error| failure(error, found)))
         .collect();
@@ -79,7 +135,7 @@ fn others(found: Verification<'_>) -> impl Iterator<Item = Suite<'_>> {
     let mut issues: Vec<_> = found
         .findings
         .iter()
-        .map(|finding| Issue::new(finding, None, found))
+        .map(|finding| Issue::in_suite(finding, None, found))
         .collect();
     for error in found.errors.iter().filter(|error| !is_of_root(error)) {
         let of_root = error.root().map(|path| failed.entry(path).or_default());
@@ -96,7 +152,7 @@ fn others(found: Verification<'_>) -> impl Iterator<Item = Suite<'_>> {
 fn failure(error: &Diagnostic, found: Verification<'_>) -> Issue {
     Issue {
         is_failure: true,
-        ..Issue::new(error, None, found)
+        ..Issue::in_suite(error, None, found)
     }
 }
 
@@ -137,13 +193,7 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> i
             writer
                 .create_element("testcase")
                 .with_attributes(whole)
-                .write_inner_content(|writer| {
-                    writer
-                        .create_element("skipped")
-                        .with_attribute(("message", *reason))
-                        .write_empty()
-                        .map(drop)
-                })?;
+                .write_inner_content(|writer| self::skipped(writer, reason))?;
         } else if issues.is_empty() {
             writer
                 .create_element("testcase")

@@ -11,10 +11,10 @@ use super::coverage;
 use super::diff::{self, FileDiff, nothing_differs};
 use super::foreign::safe_line;
 use super::issue::Issue;
-use super::style::{count, group_by};
+use super::style::{count, enumerate, group_by};
 use super::table::{Cell, Piece, Table, TableRow, code};
 use super::upgrade::{self, EditText, MoveGroup};
-use super::verify::{Verification, numbers};
+use super::verify::Verification;
 
 /// GitHub allows 65,536 characters in a comment; the folded hashes are omitted near that limit.
 const LENGTH_LIMIT: usize = 60_000;
@@ -60,7 +60,7 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
 /// Returns the findings for the summary of a job.
 pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String {
     let row = |finding: &Diagnostic| {
-        let issue = Issue::new(finding, None, found);
+        let issue = Issue::in_suite(finding, None, found);
         let level = match issue.severity {
             Severity::Error => Piece::Strong(issue.severity.to_string()),
             _ => Piece::Own(issue.severity.to_string()),
@@ -80,13 +80,19 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String
             ..TableRow::default()
         }
     };
-    let numbers = numbers(&causes.iter().collect::<Vec<_>>());
-    let title = if causes.is_empty() {
+    let mut numbers = found.numbers();
+    if !found.errors.is_empty() {
+        let failures = count(found.errors.len(), "failed check");
+        numbers = enumerate([numbers, failures].iter().filter(|part| !part.is_empty()));
+    }
+    let title = if numbers.is_empty() {
         "nothing was found"
     } else {
         numbers.as_str()
     };
-    let lines = coverage::lines(found.coverage);
+    let mut lines = vec![found.run.line()];
+    lines.extend(coverage::lines(found.coverage));
+    lines.extend(found.not_checked());
     let lines: String = lines
         .iter()
         .map(|line| code(&found.invocation.secrets.redact(line)) + "\n\n")

@@ -11,8 +11,11 @@ use provlock::diagnostic::{
 };
 use provlock::provider::{Dialect, Platform};
 
+use super::repository_paths::RepositoryPaths;
+
 /// A flag of the command line that commands in help repeat, because they would do something else
 /// without it.
+#[derive(Clone)]
 pub(crate) struct RepeatedFlag {
     flag: &'static str,
     /// `None` for a flag without a value.
@@ -63,6 +66,18 @@ pub(crate) fn repeated_flags(matches: &ArgMatches) -> Vec<RepeatedFlag> {
 }
 
 impl RepeatedFlag {
+    /// The flag for a run at the top of the repository.
+    pub(super) fn at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
+        let value = match &self.value {
+            Some(path) if self.is_path => Some(paths.shown(Path::new(path))),
+            value => value.clone(),
+        };
+        Self {
+            value,
+            ..self.clone()
+        }
+    }
+
     /// Returns the words for a command, none if it does not need the flag. `path` completes a
     /// relative path.
     pub(super) fn words(

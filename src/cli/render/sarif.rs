@@ -14,6 +14,9 @@ use super::verify::Verification;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
+/// Identifier of the notifications about parts that were not checked.
+const NOT_CHECKED: &str = "not-checked";
+
 /// Returns a log with one run. A failure is a notification, and the run is then not successful.
 pub(crate) fn log(found: Verification<'_>) -> String {
     let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found)
@@ -21,14 +24,12 @@ pub(crate) fn log(found: Verification<'_>) -> String {
         .partition(|issue| issue.is_failure);
     let mut results: Vec<_> = findings.iter().map(result).collect();
     add_fingerprints(&mut results);
-    let notification = |error: &Issue| {
-        json!({
-            "level": "error",
-            "message": { "text": error.lines().join("\n") },
-            "descriptor": { "id": error.code.as_str() },
-            "locations": location(error).iter().collect::<Vec<_>>(),
-        })
-    };
+    let not_checked = found.not_checked();
+    let mut notifications: Vec<_> = errors.iter().map(failure).collect();
+    notifications.extend(not_checked.iter().map(|line| {
+        json!({ "level": "note", "message": { "text": line }, "descriptor": { "id": NOT_CHECKED } })
+    }));
+    let run = found.run;
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -37,12 +38,29 @@ pub(crate) fn log(found: Verification<'_>) -> String {
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": errors.is_empty(),
-                "toolExecutionNotifications": errors.iter().map(notification).collect::<Vec<_>>(),
+                "startTimeUtc": run.time(),
+                "toolExecutionNotifications": notifications,
             }],
+            "properties": {
+                "commit": run.commit,
+                "base": run.base,
+                "online": run.is_online,
+                "notChecked": not_checked,
+            },
             "results": results,
         }],
     });
     format!("{log}\n")
+}
+
+/// Returns the notification about a reason why something was not checked.
+fn failure(error: &Issue) -> Value {
+    json!({
+        "level": "error",
+        "message": { "text": error.lines().join("\n") },
+        "descriptor": { "id": error.code.as_str() },
+        "locations": location(error).iter().collect::<Vec<_>>(),
+    })
 }
 
 /// The program with its rules. Its page is omitted while the address of the repository is unknown.
@@ -81,8 +99,8 @@ fn add_fingerprints(results: &mut [Value]) {
             .fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
         let number = numbers.entry(hash.clone()).or_default();
         *number += 1;
-        result["partialFingerprints"] =
-            json!({ "primaryLocationLineHash": format!("{hash}:{number}") });
+        result["partialFingerprints"]["primaryLocationLineHash"] =
+            format!("{hash}:{number}").into();
     }
 }
 
@@ -131,6 +149,7 @@ fn result(issue: &Issue) -> Value {
         "message": { "text": issue.lines().join("\n") },
         "locations": location(issue).iter().collect::<Vec<_>>(),
         "relatedLocations": issue.positions.iter().skip(1).map(related).collect::<Vec<_>>(),
+        "partialFingerprints": { "provlock/v1": issue.identity.fingerprint },
     });
     if let Some(index) = index {
         result["ruleIndex"] = index.into();

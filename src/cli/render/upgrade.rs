@@ -491,14 +491,15 @@ impl EditText {
         format!("{}:{}", self.place.file, self.place.line)
     }
 
-    /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`
+    /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`, or `  + main.tf:3   ~> 2.0` if there was nothing before.
     pub(crate) fn text(&self) -> String {
-        safe_line(&format!(
-            "  ~ {}   {} → {}",
-            self.position(),
-            self.old,
-            self.new
-        ))
+        let Self { old, new, .. } = self;
+        let position = self.position();
+        safe_line(&if old.trim().is_empty() {
+            format!("  + {position}   {}", new.trim())
+        } else {
+            format!("  ~ {position}   {old} → {new}")
+        })
     }
 }
 

@@ -8,12 +8,14 @@ use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
 use provlock::provider::{Authentication, ProviderAddress};
 use provlock::settings::PlatformSelection;
-use provlock::system::files;
 
 use super::causes::{Many, by_cause};
-use super::coverage::noun;
+use super::coverage::{self, noun};
 use super::diagnostics;
+use super::foreign::capped;
 use super::help::Invocation;
+use super::repository_paths::RepositoryPaths;
+use super::run_facts::RunFacts;
 use super::style::{TextStyle, count, counted, enumerate};
 
 /// Findings and failures of a run, with the values that formats need.
@@ -27,7 +29,10 @@ pub(crate) struct Verification<'a> {
     /// Numbers of checked and unchecked directories.
     pub(crate) coverage: &'a Coverage,
     pub(crate) paths: RepositoryPaths<'a>,
+    pub(crate) run: &'a RunFacts,
     pub(crate) invocation: &'a Invocation,
+    /// The same run as if it was started at the top of the repository.
+    pub(crate) at_top: &'a Invocation,
 }
 
 impl<'a> Verification<'a> {
@@ -42,6 +47,29 @@ impl<'a> Verification<'a> {
             .iter()
             .map(|finding| (None, finding))
             .chain(of_roots)
+    }
+
+    /// Lines about everything that was not checked, for reports. They are there after errors, too.
+    pub(crate) fn not_checked(self) -> Vec<String> {
+        let mut lines = not_checked(self.roots, self.run.is_online);
+        lines.extend(coverage::not_checked(self.coverage));
+        for line in &mut lines {
+            *line = capped(&self.invocation.secrets.redact(line));
+        }
+        lines
+    }
+
+    /// Number of findings with a severity, the same in every format.
+    pub(crate) fn number(self, severity: Severity) -> usize {
+        self.all()
+            .filter(|(_, finding)| finding.severity == severity)
+            .count()
+    }
+
+    /// `2 errors and 1 warning`; empty without findings.
+    pub(crate) fn numbers(self) -> String {
+        let findings: Vec<_> = self.all().map(|(_, finding)| finding).collect();
+        numbers(&findings)
     }
 
     /// A path relative to the top of the repository, with slashes and without secrets.
@@ -158,20 +186,18 @@ pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
         .all()
         .filter_map(|(root, finding)| file(root, finding))
         .collect();
+    let shown = |file: &Path| found.invocation.shown(file).display().to_string();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,
-        [file] => file.display().to_string(),
-        [one, other] => format!("{} and {}", one.display(), other.display()),
+        [file] => shown(file),
+        [one, other] => format!("{} and {}", shown(one), shown(other)),
         files => format!("{} files", files.len()),
     };
-    Some(format!(
-        "{} in {place}",
-        numbers(&found.all().map(|(_, finding)| finding).collect::<Vec<_>>())
-    ))
+    Some(format!("{} in {place}", found.numbers()))
 }
 
 /// `2 errors and 1 warning`
-pub(super) fn numbers(findings: &[&Diagnostic]) -> String {
+fn numbers(findings: &[&Diagnostic]) -> String {
     let number = |severity| {
         findings
             .iter()
@@ -241,18 +267,19 @@ pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
         .filter(|root| root.unread == 0)
         .collect();
     let (first, others) = compared.split_first()?;
-    let providers = match compared.iter().map(|root| root.entries).sum() {
-        0 => "no provider".to_owned(),
-        entries => count(entries, "provider"),
-    };
+    let entries = compared.iter().map(|root| root.entries).sum();
     let is_of_one_kind = others.iter().all(|other| other.kind == first.kind);
-    let of = (roots.len() > 1 && is_of_one_kind)
-        .then(|| format!(" of {}", count(compared.len(), noun(first.kind))));
-    let what = format!(
-        "OK: {providers}{} locked as required",
-        of.unwrap_or_default()
-    );
+    let of = if roots.len() > 1 && is_of_one_kind {
+        format!(" of {}", count(compared.len(), noun(first.kind)))
+    } else {
+        String::new()
+    };
+    let what = match entries {
+        0 => format!("OK: no provider{of} is required, and none is locked"),
+        _ => format!("OK: {}{of} locked as required", count(entries, "provider")),
+    };
     let well = match &first.platforms {
+        _ if entries == 0 => what,
         _ if compared.iter().any(|root| root.has_unknown_platforms) => what,
         _ if others
             .iter()
@@ -454,26 +481,6 @@ fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
 fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
     let place = finding.labels.first().map(|label| label.location.path());
     place.or_else(|| root.map(|root| root.lock_path.as_path()))
-}
-
-/// Paths for a service that shows the repository.
-#[derive(Clone, Copy)]
-pub(crate) struct RepositoryPaths<'a> {
-    pub(crate) current_directory: &'a Path,
-    /// The top of the repository; `None` outside of one.
-    pub(crate) top: Option<&'a Path>,
-}
-
-impl RepositoryPaths<'_> {
-    /// A path relative to the top of the repository, with slashes.
-    pub(crate) fn shown(&self, path: &Path) -> String {
-        let clean = files::join(self.current_directory, path);
-        let below = self
-            .top
-            .and_then(|top| clean.strip_prefix(top).ok())
-            .unwrap_or(path);
-        below.display().to_string().replace('\\', "/")
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) fn check_terminal() -> Result<()> {
     if can_ask() {
         return Ok(());
     }
-    let message = "`upgrade -i` needs a terminal, and stdin or stderr is none";
+    let message = "upgrade -i needs a terminal, and stdin or stderr is not one";
     let help = Help::text("name what is to move, as in: ").and(Remedy::upgrade("hashicorp/aws"));
     Err(Diagnostic::error(Code::InvalidArgument, message)
         .help(help.and_text("; --check lists what can"))

@@ -203,9 +203,8 @@ impl<'a> Results<'a> {
     /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB
     /// downloaded`; `None` if there can be only one. The verbs are for changes that were written
     /// and for changes that would be.
-    pub(crate) fn summary(&self, verbs: [&str; 2]) -> Option<String> {
+    pub(crate) fn summary(&self, verb: &str) -> Option<String> {
         let texts = || self.locked().map(|(_, text)| text);
-        let verb = verbs[usize::from(texts().any(|text| !text.is_written))];
         let stale = match texts().map(|text| text.stale).sum() {
             0 => String::new(),
             number => format!("; not required: {}", count(number, "entry")),

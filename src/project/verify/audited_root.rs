@@ -14,7 +14,7 @@ use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::project::coverage::{DirectoryKind, RootStatus};
 use crate::project::plan::Listings;
 use crate::project::root_module::{DialectReason, RootModule};
-use crate::provider::{Authentication, Dialect, Platform, ProviderAddress};
+use crate::provider::{Authentication, Dialect, Platform, ProviderAddress, Version};
 use crate::settings::{Levels, PlatformSelection, RootLevels};
 
 pub(super) struct AuditedRoot<'a> {
@@ -297,6 +297,11 @@ pub struct VerifiedRoot {
     pub entries: usize,
     /// Number of entries in the lock file of modules.
     pub modules: usize,
+    /// The locked version of each provider.
+    pub locked: BTreeMap<ProviderAddress, Version>,
+    /// The locked version of each module, by the path of its calls; `None` for a module without a
+    /// version.
+    pub locked_modules: BTreeMap<String, Option<Version>>,
     /// The dialect whose registry the lock file contains, if it contains that of no other dialect.
     pub registry: Option<Dialect>,
     /// Problems found: without a location first, then in the order of the lock file, then in other

@@ -30,6 +30,7 @@ mod whole_change;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::lockfile::LockFileOf;
 use crate::provider::Dialect;
 
 pub use audited_root::{
@@ -85,6 +86,15 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         .is_some_and(|modules| modules.lock_file.is_none());
     report.unread = usize::from(!is_readable) + usize::from(is_module_file_unread);
     report.entries = root.entries().len();
+    for entry in root.entries() {
+        let version = entry.locked.version.clone();
+        report.locked.insert(entry.address.clone(), version);
+    }
+    let module_lock_file = root.modules.as_ref().and_then(|one| one.lock_file.as_ref());
+    for entry in module_lock_file.map_or(&[][..], LockFileOf::entries) {
+        let version = entry.locked.version.clone();
+        report.locked_modules.insert(entry.address.clone(), version);
+    }
     if is_readable {
         let declared = &root.requirements().providers;
         report.dev_overrides = root

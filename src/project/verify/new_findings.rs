@@ -5,7 +5,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::audited_root::VerifiedRoot;
-use crate::diagnostic::{Code, Diagnostic, Label, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Label, Location, Severity, fold};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
@@ -100,6 +100,18 @@ impl Report<VerifiedRoot> {
             });
             root.suppressed.base += count - findings.len();
             root.findings = findings;
+        }
+    }
+}
+
+impl Report<VerifiedRoot> {
+    /// Folds the findings of each root module that have the same next step. It is the last step,
+    /// because comments and the base suppress findings about single entries.
+    pub fn fold(&mut self) {
+        for (_, root) in &mut self.roots {
+            if let Ok(root) = root {
+                root.findings = fold(take(&mut root.findings));
+            }
         }
     }
 }

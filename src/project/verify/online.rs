@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
-use super::root_change::first_hash;
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::{enumerate, few};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
@@ -263,12 +262,9 @@ impl<'a> EntryCheck<'a> {
                 .get(platform)
                 .is_some_and(|hashes| hashes.is_disjoint(&entry.locked.hashes))
         };
-        let missing: Vec<_> = required
-            .iter()
-            .filter(is_missing)
-            .map(|platform| missing(root, entry, platform))
-            .collect();
-        self.result.has_unknown_platforms |= !missing.is_empty() || !is_complete;
+        let without_hash: Vec<_> = required.iter().filter(is_missing).cloned().collect();
+        let missing = missing(root, entry, &without_hash);
+        self.result.has_unknown_platforms |= missing.is_some() || !is_complete;
         if let Some(published) = &published {
             let recorded = self.recorded(HashScheme::H1);
             // The registry may list fewer platforms than the signed file.
@@ -306,9 +302,9 @@ impl<'a> EntryCheck<'a> {
         Ok(())
     }
 
-    /// Reports unpublished hashes and platforms without a hash. If no hash is published, that is
-    /// the only finding.
-    fn report(&mut self, compared: &[ComparedHashes], missing: Vec<Diagnostic>) {
+    /// Reports unpublished hashes, in one finding, and platforms without a hash. If no hash is
+    /// published, that is the only finding.
+    fn report(&mut self, compared: &[ComparedHashes], missing: Option<Diagnostic>) {
         let is_published = |one: &ComparedHashes| one.recorded.len() > one.unpublished.len();
         let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
         if checked == 0 || compared.iter().any(is_published) {
@@ -316,23 +312,48 @@ impl<'a> EntryCheck<'a> {
         } else if checked > 1 {
             return self.add(self.nothing_published(compared, checked));
         }
+        self.result.findings.extend(self.unpublished(compared));
+    }
+
+    /// The finding about the hashes that belong to no published package.
+    fn unpublished(&self, compared: &[ComparedHashes]) -> Option<Diagnostic> {
         let release = self.root.release(self.entry);
-        for ComparedHashes {
-            unpublished, with, ..
-        } in compared
-        {
-            for hash in unpublished {
-                let (scheme, value) = (hash.scheme_name(), hash.value());
-                let message =
-                    format!("the {scheme} {value} belongs to no published package of {release}");
-                let location = first_hash(self.entry, |recorded| recorded == hash);
-                let error = finding(Code::HashNotPublished, message, location, "");
-                let error = error.note(format!("compared with {with}"));
-                self.result
-                    .findings
-                    .push(error.help("find out who added the hash, and remove it"));
+        let hashes: Vec<_> = compared.iter().flat_map(|one| &one.unpublished).collect();
+        let (message, help) = match &hashes[..] {
+            [] => return None,
+            [hash] => (
+                format!(
+                    "the {} {} belongs to no published package of {release}",
+                    hash.scheme_name(),
+                    hash.value()
+                ),
+                "find out who added the hash, and remove it",
+            ),
+            hashes => (
+                format!(
+                    "{} recorded hashes of {release} belong to no published package",
+                    hashes.len()
+                ),
+                "find out who added the hashes, and remove them",
+            ),
+        };
+        let mut error = Diagnostic::finding(Code::HashNotPublished, message);
+        for (hash, location) in &self.entry.hashes {
+            if hashes.contains(&hash) {
+                error = error.at(location.clone(), "");
             }
         }
+        for one in compared {
+            if one.unpublished.is_empty() {
+                continue;
+            }
+            let note = format!("compared with {}", one.with);
+            error = error.note(match hashes.len() {
+                1 => note,
+                _ => format!("{note}: {}", few(&one.unpublished)),
+            });
+        }
+        Some(error.help(help))
     }
 
     /// The platforms that the project requires of the provider, as published ones and others.

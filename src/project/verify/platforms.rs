@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, ReleasePlatforms};
 use crate::project::covers::{Covers, EntryPlatforms};
@@ -103,13 +103,16 @@ pub(super) fn compare<'a>(
         listed.is_none_or(|listed| listed.contains(platform))
     };
     let mut findings = Vec::new();
+    let mut without_hash = Vec::new();
     for platform in &absent {
-        findings.push(if is_published(platform) {
-            missing(root, entry, platform)
+        if is_published(platform) {
+            without_hash.push(platform.clone());
         } else {
-            not_published(root, entry, platform, known.listed.iter().flatten())
-        });
+            let listed = known.listed.iter().flatten();
+            findings.push(not_published(root, entry, platform, listed));
+        }
     }
+    findings.extend(missing(root, entry, &without_hash));
     let has_package = |platform: &Platform| {
         let is_listed = known
             .listed
@@ -233,14 +236,23 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     })
 }
 
-/// The finding for a platform without an `h1:`.
-pub(super) fn missing(root: &AuditedRoot<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
-    let message = format!(
-        "no h1 of {} for {platform} is recorded",
-        root.release(entry)
-    );
-    let error = finding(Code::PlatformMissing, message, &entry.block, "");
-    error.help(root.lock_remedy())
+/// The finding for platforms without an `h1:`; `None` without such platforms. One command adds all
+/// hashes, so the findings of all entries are folded.
+pub(super) fn missing(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    platforms: &[Platform],
+) -> Option<Diagnostic> {
+    if platforms.is_empty() {
+        return None;
+    }
+    let pattern = Pattern::text("no h1 of ")
+        .and_names("provider", [root.release(entry)])
+        .and_text(" for ")
+        .and_names("platform", platforms.iter().map(ToString::to_string))
+        .and_text(" is recorded");
+    let error = finding(Code::PlatformMissing, String::new(), &entry.block, "");
+    Some(error.with_pattern(pattern).help(root.lock_remedy()))
 }
 
 /// The finding for a required platform for which the locked version has no package. `listed` are

@@ -1,7 +1,7 @@
 //! Findings about violations of the project's policy, and registry data about providers.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{self, Path};
 
 use super::audited_root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
 use crate::configuration::{DATA_DIRECTORY, ModuleCall};
@@ -53,14 +53,14 @@ fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
         return None;
     }
     let names = few(names);
-    let message = |directory: &Path| {
-        let directory = directory.display();
+    let message = |directory: path::Display<'_>| {
         format!(
             "{directory} contains packages of {names}, which are installed instead of the registry's"
         )
     };
-    let finding = Diagnostic::finding(Code::BundledPlugins, message(directory))
-        .shared(message(Path::new(BUNDLED)));
+    let finding = Diagnostic::finding(Code::BundledPlugins, "")
+        .naming(directory, message)
+        .shared(message(Path::new(BUNDLED).display()));
     Some(finding.help("remove this directory, or name a mirror in the CLI configuration"))
 }
 

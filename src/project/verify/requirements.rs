@@ -120,17 +120,18 @@ pub(super) fn constraints_differ<T: EntryKind>(
     required: &ConstraintList,
     source: &str,
 ) -> Diagnostic {
-    let shown = |list: &ConstraintList| {
-        if list.is_empty() {
-            "none".to_owned()
-        } else {
-            format!("{:?}", list.to_string())
-        }
+    let recorded = if recorded.is_empty() {
+        "no constraints".to_owned()
+    } else {
+        format!("the constraints {:?}", recorded.to_string())
     };
-    let (recorded, required) = (shown(recorded), shown(required));
-    let message = format!(
-        "the lock file records the constraints {recorded} for {name}, but {source} has {required}"
-    );
+    let required = if required.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("{:?}", required.to_string())
+    };
+    let message =
+        format!("the lock file records {recorded} for {name}, but {source} has {required}");
     let finding = finding(
         code,
         message,

@@ -8,10 +8,10 @@ use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
 use crate::configuration::{self, Backend, Module, ModuleCall, UnknownCall, VariableCall};
 use crate::diagnostic::words::{count, enumerate};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Pattern, Remedy, RunOption, Severity};
 use crate::lockfile::{
-    self, Entry, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule,
-    ProviderDiff, UNIT_ADDRESS, module_name,
+    self, Entry, EntryChange, EntryDiff, EntryKind, LFS_HELP, LOCK_FILE_NAME, LockFileOf,
+    LockedModule, ProviderDiff, UNIT_ADDRESS, is_lfs_pointer, module_name,
 };
 use crate::modules::{is_configuration, locked};
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
@@ -22,9 +22,6 @@ use crate::system::{excludes_from_upload, files};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
-
-/// Start of the text that git stores in place of a file in Git LFS (<https://github.com/git-lfs/git-lfs>).
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
@@ -73,14 +70,13 @@ fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
             format!("the change of {path} was not checked: the old file cannot be read")
         })
         .at(Location::of_file(&base.path), "");
-    if base.bytes.starts_with(LFS_POINTER) {
+    if is_lfs_pointer(base.bytes) {
         let error = Diagnostic {
             severity: Severity::Error,
             ..warning
         }
         .note("git keeps only its hash, because of LFS");
-        let error =
-            error.help("keep lock files in git itself: remove the filter from .gitattributes");
+        let error = error.help(LFS_HELP);
         return base.is_altered.then_some(error);
     }
     let first = base
@@ -253,13 +249,12 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
 /// directory.
 pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let directories = root.module.former_roots(root.packages);
-    let Some(directory) = directories.first().map(|directory| directory.display()) else {
+    let Some(directory) = directories.first() else {
         return;
     };
-    let message = format!(
-        "the change lets Terragrunt run the root module in {directory}, which is checked with and without it"
-    );
-    let finding = Diagnostic::finding(Code::UnitAdded, message);
+    let finding = Diagnostic::finding(Code::UnitAdded, "").naming(directory, |directory| {
+        format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it")
+    });
     report
         .findings
         .push(finding.help("make sure that Terragrunt should run it from now on"));
@@ -689,12 +684,15 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
         return None;
     }
     new.retain(|publisher| !facts.called().publishers.contains(publisher));
-    let name = LockedModule::label_name(&entry.address);
-    let message = format!(
-        "{name} comes from {}, which is new: the base locks no module from it",
+    if new.is_empty() {
+        return None;
+    }
+    let name = LockedModule::label_name(&entry.address).into_owned();
+    let origin = format!(
+        " from {}, which is new: the base locks no module from it",
         enumerate(&new)
     );
-    (!new.is_empty()).then(|| source_added(message, entry.source()))
+    Some(source_added(name, origin, entry.source()))
 }
 
 /// Calls that the change adds or alters, from hosts or publishers from which the base called none.
@@ -733,15 +731,23 @@ pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         .iter()
         .filter(|(_, publisher)| !is_first && !known.contains(publisher))
     {
-        let message = format!(
-            "{} comes from {publisher}, which is new: the base calls no module from it",
-            call.name()
-        );
-        report.findings.push(source_added(message, &call.location));
+        let origin = format!(" from {publisher}, which is new: the base calls no module from it");
+        report.findings.push(source_added(
+            call.name().into_owned(),
+            origin,
+            &call.location,
+        ));
     }
 }
 
-fn source_added(message: String, place: &Location) -> Diagnostic {
-    let warning = finding(Code::ModuleSourceAdded, message, place, "");
-    warning.help("make sure that you trust the publisher")
+/// The finding about a module of a new publisher. The findings about all its modules are folded.
+fn source_added(name: String, origin: String, location: &Location) -> Diagnostic {
+    let pattern = Pattern::text("")
+        .and_names("module", [name])
+        .and_verb(" comes", " come")
+        .and_text(origin);
+    let warning = finding(Code::ModuleSourceAdded, String::new(), location, "");
+    warning
+        .with_pattern(pattern)
+        .help("make sure that you trust the publisher")
 }

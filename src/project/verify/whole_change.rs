@@ -135,18 +135,21 @@ fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
     let name = |path: &Path| normal(path).display().to_string();
     let roots: BTreeSet<_> = lock_files.iter().filter_map(|path| path.parent()).collect();
     let roots: Vec<_> = roots.into_iter().map(name).collect();
-    let (message, note) = match &roots[..] {
-        [one] => (format!("the root module in {one} was removed"), None),
+    let finding = Diagnostic::finding(Code::RootRemoved, "");
+    let (finding, note) = match &roots[..] {
+        [one] => (
+            finding.naming(Path::new(one), |one| {
+                format!("the root module in {one} was removed")
+            }),
+            None,
+        ),
         roots => (
-            format!(
-                "{} was removed, with {} root modules",
-                name(directory),
-                roots.len()
-            ),
+            finding.naming(&normal(directory), |directory| {
+                format!("{directory} was removed, with {} root modules", roots.len())
+            }),
             Some(format!("root modules: {}", few(roots))),
         ),
     };
-    let finding = Diagnostic::finding(Code::RootRemoved, message);
     let finding = finding.at_each(lock_files.first().map(Location::of_file).as_ref(), "");
     let help = owner_allows("if this is intended", Code::RootRemoved)
         .and_text("; a moved root module is checked as a new one");

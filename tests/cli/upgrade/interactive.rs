@@ -206,7 +206,7 @@ fn without_a_terminal_there_is_no_question() {
         .matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: `upgrade -i` needs a terminal, and stdin or stderr is none
+error[invalid-argument]: upgrade -i needs a terminal, and stdin or stderr is not one
 help: name what is to move, as in: provlock upgrade hashicorp/aws; --check lists what can
 "#]]);
     assert_eq!(registry.requests_to("*"), 0);

@@ -88,9 +88,9 @@ note[provider-added]: modules.example.com/acme/gamma is new: no lock file of the
 help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
+OK: 2 providers of 2 root modules locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
 3 notes in live/.terraform.lock.hcl
-2 root modules: 2 OK
 "#]]);
 }
 

@@ -213,7 +213,7 @@ fn a_lock_file_that_is_fine() {
     assert!(
         output
             .stderr
-            .starts_with("OK: no provider locked as required"),
+            .starts_with("OK: no provider is required, and none is locked\n"),
         "{output}"
     );
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();

@@ -143,6 +143,7 @@ fn github_gets_one_command_for_each_finding() {
 #[test]
 fn a_job_gets_a_summary_by_cause() {
     let mut environment = with_findings();
+    environment.set("SOURCE_DATE_EPOCH", "1700000000");
     environment.set("GITHUB_STEP_SUMMARY", environment.root().join("summary.md"));
     environment
         .provlock(["verify", "--format", "github"])
@@ -151,7 +152,11 @@ fn a_job_gets_a_summary_by_cause() {
     let expected = "\
 #### provlock verify: 2 errors and 1 warning
 
+`provlock 0.1.0, 2023-11-14T22:13:20Z, offline`
+
 `1 root module: with errors`
+
+`Not checked: platforms (select with -p), hashes against the registry (--online)`
 
 | Level | Finding | First place |
 |---|---|---|
@@ -161,7 +166,7 @@ fn a_job_gets_a_summary_by_cause() {
                 configuration requires ~> 2.0`<br>`help: provlock upgrade hashicorp/null` | \
                 `.terraform.lock.hcl:5` |\n";
     assert!(summary.contains(line), "{summary}");
-    assert_eq!(summary.lines().count(), 6 + 3 + 1, "{summary}");
+    assert_eq!(summary.lines().count(), 10 + 3 + 1, "{summary}");
     environment.provlock(["verify"]).assert_code(1);
     assert_eq!(
         environment.read(environment.root().join("summary.md")),
@@ -180,7 +185,8 @@ fn a_job_gets_a_summary_by_cause() {
 
 #[test]
 fn a_report_contains_the_output_of_its_format() {
-    let environment = with_findings();
+    let mut environment = with_findings();
+    environment.set("SOURCE_DATE_EPOCH", "1700000000");
     let run = |arguments: &[&str]| environment.provlock(["verify"].iter().chain(arguments));
     let report = [
         "--format",
@@ -260,10 +266,16 @@ fn gitlab_gets_a_code_quality_report() {
         let output =
             environment.provlock(["verify", "--allow", "single-platform", "--format", "gitlab"]);
         output.assert_code(code);
-        serde_json::from_str::<Value>(&output.stdout).unwrap()
+        let report: Value = serde_json::from_str(&output.stdout).unwrap();
+        let mut issues = report.as_array().unwrap().clone();
+        let run = issues.pop().unwrap();
+        assert_eq!(
+            run["check_name"], "provlock-run",
+            "the last is about the run"
+        );
+        issues
     };
     let issues = report(&environment, 1);
-    let issues = issues.as_array().unwrap();
     let field = |name: &'static str| {
         issues
             .iter()
@@ -293,7 +305,7 @@ fn gitlab_gets_a_code_quality_report() {
     assert_eq!(moved[1]["location"]["lines"]["begin"], 6);
     assert_eq!(moved[1]["fingerprint"], issues[1]["fingerprint"]);
 
-    assert_eq!(report(&good(), 0), serde_json::json!([]));
+    assert_eq!(report(&good(), 0), Vec::<Value>::new());
     environment.write("main.tf", "terraform {");
     let failed = report(&environment, 2);
     assert_eq!(
@@ -322,7 +334,7 @@ fn junit_has_a_suite_for_each_root_module() {
 exit code: 2
 ----- stdout -----
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="provlock verify">
+<testsuites name="provlock verify" timestamp="[TIME]">
   <testsuite name="." tests="3" failures="2" errors="0">
     <testcase classname="." name="bundled-plugins: ./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">
       <failure type="bundled-plugins" message="./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s
@@ -347,6 +359,18 @@ help: sort the list and remove duplicates</system-out>
       <error type="invalid-configuration" message="the &quot;{&quot; after terraform is never closed">broken/main.tf:1:11
 the &quot;{&quot; after terraform is never closed
 root module: broken</error>
+    </testcase>
+  </testsuite>
+  <testsuite name="not checked" tests="2" failures="0" errors="0" skipped="2">
+    <properties>
+      <property name="version" value="0.1.0"/>
+      <property name="network" value="offline"/>
+    </properties>
+    <testcase classname="not checked" name="Not checked: platforms (select with -p), hashes against the registry (--online)">
+      <skipped message="Not checked: platforms (select with -p), hashes against the registry (--online)"/>
+    </testcase>
+    <testcase classname="not checked" name="Not checked: 1 root module that could not be read">
+      <skipped message="Not checked: 1 root module that could not be read"/>
     </testcase>
   </testsuite>
 </testsuites>

@@ -13,6 +13,8 @@ mod dialects;
 mod everyday_changes;
 mod failing_git;
 mod file;
+#[cfg(unix)]
+mod folded;
 mod formats;
 mod gate;
 mod gate_bypass;
@@ -43,6 +45,7 @@ mod replaced_paths;
 mod revisions;
 mod root_removed;
 mod roots;
+mod run_facts;
 mod severity_overrides;
 mod signing_keys;
 mod snapshot;
@@ -51,6 +54,7 @@ mod unit_files;
 mod unit_sources;
 mod unknown;
 mod variable_sources;
+mod wording;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
@@ -74,6 +78,12 @@ fn good() -> TestEnvironment {
 
 fn lock(environment: &TestEnvironment, entries: &[String]) {
     environment.write_lock_file(lock_file(entries));
+}
+
+/// Commits all files of the project, and returns the commit.
+fn commit_all_in(environment: &TestEnvironment) -> String {
+    environment.commit_all(".");
+    environment.git(".", ["rev-parse", "HEAD"])
 }
 
 /// Runs `verify --json` with more arguments. `single-platform` is allowed unless they say

@@ -183,7 +183,7 @@ const WAYS: [Way; 18] = [
                 ),
             );
         },
-        "project/link",
+        "link, out of the repository",
     ),
     (
         "a directory of tests",

@@ -71,6 +71,7 @@ note[single-platform]: only one h1 is recorded, so on any other platform init ch
 help: provlock lock -p all, or set platforms in provlock.toml
 
 ----- stderr -----
+OK: 2 providers locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 note in .terraform.lock.hcl
 "#]]);

@@ -129,6 +129,8 @@ note[signing-key-changed]: the key that signed acme/gamma 1.0.0 is unknown, beca
 help: ask the publisher, and not the registry, whether the key has changed
 
 ----- stderr -----
+OK: 1 provider locked as required, for linux_amd64
+All hashes are published
 1 note in app/.terraform.lock.hcl
 "#]]);
     registry

@@ -1,5 +1,7 @@
 //! Errors, warnings and findings as JSON.
 
+use std::borrow::Cow;
+
 use provlock::diagnostic::{self, Diagnostic, Location, Severity};
 use provlock::provider::ProviderAddress;
 use serde::Serialize;
@@ -9,6 +11,7 @@ use super::tests::schema;
 use super::values::{AsText, Place};
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
+use crate::cli::render::identity::Identity;
 
 /// An error or a warning.
 #[derive(Serialize)]
@@ -52,8 +55,24 @@ pub(crate) struct Finding<'a> {
     severity: Severity,
     /// The addresses of the providers that the finding is about; may be empty.
     providers: Vec<AsText<&'a ProviderAddress>>,
+    /// The fact that the same findings of several root modules share, in words.
+    cause: String,
+    /// Identity of the finding: the same in later runs and from every directory.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
+    fingerprint: String,
     #[serde(flatten)]
     notice: Notice,
+}
+
+/// A finding in the list of all findings.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "listed_finding", extend("additionalProperties" = false)))]
+pub(crate) struct ListedFinding<'a> {
+    /// The path of its root module; null for a finding about no single root module.
+    pub(crate) root: Option<Cow<'a, str>>,
+    #[serde(flatten)]
+    pub(crate) finding: &'a Finding<'a>,
 }
 
 impl Notice {
@@ -86,11 +105,17 @@ impl Notice {
 }
 
 impl<'a> Finding<'a> {
-    pub(crate) fn new(finding: &'a Diagnostic, invocation: &Invocation) -> Self {
+    pub(crate) fn new(
+        finding: &'a Diagnostic,
+        identity: Identity,
+        invocation: &Invocation,
+    ) -> Self {
         let providers = finding.providers.iter().map(AsText).collect();
         Self {
             severity: finding.severity,
             providers,
+            cause: identity.cause,
+            fingerprint: identity.fingerprint,
             notice: Notice::new(finding, invocation),
         }
     }

@@ -6,6 +6,7 @@ mod mirror;
 mod output;
 mod reports;
 mod root;
+mod run;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -9,11 +9,13 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::counts::Counts;
-use super::diagnostic::{Finding, Notice};
+use super::diagnostic::{Finding, ListedFinding, Notice};
 use super::root::{ComparedRoot, FailedRoot, VerifiedRoot};
+use super::run::Run;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
+use crate::cli::render::identity::identities;
 use crate::cli::render::verify::Verification;
 
 /// The version of the schema. It increases when a field is removed or changes its meaning.
@@ -79,21 +81,23 @@ pub(crate) enum DoneOrFailed<'a, T> {
 /// Result of `verify`.
 #[derive(Serialize)]
 struct Verified<'a> {
+    run: Run<'a>,
     #[serde(flatten)]
     roots: Roots<DoneOrFailed<'a, VerifiedRoot<'a>>>,
     counts: Counts,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Finding<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    findings: &'a [Finding<'a>],
+    all_findings: Vec<ListedFinding<'a>>,
 }
 
 /// Returns the fields of `verify`: the root modules that were checked, and the ones that could not
 /// be checked.
-pub(crate) fn verify(found: Verification<'_>, is_online: bool) -> String {
+pub(crate) fn verify(found: Verification<'_>) -> String {
     let Verification {
         roots,
-        findings,
         errors,
         coverage,
+        run,
         invocation,
         ..
     } = found;
@@ -107,20 +111,35 @@ pub(crate) fn verify(found: Verification<'_>, is_online: bool) -> String {
     let failed = failed
         .iter()
         .map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
-    let done = roots
-        .iter()
-        .map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, is_online, invocation)));
-    let roots = Roots {
-        roots: done.chain(failed).collect(),
-    };
-    let findings = findings
-        .iter()
-        .map(|finding| Finding::new(finding, invocation))
-        .collect();
+
+    // The findings about no root module come first, then the findings of each root module.
+    let mut listed = Vec::new();
+    let mut all = Vec::new();
+    for ((root, finding), identity) in found.all().zip(identities(found)) {
+        listed.push(root.map(|root| root.path.to_string_lossy()));
+        all.push(Finding::new(finding, identity, invocation));
+    }
+    let (of_change, mut rest) = all.split_at(found.findings.len());
+    let mut done = Vec::new();
+    for root in roots {
+        let (own, others) = rest.split_at(root.findings.len());
+        rest = others;
+        let root = VerifiedRoot::new(root, own, run.is_online);
+        done.push(DoneOrFailed::Done(root));
+    }
+    let all_findings = listed
+        .into_iter()
+        .zip(&all)
+        .map(|(root, finding)| ListedFinding { root, finding });
+
     let result = Verified {
-        roots,
+        run: Run::new(run, found.not_checked()),
+        roots: Roots {
+            roots: done.into_iter().chain(failed).collect(),
+        },
         counts: Counts::from(coverage),
-        findings,
+        findings: of_change,
+        all_findings: all_findings.collect(),
     };
     document("verify", result, &[], errors, invocation)
 }

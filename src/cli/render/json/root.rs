@@ -13,7 +13,7 @@ use provlock::project::{
     self, HoldingConstraint, InstalledModules, Move, PinnedModules, RootOutcome, Subject,
     Suppressed,
 };
-use provlock::provider::{self, Dialect, Platform, ProviderAddress};
+use provlock::provider::{self, Dialect, Platform, ProviderAddress, Version};
 use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
@@ -109,6 +109,12 @@ pub(crate) struct VerifiedRoot<'a> {
     lock_file: Option<Cow<'a, str>>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
+    /// The locked version of each provider, by its full address.
+    locked: BTreeMap<AsText<&'a ProviderAddress>, AsText<&'a Version>>,
+    /// The locked version of each module, by the path of its calls; null for a module without a
+    /// version. Omitted without locked modules.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    locked_modules: BTreeMap<&'a str, Option<AsText<&'a Version>>>,
     /// Authentication of the locked release of each provider by the registries, by its full
     /// address; omitted if they were not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -118,7 +124,7 @@ pub(crate) struct VerifiedRoot<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_checked: Vec<String>,
     /// Findings in the order of the lock file, then of the other files.
-    findings: Vec<Finding<'a>>,
+    findings: &'a [Finding<'a>],
     #[cfg_attr(test, schemars(with = "schema::Suppressed"))]
     suppressed: Suppressed,
 }
@@ -363,11 +369,19 @@ impl<'a> LockedRoot<'a> {
 impl<'a> VerifiedRoot<'a> {
     pub(crate) fn new(
         root: &'a project::VerifiedRoot,
+        findings: &'a [Finding<'a>],
         is_online: bool,
-        invocation: &Invocation,
     ) -> Self {
         let authentications = root.authentications.iter();
+        let locked = root.locked.iter();
+        let modules = root.locked_modules.iter();
         Self {
+            locked: locked
+                .map(|(address, version)| (AsText(address), AsText(version)))
+                .collect(),
+            locked_modules: modules
+                .map(|(key, version)| (&**key, version.as_ref().map(AsText)))
+                .collect(),
             path: root.path.to_string_lossy(),
             lock_file: root.has_lock_file.then(|| root.lock_path.to_string_lossy()),
             dialect: root.dialect,
@@ -377,11 +391,7 @@ impl<'a> VerifiedRoot<'a> {
                 })
                 .collect(),
             not_checked: not_checked(slice::from_ref(root), is_online),
-            findings: root
-                .findings
-                .iter()
-                .map(|finding| Finding::new(finding, invocation))
-                .collect(),
+            findings,
             suppressed: root.suppressed,
         }
     }

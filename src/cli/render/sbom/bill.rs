@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha1::{Digest as _, Sha1};
 
 use super::package::{Package, safe};
-use crate::cli::render::verify::RepositoryPaths;
+use crate::cli::render::repository_paths::RepositoryPaths;
 
 /// The namespace for URLs (RFC 9562, section 6.6).
 const NAMESPACE: [u8; 16] = [

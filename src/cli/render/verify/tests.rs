@@ -75,7 +75,8 @@ fn what_is_well_is_said_in_a_line() {
     let unnamed = "OK: 1 provider locked as required\n\
         Not checked: platforms (select with -p), hashes against the registry (--online)";
     assert_eq!(well(&[root(None, 1)], false), unnamed);
-    let nothing = "OK: no provider locked as required\nNot checked: platforms (select with -p)";
+    let nothing =
+        "OK: no provider is required, and none is locked\nNot checked: platforms (select with -p)";
     assert_eq!(well(&[root(None, 0)], true), nothing);
     let unknown = VerifiedRoot {
         has_unknown_platforms: true,

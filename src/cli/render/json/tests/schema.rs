@@ -11,13 +11,14 @@ use serde_json::Value;
 
 use crate::cli::commands::Cli;
 use crate::cli::render::json::counts::Counts;
-use crate::cli::render::json::diagnostic::{Finding, Notice};
+use crate::cli::render::json::diagnostic::{Finding, ListedFinding, Notice};
 use crate::cli::render::json::mirror::Mirror;
 use crate::cli::render::json::output::SCHEMA;
 use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
 use crate::cli::render::json::root::{
     ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot,
 };
+use crate::cli::render::json::run::Run;
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
 use crate::cli::render::json::values::AsText;
 
@@ -42,6 +43,9 @@ struct AnyOutput<'a> {
     /// `cache push`: the published facts.
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<PublishedFacts<'a>>,
+    /// `verify`: facts about the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run<'a>>,
     roots: Vec<Root<'a>>,
     /// `tree --recursive`: the locked versions, with their root modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,6 +56,9 @@ struct AnyOutput<'a> {
     /// `verify`: findings about no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Finding<'a>>,
+    /// `verify`: all findings in one list, the ones about no single root module first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    all_findings: Vec<ListedFinding<'a>>,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
 }

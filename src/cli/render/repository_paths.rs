@@ -1,0 +1,233 @@
+//! Paths from the top of the repository, for reports that other directories and machines read.
+
+use std::path::{Path, PathBuf};
+
+use provlock::diagnostic::{Diagnostic, Help, HelpPart, Remedy, RootModules};
+use provlock::project::VerifiedRoot;
+use provlock::system::files;
+
+/// Paths for a service that shows the repository.
+#[derive(Clone, Copy)]
+pub(crate) struct RepositoryPaths<'a> {
+    pub(crate) current_directory: &'a Path,
+    /// The top of the repository; `None` outside of one.
+    pub(crate) top: Option<&'a Path>,
+}
+
+impl RepositoryPaths<'_> {
+    /// A path relative to the top of the repository, with slashes.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        self.from_top(path).display().to_string().replace('\\', "/")
+    }
+
+    /// A path relative to the top of the repository, where it is `.`. A path outside and the
+    /// address of a package stay.
+    pub(crate) fn from_top(&self, path: &Path) -> PathBuf {
+        if path.to_string_lossy().contains("://") {
+            return path.to_owned();
+        }
+        let clean = files::join(self.current_directory, path);
+        let below = self.top.and_then(|top| clean.strip_prefix(top).ok());
+        match below {
+            Some(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+            Some(below) => below.to_owned(),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The diagnostic as a run at the top of the repository has it, so that it is the same from
+    /// every directory. Locations stay.
+    pub(crate) fn at_top(
+        &self,
+        diagnostic: &Diagnostic,
+        root: Option<&VerifiedRoot>,
+    ) -> Diagnostic {
+        if self.top.is_none() {
+            return diagnostic.clone();
+        }
+        let shown = |path: &Path| self.shown(path);
+        let names = names(diagnostic, root, &shown);
+        let mut at_top = renamed_paths(diagnostic, root, &shown);
+        at_top.help = at_top.help.map(|help| self.help(&help, &names));
+        at_top.root_modules = at_top
+            .root_modules
+            .map(|roots| Box::new(self.root_modules(*roots)));
+        at_top
+    }
+
+    fn help(&self, help: &Help, names: &[Renaming]) -> Help {
+        let mut at_top = Help::default();
+        for part in help.parts() {
+            at_top = match part {
+                HelpPart::Text(text) => at_top.and_text(renamed(text, names)),
+                HelpPart::Remedy(Remedy::Merge { file, resolve }) => at_top.and(Remedy::Merge {
+                    file: self.from_top(file),
+                    resolve: *resolve,
+                }),
+                HelpPart::Remedy(remedy) => at_top.and(remedy.clone()),
+            };
+        }
+        at_top
+    }
+
+    fn root_modules(&self, roots: RootModules) -> RootModules {
+        let all = |paths: Vec<PathBuf>| paths.iter().map(|path| self.from_top(path)).collect();
+        match roots {
+            RootModules::One {
+                directory,
+                is_noted,
+            } => RootModules::One {
+                directory: self.from_top(&directory),
+                is_noted,
+            },
+            RootModules::Selected {
+                paths,
+                recursive,
+                directories,
+            } => {
+                // No path stands for the current directory.
+                let paths = if paths.is_empty() && recursive {
+                    vec![PathBuf::from(".")]
+                } else {
+                    paths
+                };
+                let mut paths: Vec<PathBuf> = all(paths);
+                paths.retain(|path| path != Path::new("."));
+                RootModules::Selected {
+                    paths,
+                    recursive,
+                    directories: all(directories),
+                }
+            }
+        }
+    }
+}
+
+/// Returns a diagnostic whose words have paths as `shown` has them. Locations, help and root
+/// modules stay.
+pub(super) fn renamed_paths(
+    diagnostic: &Diagnostic,
+    root: Option<&VerifiedRoot>,
+    shown: &impl Fn(&Path) -> String,
+) -> Diagnostic {
+    let names = names(diagnostic, root, shown);
+    let mut with_paths = diagnostic.clone();
+    with_paths.message = match &diagnostic.named {
+        Some(named) => named.message(&shown(&named.path)),
+        None => renamed(&diagnostic.message, &names),
+    };
+    for note in &mut with_paths.notes {
+        *note = renamed(note, &names);
+    }
+    for label in &mut with_paths.labels {
+        label.text = renamed(&label.text, &names);
+    }
+    with_paths
+}
+
+/// Paths of files that a diagnostic may contain, each with the path as `shown` has it; the longest
+/// first. A directory may have the name of something else in the text.
+fn names(
+    diagnostic: &Diagnostic,
+    root: Option<&VerifiedRoot>,
+    shown: &impl Fn(&Path) -> String,
+) -> Vec<Renaming> {
+    let mut paths: Vec<&Path> = Vec::new();
+    for label in &diagnostic.labels {
+        if !label.location.file.is_fetched {
+            paths.push(label.location.path());
+        }
+    }
+    paths.extend(root.map(|root| &*root.lock_path));
+
+    let mut names = Vec::new();
+    for path in paths {
+        let name = Renaming {
+            from: path.display().to_string(),
+            to: shown(path),
+        };
+        if !name.from.is_empty() && name.from != name.to && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| std::cmp::Reverse(name.from.len()));
+    names
+}
+
+/// A path in a text, and the path that replaces it.
+#[derive(PartialEq, Eq)]
+struct Renaming {
+    from: String,
+    to: String,
+}
+
+/// A text in which paths are replaced where they are words, or the start of a longer path.
+fn renamed(text: &str, names: &[Renaming]) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut is_start = true;
+    while let Some(c) = rest.chars().next() {
+        let name = names
+            .iter()
+            .find(|name| is_start && begins_with_path(rest, &name.from));
+        if let Some(name) = name {
+            renamed += &name.to;
+            rest = &rest[name.from.len()..];
+            is_start = false;
+            continue;
+        }
+        renamed.push(c);
+        is_start = c.is_whitespace() || "\"'`([{=,;".contains(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    renamed
+}
+
+/// Whether a text begins with a path, or with a path below it.
+fn begins_with_path(text: &str, path: &str) -> bool {
+    let Some(rest) = text.strip_prefix(path) else {
+        return false;
+    };
+    let mut next = rest.chars();
+    match next.next() {
+        None | Some('/' | '\\') => true,
+        // The end of a sentence is not the start of a file's extension.
+        Some('.' | ':') => next
+            .next()
+            .is_none_or(|c| c.is_whitespace() || c.is_ascii_digit()),
+        Some(c) => c.is_whitespace() || "\"'`)]},;".contains(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_replaced_only_where_they_are_words() {
+        let names = [
+            ("a/.terraform.lock.hcl", "live/a/.terraform.lock.hcl"),
+            ("main.tf", "live/main.tf"),
+        ];
+        let names = names.map(|(from, to)| Renaming {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        });
+        for (text, expected) in [
+            (
+                "a/.terraform.lock.hcl is missing",
+                "live/a/.terraform.lock.hcl is missing",
+            ),
+            (
+                "see main.tf:3, or main.tf.",
+                "see live/main.tf:3, or live/main.tf.",
+            ),
+            (
+                "x/main.tf main.tf.json domain.tf",
+                "x/main.tf main.tf.json domain.tf",
+            ),
+        ] {
+            assert_eq!(renamed(text, &names), expected);
+        }
+    }
+}
