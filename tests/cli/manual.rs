@@ -125,6 +125,60 @@ fn flags_have_the_same_order_everywhere() {
     }
 }
 
+/// The flags of a command itself come first.
+#[test]
+fn flags_of_every_command_come_last() {
+    for form in ["-h", "--help"] {
+        for command in COMMANDS {
+            let output = help(&[command, form]);
+            let (own, global) = output
+                .stdout
+                .split_once("\nGlobal options:\n")
+                .unwrap_or_else(|| panic!("{output}"));
+            for flag in [
+                "--chdir",
+                "--dialect",
+                "--config",
+                "--verbose",
+                "--quiet",
+                "--help",
+            ] {
+                assert!(
+                    !own.contains(&format!("{flag} ")) && global.contains(flag),
+                    "{flag}: {output}"
+                );
+            }
+            let is_heading = |line: &str| line.ends_with(':') && !line.starts_with(' ');
+            assert!(!global.lines().any(is_heading), "{output}");
+            assert!(!output.stdout.contains('`'), "{output}");
+        }
+    }
+}
+
+/// At 60 columns no line of an example is broken, and no word of any text.
+#[test]
+fn help_can_be_read_and_pasted_on_a_narrow_terminal() {
+    for command in COMMANDS {
+        let wide = help(&[command, "--help"]);
+        let narrow = TestEnvironment::new()
+            .command([command, "--help"])
+            .env("COLUMNS", "60")
+            .run();
+        for line in wide.stdout.lines().take_while(|line| !line.is_empty()) {
+            assert!(
+                narrow.stdout.lines().any(|other| other == line),
+                "{line}\n{narrow}"
+            );
+        }
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&narrow.stdout), words(&wide.stdout), "{command}");
+    }
+}
+
 #[test]
 fn short_help_shows_what_people_look_for() {
     for (command, flags) in [
@@ -182,19 +236,12 @@ Arguments:
   [PROVIDER|PATH]...  Providers [default: all]; and root modules, by a directory
                       or a file in it [default: .]
 
-Options:
-  -C, --chdir <DIR>        Change to DIR before doing anything
-      --dialect <DIALECT>  Target tool: tofu or terraform [default: detected
-                           from the files] [env: PROVLOCK_DIALECT]
-      --config <FILE>      Settings file, instead of searching for provlock.toml
-  -h, --help               Print help (see more with '--help')
-
 Selection:
   -r, --recursive              Every root module below the paths, without
                                directories that git ignores
-  -p, --platform <OS_ARCH>     Platforms such as `linux_amd64`, or `all`
-                               [default: provlock.toml's, else the lock file's,
-                               else this machine's] [env: PROVLOCK_PLATFORMS]
+  -p, --platform <OS_ARCH>     Platforms such as linux_amd64, or all [default:
+                               provlock.toml's, else the lock file's, else this
+                               machine's] [env: PROVLOCK_PLATFORMS]
       --prune                  Remove entries that nothing requires
       --accept-changed-hashes  Replace hashes that do not belong to the release
       --modules                Also lock the modules; the default with
@@ -210,15 +257,22 @@ Network:
                  report what is missing
 
 Output:
-      --json             Same as --format json: print the result as one JSON
-                         object
-  -v, --verbose...       More detail; twice, also each request
-  -q, --quiet            Errors only
       --format <FORMAT>  Output format [default: text] [possible values: text,
                          json]
       --check            Write nothing; exit with 1 if the lock file would
                          change or has a hash that is known to be unpublished
       --dry-run          Write nothing; print the change as a diff
+
+Global options:
+  -C, --chdir <DIR>        Change to DIR before doing anything
+      --dialect <DIALECT>  Target tool: tofu or terraform [default: detected
+                           from the files] [env: PROVLOCK_DIALECT]
+      --config <FILE>      Settings file, instead of searching for provlock.toml
+      --json               Same as --format json: print the result as one JSON
+                           object
+  -v, --verbose...         More detail; twice, also each request
+  -q, --quiet              Errors only
+  -h, --help               Print help (see more with '--help')
 
 Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash
 that was never published, 2 failed
@@ -231,10 +285,14 @@ fn long_help_of_diff() {
 exit code: 0
 ----- stdout -----
 Examples:
-  provlock diff                         # HEAD and the working tree
-  provlock diff main --format markdown  # for a comment on a pull request
-  provlock diff v1..v2                  # two revisions
-  provlock diff OLD NEW                 # two files, directories or revisions
+  # HEAD and the working tree
+  provlock diff
+  # For a comment on a pull request
+  provlock diff main --format markdown
+  # Two revisions
+  provlock diff v1..v2
+  # Two files, directories or revisions
+  provlock diff OLD NEW
 
 Compare two lock files, provider by provider
 
@@ -254,7 +312,30 @@ Arguments:
           The newer lock file or revision [default: the lock file of the current
           directory]
 
-Options:
+Selection:
+  -r, --recursive
+          Compare every lock file that git knows in this directory and below
+
+      --git <REV>
+          The revision, if a file has the same name
+
+      --textconv <FILE>
+          Print FILE with one line per provider, for git diff
+
+Output:
+      --format <FORMAT>
+          Output format [default: text]
+
+          Possible values:
+          - text:     For people
+          - markdown: A table for a comment on a pull request
+          - json:     One JSON object, as with --json
+          - unified:  Line by line, as diff -u does
+
+      --exit-code
+          Exit with 1 if there are differences
+
+Global options:
   -C, --chdir <DIR>
           Change to DIR before doing anything
 
@@ -266,20 +347,6 @@ Options:
       --config <FILE>
           Settings file, instead of searching for provlock.toml
 
-  -h, --help
-          Print help (see a summary with '-h')
-
-Selection:
-  -r, --recursive
-          Compare every lock file that git knows in this directory and below
-
-      --git <REV>
-          The revision, if a file has the same name
-
-      --textconv <FILE>
-          Print FILE with one line per provider, for `git diff`
-
-Output:
       --json
           Same as --format json: print the result as one JSON object
 
@@ -290,23 +357,14 @@ Output:
           Errors only
 
       --color <WHEN>
-          When to use colour; auto: on a terminal, unless `NO_COLOR` is set, and
-          elsewhere if `FORCE_COLOR` is set
+          When to use colour; auto: on a terminal, unless NO_COLOR is set, and
+          elsewhere if FORCE_COLOR is set
           
           [default: auto]
           [possible values: auto, always, never]
 
-      --format <FORMAT>
-          Output format [default: text]
-
-          Possible values:
-          - text:     For people
-          - markdown: A table for a comment on a pull request
-          - json:     One JSON object, as with --json
-          - unified:  Line by line, as `diff -u` does
-
-      --exit-code
-          Exit with 1 if there are differences
+  -h, --help
+          Print help (see a summary with '-h')
 
 Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed
 "#]]);

@@ -1,6 +1,6 @@
 //! `--format`; `--json` is short for one of its values.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 /// Format of the result of a command.
@@ -64,9 +64,20 @@ impl OutputFormat {
 
     /// Reads one of the formats that a command has.
     pub(crate) fn one_of(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
-        let values =
-            PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
+        let values = formats.iter().filter_map(ValueEnum::to_possible_value);
+        let values = PossibleValuesParser::new(values.map(without_marks));
         values.try_map(|name| Self::from_str(&name, false))
+    }
+}
+
+/// A value whose help has no marks of code.
+fn without_marks(value: PossibleValue) -> PossibleValue {
+    let help = value
+        .get_help()
+        .map(|help| help.to_string().replace('`', ""));
+    match help {
+        Some(help) => value.help(help),
+        None => value,
     }
 }
 

@@ -13,8 +13,12 @@ use provlock::system::variables;
 
 use super::candidates;
 
+/// Heading of the flags of every command, which come after the ones of the command itself.
+pub(crate) const GLOBAL: &str = "Global options";
+
 /// Flags of every command.
 #[derive(Args)]
+#[command(next_help_heading = GLOBAL)]
 pub(crate) struct GlobalArgs {
     /// Change to DIR before doing anything
     #[arg(short = 'C', long = "chdir", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
@@ -57,7 +61,7 @@ pub(crate) fn settings_of(
 
 /// Format of results and messages.
 #[derive(Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = GLOBAL)]
 pub(crate) struct OutputArgs {
     /// Same as --format json: print the result as one JSON object
     #[arg(long, global = true)]

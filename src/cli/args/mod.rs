@@ -13,7 +13,7 @@ mod variables;
 use clap::builder::{Resettable, Str};
 
 pub(crate) use format::{Escaping, FormatArgs, OutputFormat};
-pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity, settings_of};
+pub(crate) use global::{ColorChoice, GLOBAL, GlobalArgs, Verbosity, settings_of};
 pub(crate) use roots::{RootArgs, TargetArgs};
 pub(crate) use selection::{
     AgeArgs, DateArgs, ModuleArgs, OfflineArgs, PlatformArgs, SelectionArgs,
@@ -25,6 +25,6 @@ pub(crate) use variables::parse;
 /// The heading of positional arguments: clap's own, whatever heading the flags around them have.
 pub(crate) const ARGUMENTS: Resettable<Str> = Resettable::Reset;
 
-/// Position of a command's own flags in help, after the flags of every command, which begin at
+/// Position of a command's own flags in help, after the flags of several commands, which begin at
 /// zero.
 pub(crate) const OWN: usize = 100;

@@ -9,18 +9,17 @@ use clap::{Arg, ArgMatches, Command, Parser};
 /// one dash.
 const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-chdir"];
 
-/// Reads the command line.
+/// Reads the command line of a program that was built.
 ///
 /// # Errors
 /// The command line is invalid, or requests help.
-pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
+pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatches), clap::Error> {
     let read = |command: Command| {
         let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;
         Ok((T::from_arg_matches(&matches)?, matches))
     };
-    read(with_variables(T::command(), &|_| true)).map_err(|mut error: clap::Error| {
-        let mut command = T::command();
-        command.build();
+    read(with_variables(program(), &|_| true)).map_err(|mut error: clap::Error| {
+        let command = program();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
         if let Some(variable) = argument
             .as_deref()
@@ -28,7 +27,7 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
         {
             // Without the variable there is a different error or none, if the variable is the
             // cause.
-            let others = with_variables(T::command(), &|name| name != variable);
+            let others = with_variables(program(), &|name| name != variable);
             let without = read(others)
                 .err()
                 .and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));

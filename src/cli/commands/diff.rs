@@ -28,10 +28,14 @@ const FORMATS: &[OutputFormat] = &[
 ];
 
 const EXAMPLES: &str = "Examples:
-  provlock diff                         # HEAD and the working tree
-  provlock diff main --format markdown  # for a comment on a pull request
-  provlock diff v1..v2                  # two revisions
-  provlock diff OLD NEW                 # two files, directories or revisions";
+  # HEAD and the working tree
+  provlock diff
+  # For a comment on a pull request
+  provlock diff main --format markdown
+  # Two revisions
+  provlock diff v1..v2
+  # Two files, directories or revisions
+  provlock diff OLD NEW";
 
 /// Compare two lock files, provider by provider
 ///

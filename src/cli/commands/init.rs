@@ -23,10 +23,14 @@ use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock init                                # in the directory that all root modules are below
-  provlock init -p linux_amd64,darwin_arm64    # with the platforms of your team and of CI
-  provlock init --dry-run                      # print what it would write
-  provlock init --offline                      # without the keys that sign what is locked";
+  # In the directory above all root modules
+  provlock init
+  # With the platforms of your team and of CI
+  provlock init -p linux_amd64,darwin_arm64
+  # Print what it would write
+  provlock init --dry-run
+  # Without the keys that sign what is locked
+  provlock init --offline";
 
 /// Write provlock.toml from the locked providers
 ///

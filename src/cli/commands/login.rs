@@ -22,7 +22,7 @@ const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
 
 /// Store the token of a registry or mirror, from a prompt or stdin
 #[derive(Args)]
-#[command(before_help = "Example: printf %s \"$TOKEN\" | provlock login registry.example.com")]
+#[command(before_help = "Example: provlock login registry.example.com < token")]
 #[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed, 130 Ctrl-C", next_display_order = OWN)]
 pub(crate) struct LoginArgs {
     /// The registry or mirror, such as `registry.example.com`

@@ -18,10 +18,14 @@ use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock mirror ./mirror                                     # the packages in the lock file here
-  provlock mirror ./mirror -r -p linux_amd64,darwin_arm64      # all root modules below, for two platforms
-  provlock mirror /srv/mirror -r live --prune                  # and remove packages that are in no lock file
-  provlock mirror 'oci://ghcr.io/acme/providers/${namespace}/${type}'   # in an OCI registry";
+  # The packages in the lock file here
+  provlock mirror ./mirror
+  # All root modules below, for two platforms
+  provlock mirror ./mirror -r -p linux_amd64,darwin_arm64
+  # And remove packages that no lock file has
+  provlock mirror /srv/mirror -r live --prune
+  # In an OCI registry
+  provlock mirror 'oci://ghcr.io/acme/${namespace}/${type}'";
 
 /// Fill a mirror with the locked packages
 ///

@@ -16,6 +16,7 @@ mod setup;
 mod tree;
 mod upgrade;
 mod verify;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -110,11 +111,19 @@ impl Command {
 
 /// Runs the command line, or answers a shell that asks for completions.
 pub(crate) fn run() -> Outcome {
-    completions::answer(Cli::command);
-    match args::parse() {
+    completions::answer(program);
+    match args::parse(program) {
         Ok((cli, matches)) => carry_out(cli, &matches),
-        Err(error) => usage::show(error, &Cli::command()),
+        Err(error) => usage::show(error, &program()),
     }
+}
+
+/// The command line as help, manuals and completions show it.
+pub(crate) fn program() -> clap::Command {
+    let mut program = Cli::command();
+    // Copies the flags of every command to each of them.
+    program.build();
+    words::for_users(program)
 }
 
 /// Runs a command, and shows the error if it fails.

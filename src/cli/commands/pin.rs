@@ -19,9 +19,12 @@ use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock pin                # git sources: the commit, with the tag or branch as a comment
-  provlock pin --registry     # also versions of registries, to the locked ones
-  provlock pin --check -r     # in CI: exit 1 if a call could be pinned";
+  # Git sources: the commit, and the tag as a comment
+  provlock pin
+  # Also versions of registries, to the locked ones
+  provlock pin --registry
+  # In CI: exit 1 if a call could be pinned
+  provlock pin --check -r";
 
 /// Pin modules to commits in the configuration
 ///

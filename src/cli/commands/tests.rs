@@ -6,7 +6,7 @@ use clap::ValueEnum as _;
 use clap_complete::{Generator as _, Shell};
 use provlock_test::generated;
 
-use super::{Cli, completions};
+use super::{Cli, completions, program};
 use crate::cli::render::json;
 
 #[test]
@@ -33,8 +33,7 @@ fn the_schema_is_current() {
 
 #[test]
 fn man_pages_are_current() {
-    let mut command = Cli::command();
-    command.build();
+    let command = program();
     let mut pages = Vec::new();
     check_man_pages(&command, &mut pages);
     for page in [
@@ -196,7 +195,7 @@ fn without_links(text: &str) -> String {
 
 /// The related pages.
 fn see_also(command: &clap::Command) -> String {
-    let root = Cli::command();
+    let root = program();
     let pages = with_pages(&root).map(|subcommand| format!("provlock-{}", subcommand.get_name()));
     let pages = std::iter::once("provlock".to_owned())
         .chain(pages)

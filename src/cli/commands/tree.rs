@@ -26,12 +26,18 @@ use crate::cli::ui::Ui;
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Html];
 
 const EXAMPLES: &str = "Examples:
-  provlock tree hashicorp/aws   # who requires this provider, and in which versions?
-  provlock tree                 # every provider that is required or locked
-  provlock tree infra/dns       # the providers of the root module in a directory
-  provlock tree -r              # which versions are locked below, and in how many root modules
-  provlock tree -r hashicorp/aws   # the root modules that lock each version
-  provlock tree --online        # also read modules that are not installed";
+  # Who requires this provider?
+  provlock tree hashicorp/aws
+  # Every provider that is required or locked
+  provlock tree
+  # The providers of the root module in a directory
+  provlock tree infra/dns
+  # Locked versions, and their root modules
+  provlock tree -r
+  # The root modules that lock each version
+  provlock tree -r hashicorp/aws
+  # Also read modules that are not installed
+  provlock tree --online";
 
 /// Show which modules require a provider, and where
 ///

@@ -61,7 +61,7 @@ impl<'a> FileDiff<'a> {
 pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
     let texts = files.iter().enumerate().map(|(index, file)| {
         // Each file is a group of its own if all are to be listed.
-        let lines = table(file, style.verbose).lines(style.color);
+        let lines = table(file, style.verbose).lines(style);
         (
             (lines, style.verbose.then_some(index)),
             printable(&file.path.display().to_string()),

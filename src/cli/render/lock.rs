@@ -168,7 +168,7 @@ pub(crate) fn lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
         rows.iter()
             .map(|row| (row.symbol, row.cells.to_vec()))
             .collect(),
-        style.color,
+        style,
     )
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn lines_of_many<'a>(
             [row.cells.to_vec(), vec![place(paths)]].concat(),
         )
     };
-    symbol_rows(places.into_iter().map(row).collect(), style.color)
+    symbol_rows(places.into_iter().map(row).collect(), style)
 }
 
 /// `; 118.40 MiB downloaded`, if anything was: each package once, however many root modules need

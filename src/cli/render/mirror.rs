@@ -37,8 +37,8 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
         )
     });
     [
-        symbol_rows(rows, style.color),
-        symbol_rows(removed.collect(), style.color),
+        symbol_rows(rows, style),
+        symbol_rows(removed.collect(), style),
     ]
     .concat()
 }

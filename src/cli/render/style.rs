@@ -6,6 +6,8 @@ use std::hash::Hash;
 
 pub(crate) use provlock::diagnostic::words::{count, enumerate};
 
+use textwrap::{Options, WordSplitter};
+
 use super::foreign::safe_line;
 
 /// Style of text, and its detail.
@@ -48,12 +50,32 @@ pub(crate) enum Color {
 /// Symbol in front of a row, with its colour.
 pub(crate) type Symbol = (&'static str, Color);
 
-/// Returns rows in columns, each behind its symbol.
-pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, color: bool) -> Vec<String> {
+/// Returns rows in columns, each behind its symbol. A row that is wider than the terminal is
+/// wrapped between words.
+pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, style: TextStyle) -> Vec<String> {
     let (symbols, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let line =
-        |((symbol, of_symbol), line)| format!("  {} {line}", paint(color, of_symbol, symbol));
-    symbols.into_iter().zip(columns(&rows)).map(line).collect()
+    let mut lines = Vec::new();
+    for ((symbol, color), row) in symbols.into_iter().zip(columns(&rows)) {
+        let line = format!("  {} {row}", paint(style.color, color, symbol));
+        match style.columns {
+            Some(width) => lines.extend(wrapped(&line, width).lines().map(str::to_owned)),
+            None => lines.push(line),
+        }
+    }
+    lines
+}
+
+/// Wraps lines between words; a longer word stays whole.
+pub(crate) fn wrapping<'a>(width: usize) -> Options<'a> {
+    Options::new(width)
+        .subsequent_indent("    ")
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false)
+}
+
+/// A line that is wrapped between words if it is longer than `width`.
+pub(crate) fn wrapped(line: &str, width: usize) -> String {
+    textwrap::fill(line, wrapping(width))
 }
 
 /// Returns rows with the same number of cells as lines in columns. A column without any text takes

@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 
-use textwrap::{Options, WordSplitter};
-
 use super::foreign::safe_line;
-use super::style::{Color, Symbol, columns, count, symbol_rows};
+use super::style::{Color, Symbol, TextStyle, columns, count, symbol_rows, wrapped, wrapping};
 
 /// Rows below the names of their columns.
 pub(crate) struct Table {
@@ -153,12 +151,12 @@ impl Table {
     }
 
     /// Draws rows with symbols as text, a line each, without the header.
-    pub(crate) fn lines(&self, color: bool) -> Vec<String> {
+    pub(crate) fn lines(&self, style: TextStyle) -> Vec<String> {
         let rows = self
             .rows
             .iter()
             .filter_map(|row| Some((row.symbol?, row.cells.iter().map(Cell::joined).collect())));
-        symbol_rows(rows.collect(), color)
+        symbol_rows(rows.collect(), style)
     }
 
     /// Draws rows as text in columns below the header. The columns `below` are omitted if they have
@@ -170,7 +168,17 @@ impl Table {
                 return layout.text;
             }
         }
-        self.layout(below, below, width).text
+        let layout = self.layout(below, below, width);
+        if layout.longest_line <= width {
+            return layout.text;
+        }
+        // A terminal would break words.
+        let mut text = String::new();
+        for line in layout.text.lines() {
+            text += &wrapped(line, width);
+            text.push('\n');
+        }
+        text
     }
 
     /// Draws rows with the columns `below` under each.
@@ -222,11 +230,7 @@ impl Table {
         }
         texts.extend(row.cells.iter().filter_map(|cell| cell.page.clone()));
 
-        let wrap = Options::new(width)
-            .initial_indent("  ")
-            .subsequent_indent("    ")
-            .word_splitter(WordSplitter::NoHyphenation)
-            .break_words(false);
+        let wrap = wrapping(width).initial_indent("  ");
         texts
             .iter()
             .map(|text| textwrap::fill(&safe_line(text), &wrap))
