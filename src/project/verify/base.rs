@@ -298,11 +298,8 @@ impl<'a> BaseFacts<'a> {
         let altered = self
             .altered_values
             .get_or_init(|| self.change.altered_values().map(Path::to_owned).collect());
-        let mut named = self
-            .modules
-            .variables
-            .named_files()
-            .filter_map(|path| canonicalize(path).ok());
+        let named = self.modules.variables.named_files(&root.canonical);
+        let mut named = named.iter().filter_map(|path| canonicalize(path).ok());
         let mut units = root.units.iter();
         units.any(|unit| self.may_alter(&unit.read))
             || (!root.units.is_empty() && !altered.is_empty())
