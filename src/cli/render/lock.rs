@@ -22,8 +22,6 @@ pub(crate) struct LockedText {
     pub(crate) summary: String,
     /// Whether a lock file changed, or would change.
     pub(crate) is_changed: bool,
-    /// Whether the change was written.
-    pub(crate) is_written: bool,
     /// Number of entries that stay although the configuration does not require them.
     pub(crate) stale: usize,
     downloads: Vec<Arc<Fetched>>,
@@ -88,7 +86,6 @@ impl LockedText {
                 String::new()
             },
             is_changed: locked.changed,
-            is_written: locked.written,
             stale: providers.iter().filter(|report| is_stale(report)).count(),
             downloads: packages
                 .filter(|package| package.downloaded > 0)
