@@ -51,6 +51,11 @@ pub enum Remedy {
     /// Take the directories of installed modules and packages of the root modules out of git's
     /// index.
     UntrackDataDirectory,
+    /// Fetch the objects that a partial clone lacks.
+    FetchMissingObjects {
+        /// The name of the remote.
+        remote: String,
+    },
     /// Merge the two sides of each conflict in a lock file.
     Merge {
         /// The lock file.

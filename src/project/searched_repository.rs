@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
 use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
-use crate::system::{Environment, OnceMap, files, lock, repository, walk};
+use crate::system::{Environment, OnceMap, files, git, lock, repository, walk};
 
 /// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
@@ -210,7 +209,7 @@ impl SearchedRepository {
                     commit,
                 ];
                 (!tracked.is_empty())
-                    .then(|| in_path(&tracked) || git(&self.top, &search).is_some())
+                    .then(|| in_path(&tracked) || printed(&self.top, &search).is_some())
             })
     }
 
@@ -288,7 +287,7 @@ pub(super) fn nearest_dialect<'a>(
 
 /// Runs a git command that lists paths, each ended by a NUL; `None` if it fails.
 fn listed(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
-    let listed = git(top, arguments)?;
+    let listed = printed(top, arguments)?;
     let paths = listed
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty());
@@ -298,18 +297,11 @@ fn listed(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
     Some(paths.collect())
 }
 
-/// Runs git at the top of a repository and returns its output, if it succeeds. The repository is
-/// not trusted: git starts no monitor that its configuration names, and fetches nothing.
-fn git(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
-    let mut command = Command::new("git");
-    command
-        .args(["-c", "core.fsmonitor=false", "-C"])
-        .arg(top)
-        .args(arguments);
-    command
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("GIT_NO_LAZY_FETCH", "1");
+/// Runs git at the top of a repository, which is not trusted, and returns its output if it
+/// succeeds.
+fn printed(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let mut command = git::in_repository(top);
+    command.args(arguments);
     let limits = ProcessLimits {
         time: GIT_TIME,
         stdout: LISTING_SIZE,

@@ -5,6 +5,7 @@ pub mod boundary;
 pub(crate) mod bounded;
 mod environment;
 pub mod files;
+pub mod git;
 pub(crate) mod glob;
 mod ignored;
 pub(crate) mod links;

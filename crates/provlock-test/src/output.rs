@@ -85,6 +85,16 @@ impl Output {
         self
     }
 
+    /// Fails unless one of the two outputs contains the text, with paths unchanged or with slashes.
+    #[track_caller]
+    pub fn assert_has(&self, text: &str) -> &Self {
+        assert!(
+            has(&self.stdout, text) || has(&self.stderr, text),
+            "no {text:?} in the output of\n{self}"
+        );
+        self
+    }
+
     /// Fails unless standard error contains the text, with paths unchanged or with slashes.
     #[track_caller]
     pub fn assert_stderr_has(&self, text: &str) -> &Self {

@@ -10,13 +10,13 @@ use std::fmt::LowerHex;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
 use provlock::lockfile::merge::MarkerStyle;
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, SIZE_LIMIT};
-use provlock::system::{canonicalize, repository};
+use provlock::system::{canonicalize, git, repository};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, digest};
 
@@ -30,8 +30,15 @@ const BLOB_LIMIT: u64 = 8 * 1024 * 1024;
 /// Maximum size of git's error message in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
+/// Variables in the environment of git, with their values, for options that take a value from
+/// there.
+pub(super) const FALSE: (&str, &str) = ("PROVLOCK_FALSE", "false");
+pub(super) const EMPTY: (&str, &str) = ("PROVLOCK_EMPTY", "");
+
 /// End of a git process.
 pub(super) struct Output {
+    /// Directory in which git ran.
+    directory: PathBuf,
     /// Name of the git command.
     command: String,
     status: ExitStatus,
@@ -221,19 +228,6 @@ pub(super) fn blob(words: &str, index: usize) -> Option<String> {
     }
 }
 
-/// The tracked files below a directory that differ from a commit, or exist in only one of the two.
-pub(crate) fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<OsString>> {
-    let options = [
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--ignore-submodules=all",
-    ];
-    let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
-    Ok(paths(&successful(directory, arguments)?))
-}
-
 /// The files of a kind that match one of the patterns in any directory.
 pub(crate) fn listed(top: &Path, kind: &[&str], patterns: &[&str]) -> Result<BTreeSet<OsString>> {
     let arguments = ["ls-files", "-z", "--full-name"]
@@ -346,16 +340,27 @@ pub(crate) fn contents(
         return Ok(BTreeMap::new());
     }
     let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
-    let printed = run(
+    let output = run(
         directory,
         Paths::Literal,
         ["cat-file", "--batch"],
         input.as_bytes(),
-    )?
-    .successful()?;
-    let (mut rest, mut contents) = (printed.as_slice(), BTreeMap::new());
+    )?;
+    if !output.status.success()
+        && let Some(error) = missing_file(directory, objects, &output.stderr)
+    {
+        return Err(error.into());
+    }
+    let printed = output.successful()?;
+    let mut rest = printed.as_slice();
+    let mut contents = BTreeMap::new();
     while !rest.is_empty() {
-        let (object, content, after) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
+        let Some((object, content, after)) = batch_entry(rest) else {
+            let missing = missing_file(directory, objects, &first_line(rest));
+            return Err(missing
+                .unwrap_or_else(|| unreadable(directory, rest))
+                .into());
+        };
         let path = objects.get(object.as_str()).unwrap_or(&directory);
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
             .iter()
@@ -388,12 +393,66 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
 }
 
 /// The error for an object that git knows but does not have.
-pub(super) fn unreadable(answer: &[u8]) -> Diagnostic {
+pub(super) fn unreadable(directory: &Path, answer: &[u8]) -> Diagnostic {
+    let answer = first_line(answer);
+    if let Some(help) = help_for_partial_clone(directory) {
+        return missing("a file").help(help);
+    }
     let error = Diagnostic::error(
         Code::Io,
-        format!("git cat-file failed: it printed {:?}", first_line(answer)),
+        format!("git cat-file failed: it printed {answer:?}"),
     );
     error.help("look at the repository with git fsck; fetch what is missing")
+}
+
+/// The error for the file whose object git reports as missing, in a partial clone.
+fn missing_file(
+    directory: &Path,
+    objects: &BTreeMap<&str, &Path>,
+    report: &str,
+) -> Option<Diagnostic> {
+    let (_, path) = objects
+        .iter()
+        .find(|(object, _)| report.contains(**object))?;
+    let help = help_for_partial_clone(directory)?;
+    let path = path.strip_prefix(directory).unwrap_or(path);
+    Some(missing(&path.display().to_string()).help(help))
+}
+
+/// The error for a part of the repository that a partial clone lacks.
+fn missing(what: &str) -> Diagnostic {
+    let message = format!(
+        "this partial clone lacks {what} of a commit that is compared, and provlock fetches nothing"
+    );
+    Diagnostic::error(Code::Io, message)
+}
+
+/// The next step where a partial clone lacks an object, which provlock does not request from a
+/// remote; `None` for other repositories.
+fn help_for_partial_clone(directory: &Path) -> Option<Help> {
+    let arguments = [
+        "config",
+        "--null",
+        "--type=bool",
+        "--get-regexp",
+        r"^remote\..*\.promisor$",
+    ];
+    let printed = successful(directory, arguments).ok()?;
+    // Each entry is the name of the variable, a line break and the value.
+    for entry in printed.split(|byte| *byte == 0) {
+        let remote = std::str::from_utf8(entry).ok().and_then(|entry| {
+            entry
+                .strip_suffix(".promisor\ntrue")?
+                .strip_prefix("remote.")
+        });
+        if let Some(remote) = remote {
+            let remedy = Remedy::FetchMissingObjects {
+                remote: remote.to_owned(),
+            };
+            return Some(Help::text("fetch all files of the repository: ").and(remedy));
+        }
+    }
+    None
 }
 
 /// Merges `ours` in place, line by line, as git does without a merge driver. Returns whether there
@@ -471,51 +530,30 @@ pub(super) enum Paths {
 }
 
 /// Runs git in a directory to its end, and kills it if it prints more than [`OUTPUT_LIMIT`].
-///
-/// The repository is untrusted: git runs no monitor from its configuration, and treats a directory
-/// as a bare repository only if it is in no other repository.
 pub(super) fn run<A: Into<OsString>>(
     directory: &Path,
     paths: Paths,
     arguments: impl IntoIterator<Item = A>,
     input: &[u8],
 ) -> Result<Output> {
+    run_with(&[], directory, paths, arguments, input)
+}
+
+/// [`run`] with options of git itself, which precede the name of the command. They may refer to
+/// [`FALSE`] and [`EMPTY`].
+pub(super) fn run_with<A: Into<OsString>>(
+    options: &[OsString],
+    directory: &Path,
+    paths: Paths,
+    arguments: impl IntoIterator<Item = A>,
+    input: &[u8],
+) -> Result<Output> {
     let arguments: Vec<OsString> = arguments.into_iter().map(A::into).collect();
-    let mut command = Command::new("git");
-    let bare = if repository::is_bare(directory) {
-        "safe.bareRepository=all"
-    } else {
-        "safe.bareRepository=explicit"
-    };
-    command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
-    command
-        .arg(directory)
-        .args(&arguments)
-        .env("LC_ALL", "C")
-        .env("GIT_OPTIONAL_LOCKS", "0");
-    // Ignore replacements of commits.
-    command.env("GIT_NO_REPLACE_OBJECTS", "1");
-    let mut removed = vec![
-        "GIT_GLOB_PATHSPECS",
-        "GIT_NOGLOB_PATHSPECS",
-        "GIT_ICASE_PATHSPECS",
-    ];
-    // Hooks of git get these variables, with which git would take `directory` as the top of the
-    // work tree.
-    if canonicalize(directory).is_ok_and(|directory| repository::top(&directory).is_some()) {
-        removed.extend(["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"]);
+    let mut command = git::in_repository(directory);
+    command.args(options).args(&arguments).envs([FALSE, EMPTY]);
+    if matches!(paths, Paths::Patterns) {
+        command.env("GIT_LITERAL_PATHSPECS", "0");
     }
-    for variable in removed {
-        command.env_remove(variable);
-    }
-    command.env(
-        "GIT_LITERAL_PATHSPECS",
-        if matches!(paths, Paths::Literal) {
-            "1"
-        } else {
-            "0"
-        },
-    );
     let child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -529,6 +567,7 @@ pub(super) fn run<A: Into<OsString>>(
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     Ok(Output {
+        directory: directory.to_owned(),
         command,
         status,
         stdout,
@@ -573,6 +612,11 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
 }
 
 impl Output {
+    /// Whether the exit code means that git has found nothing.
+    pub(super) fn has_found_nothing(&self) -> bool {
+        self.status.code() == Some(1)
+    }
+
     pub(super) fn successful(self) -> Result<Vec<u8>> {
         if self.status.success() {
             Ok(self.stdout)
@@ -582,8 +626,7 @@ impl Output {
     }
 
     fn failure(&self) -> Diagnostic {
-        let message = self.stderr.lines().next().unwrap_or("it gave no reason");
-        let message = message.strip_prefix("fatal: ").unwrap_or(message);
+        let message = self.reason();
         let error = Diagnostic::error(Code::Io, format!("git {} failed: {message}", self.command));
         // Git requires the user to trust the owner of the repository first.
         let mut lines = self.stderr.lines().map(str::trim);
@@ -592,6 +635,16 @@ impl Output {
         {
             return error.help(format!("if you trust its owner: {advice}"));
         }
+        if self.names_missing_object()
+            && let Some(help) = help_for_partial_clone(&self.directory)
+        {
+            let what = if self.command == "cat-file" {
+                "a file"
+            } else {
+                "a directory"
+            };
+            return missing(what).help(help);
+        }
         let is_in_repository =
             std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
         if is_in_repository {
@@ -599,6 +652,32 @@ impl Output {
         } else {
             error.help("run in a git repository")
         }
+    }
+
+    /// The first line of the error message that is no warning.
+    fn reason(&self) -> &str {
+        let mut lines = self.stderr.lines();
+        let line = lines.find(|line| !line.starts_with("warning: "));
+        let reason = line.unwrap_or("it gave no reason");
+        for prefix in ["fatal: ", "error: "] {
+            if let Some(reason) = reason.strip_prefix(prefix) {
+                return reason;
+            }
+        }
+        reason
+    }
+
+    /// Whether git reports an object that it does not have.
+    fn names_missing_object(&self) -> bool {
+        const REPORTS: [&str; 6] = [
+            "unable to read",
+            "bad tree object",
+            "not a tree object",
+            "could not parse",
+            "could not fetch",
+            "missing",
+        ];
+        REPORTS.iter().any(|report| self.stderr.contains(report))
     }
 }
 
@@ -610,14 +689,25 @@ fn first_line(stdout: &[u8]) -> String {
         .to_owned()
 }
 
-#[cfg(unix)]
+/// The path that git writes in these bytes.
 pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
-    let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
-    PathBuf::from(path)
+    let text = native_text(bytes);
+    if cfg!(unix) {
+        return PathBuf::from(text);
+    }
+    // Git writes its own separator on other systems.
+    let text = text.to_string_lossy();
+    PathBuf::from(text.replace('/', std::path::MAIN_SEPARATOR_STR))
 }
 
-/// Git writes paths in UTF-8 on other systems, with its own separator.
+#[cfg(unix)]
+pub(super) fn native_text(bytes: &[u8]) -> OsString {
+    let text: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    text.to_owned()
+}
+
+/// Git writes UTF-8 on other systems.
 #[cfg(not(unix))]
-pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).replace('/', std::path::MAIN_SEPARATOR_STR))
+pub(super) fn native_text(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }

@@ -4,6 +4,7 @@ mod command;
 mod repository;
 mod revision;
 mod tree;
+mod work_tree;
 
 pub(crate) use command::{
     attributes, branch, configure, configured, contents, empty_tree, entries, is_directory,

@@ -19,11 +19,12 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Entry, IgnoreRule, StagedChange, changed_files, contents, entries, ignore_rules, is_blob,
-    is_blob_on_disk, listed, resolve, staged_changes,
+    Entry, IgnoreRule, StagedChange, contents, entries, ignore_rules, is_blob, is_blob_on_disk,
+    listed, resolve, staged_changes,
 };
 use super::revision::{self, Commit};
 use super::tree::{Blobs, files_in, follow_links, links_in};
+use super::work_tree::changed_files;
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";

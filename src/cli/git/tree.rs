@@ -89,18 +89,21 @@ pub(crate) fn follow_links(
         let end = rest
             .iter()
             .position(|byte| *byte == b'\n')
-            .ok_or_else(|| unreadable(rest))?;
+            .ok_or_else(|| unreadable(directory, rest))?;
         let answer = String::from_utf8_lossy(&rest[..end]).into_owned();
         rest = &rest[end + 1..];
         let words: Vec<_> = answer.split(' ').collect();
         // A path of so many bytes follows.
         if let ["symlink" | "dangling" | "loop" | "notdir", size] = words[..] {
             let size = size.parse::<usize>().ok().filter(|size| *size < rest.len());
-            rest = &rest[size.ok_or_else(|| unreadable(rest))? + 1..];
+            rest = &rest[size.ok_or_else(|| unreadable(directory, rest))? + 1..];
         }
         match words[..] {
             ["symlink", _] => {}
             [blob, "blob", _] => _ = blobs.insert(link, blob.to_owned()),
+            // The link is in the object, so a file or a directory on its way is not in the
+            // repository.
+            [.., "missing"] => return Err(unreadable(directory, answer.as_bytes()).into()),
             _ => _ = blobs.remove(&link),
         }
     }

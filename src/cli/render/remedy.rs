@@ -171,6 +171,9 @@ pub(super) fn git_command(
     shown: impl Fn(&Path) -> PathBuf,
 ) -> Option<Vec<String>> {
     const MOST: usize = 20;
+    if let Remedy::FetchMissingObjects { remote } = remedy {
+        return Some(fetch_command(remote, &shown(Path::new(""))));
+    }
     let (command, name, pattern): (&[&str], _, _) = match *remedy {
         Remedy::AddToGit { name, force: true } => {
             (&["git", "add", "--force"], name, format!("*{name}"))
@@ -199,6 +202,22 @@ pub(super) fn git_command(
             .chain(paths)
             .collect(),
     )
+}
+
+/// A command of git that fetches the objects that a partial clone lacks, in the directory in which
+/// the program ran.
+fn fetch_command(remote: &str, directory: &Path) -> Vec<String> {
+    let mut words = vec!["git".to_owned()];
+    if !is_current(directory) {
+        let directory: PathBuf = directory.components().collect();
+        words.extend(["-C".to_owned(), path_argument(&directory)]);
+    }
+    words.extend(["fetch", "--refetch", "--no-filter"].map(str::to_owned));
+    // A name that git would read as an option is of no use in a command.
+    if !remote.starts_with('-') {
+        words.push(remote.to_owned());
+    }
+    words
 }
 
 /// Whether the help is about a file of each of several root modules, and its commands take only

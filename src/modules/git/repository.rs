@@ -11,7 +11,7 @@ use crate::modules::fetch_error::{FetchError, Fetched};
 use crate::modules::key_file::KeyFile;
 use crate::modules::limits::MOST_BYTES;
 use crate::system::process::{self, Finished, ProcessLimits, STDOUT_LIMIT, one_line};
-use crate::system::storage;
+use crate::system::{git, storage};
 
 /// The part of the time for a package during which one of git's programs may keep a processor busy:
 /// with one commit, and with the whole history. So reading a hostile commit ends sooner than
@@ -55,7 +55,7 @@ impl<'a> Git<'a> {
 
 /// A bare repository that no other program uses.
 pub(super) struct Repository<'a> {
-    git: &'a Git<'a>,
+    pub(super) git: &'a Git<'a>,
     pub(super) directory: PathBuf,
     /// Address to fetch from.
     address: Option<GitAddress>,
@@ -146,18 +146,16 @@ impl<'a> Repository<'a> {
         let mut command =
             process::with_processor_time(self.git.program, self.git.time_limit / share);
         command.current_dir(&self.directory);
-        for setting in ["core.hooksPath", "core.attributesFile"] {
-            command
-                .arg("-c")
-                .arg(format!("{setting}={}", self.directory.join("no").display()));
-        }
+        git::without_programs(&mut command);
+        command.arg("-c").arg(format!(
+            "core.attributesFile={}",
+            self.directory.join("no").display()
+        ));
         let scheme = self
             .address
             .as_ref()
             .map_or("", |address| address.url.scheme());
         let settings = [
-            "core.fsmonitor=false",
-            "gc.auto=0",
             "fetch.recurseSubmodules=false",
             // An object is found sooner in a pack file than in a file of its own.
             "fetch.unpackLimit=1",
@@ -174,10 +172,6 @@ impl<'a> Repository<'a> {
         for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
-        command
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_NO_LAZY_FETCH", "1");
         command.env(
             "GIT_PROTOCOL_FROM_USER",
             if matches!(scheme, "file" | "https") {

@@ -18,6 +18,8 @@ mod folded;
 mod formats;
 mod gate;
 mod gate_bypass;
+#[cfg(unix)]
+mod git_programs;
 mod guide;
 #[cfg(unix)]
 mod ignored_modules;
@@ -34,6 +36,7 @@ mod online;
 #[cfg(unix)]
 mod other_readings;
 mod outside;
+mod partial_clones;
 mod platforms;
 mod policy;
 mod policy_changed;
