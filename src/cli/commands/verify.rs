@@ -25,7 +25,7 @@ use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
 };
 use crate::cli::environment::source_date;
-use crate::cli::git::{Repository, both};
+use crate::cli::git::{Repositories, Repository, both};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::ProviderUse;
@@ -306,16 +306,13 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let started = Timestamp::now();
     let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let repository = Repository::around(&current_directory, ui.invocation.data_directory.clone());
-    let options = arguments.options(
-        repository
-            .as_ref()
-            .map(|repository| repository as &dyn VersionControl),
-    );
+    let repositories = Repositories::new(&current_directory, ui.invocation.data_directory.clone());
+    let repository = repositories.current();
+    let options = arguments.options(&repositories);
     let mut before = None;
     let session = start(ui, &selection.paths, |environment, session| {
         if let Some(revision) = &arguments.what.base {
-            set_base(session, revision, environment, repository.as_ref(), ui)?;
+            set_base(session, revision, environment, repository, ui)?;
         }
         arguments.complete(session, environment, ui);
         before = session
@@ -325,14 +322,14 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         Ok(arguments.refuse_paths(session, environment)?)
     })?;
     let ((), roots) = both(
-        || repository.iter().for_each(Repository::list_tracked),
+        || repository.into_iter().for_each(Repository::list_tracked),
         || session.roots(&selection),
     );
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
     let base = before.as_ref().map(|(commit, _)| commit.clone());
     if arguments.what.new
-        && let Some(((commit, settings), repository)) = before.zip(repository.as_ref())
+        && let Some(((commit, settings), repository)) = before.zip(repository)
         && verified
             .roots
             .iter()
@@ -364,7 +361,6 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         .any(|format| format == OutputFormat::Html)
         .then(|| session.locked_versions(&roots));
     drop(session);
-    ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
@@ -373,6 +369,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         Err(errors) => errors,
     });
     let errors = without_repetition(errors);
+    if let Some(warning) = repository.and_then(Repository::warning)
+        && !errors.iter().any(|error| error.message == warning.message)
+    {
+        ui.warn(&[warning]);
+    }
     let checked: Vec<_> = verified
         .roots
         .into_iter()
@@ -380,7 +381,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         .collect();
     let paths = RepositoryPaths {
         current_directory: &current_directory,
-        top: repository.as_ref().map(Repository::top),
+        top: repository.map(Repository::top),
     };
     let report = Report {
         found: Verification {
@@ -407,7 +408,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 
 impl VerifyArgs {
     /// Returns the options for the library.
-    fn options<'a>(&self, version_control: Option<&'a dyn VersionControl>) -> VerifyOptions<'a> {
+    fn options<'a>(&self, version_control: &'a dyn VersionControl) -> VerifyOptions<'a> {
         let WhatArgs {
             platforms,
             installed,
@@ -418,7 +419,7 @@ impl VerifyArgs {
         options.platforms = platforms.named();
         options.ignore_tests = *no_tests;
         options.check_installed = *installed;
-        options.version_control = version_control;
+        options.version_control = Some(version_control);
         options.levels = Levels {
             deny: self.deny.clone(),
             warn: self.warn.clone(),
@@ -501,7 +502,7 @@ impl VerifyArgs {
         let session = Session::new(environment, options)?;
         let found = session.roots(&Selection { paths, ..selection })?;
         let base = repository.base(&top);
-        let before = session.verify(&found, &self.options(Some(&base)))?;
+        let before = session.verify(&found, &self.options(&base))?;
         verified.leave_out(&before, &current, &directory);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Runs git and reads its answers.
 
 mod command;
+mod repositories;
 mod repository;
 mod revision;
 mod tree;
@@ -10,6 +11,7 @@ pub(crate) use command::{
     attributes, branch, configure, configured, contents, empty_tree, entries, is_directory,
     merge_base, merge_file, resolve, top_directory,
 };
+pub(crate) use repositories::Repositories;
 pub(crate) use repository::{Before, Repository, both};
 pub(crate) use revision::Commit;
 pub(crate) use tree::files_in;

@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::thread;
 
 use anyhow::Result;
-use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
+use provlock::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::project::verify::Tracking;
+use provlock::project::verify::{Obstacle, Tracking};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
@@ -97,15 +97,19 @@ impl Repository {
     pub(crate) fn around(directory: &Path, data_directory: Option<PathBuf>) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        let (tracked, data, others) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Some(Self {
-            directory,
-            top,
+        Some(Self::at(&top, &directory, data_directory))
+    }
+
+    /// The repository with this top, for a program that runs in a directory.
+    pub(super) fn at(top: &Path, directory: &Path, data_directory: Option<PathBuf>) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            top: top.to_owned(),
             data_directory,
-            tracked,
-            data,
-            others,
-        })
+            tracked: OnceLock::new(),
+            data: OnceLock::new(),
+            others: OnceLock::new(),
+        }
     }
 
     pub(crate) fn top(&self) -> &Path {
@@ -587,17 +591,31 @@ impl Repository {
 
     /// A warning if git cannot list the tracked files.
     pub(crate) fn warning(&self) -> Option<Diagnostic> {
-        let error = self
-            .listed()
-            .as_ref()
-            .err()?
-            .downcast_ref::<Diagnostic>()?
-            .clone();
         let warning = Diagnostic {
             severity: Severity::Warning,
-            ..error
+            ..self.failure()?
         };
         Some(warning.note("could not check whether git tracks the lock files"))
+    }
+
+    fn obstacle(&self) -> Option<Obstacle> {
+        let failure = self.failure()?;
+        // Git searches for a repository further up if a directory lacks this file.
+        let dot_git = self.top.join(".git");
+        if dot_git.is_dir() && !dot_git.join("HEAD").exists() {
+            return Some(Obstacle::NoRepository);
+        }
+        Some(Obstacle::Failed(failure))
+    }
+
+    /// Reason why git could not list the files, if one of its answers is missing.
+    fn failure(&self) -> Option<Diagnostic> {
+        let others = self.others.get().and_then(|others| others.as_ref().err());
+        let error = self.listed().as_ref().err().or(others)?;
+        let Some(known) = error.downcast_ref::<Diagnostic>() else {
+            return Some(Diagnostic::error(Code::Io, format!("{error:#}")));
+        };
+        Some(known.clone())
     }
 
     /// The path of a file in the repository, for a directory without symlinks.
@@ -619,6 +637,7 @@ impl VersionControl for Repository {
             lock_file: self.tracking(root, LOCK_FILE_NAME),
             module_lock_file: modules.unwrap_or_default(),
             data_files: self.data_files(root),
+            obstacle: self.obstacle(),
         }
     }
 

@@ -404,6 +404,16 @@ pub struct Tracked {
     /// The tracked files below `.terraform` and in the directory of `TF_DATA_DIR`; relative to the
     /// root module, or absolute if they are outside of it.
     pub data_files: Vec<PathBuf>,
+    /// Reason why the other facts are not known.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// Reason why version control knows nothing about a root module.
+pub enum Obstacle {
+    /// The root module is in no repository.
+    NoRepository,
+    /// Version control could not be asked.
+    Failed(Diagnostic),
 }
 
 /// Tracking state of a file.

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::audited_root::{AuditedRoot, FileState, LockFileNeed, Tracking, VerifiedRoot, finding};
-use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
+use super::audited_root::{
+    AuditedRoot, FileState, LockFileNeed, Obstacle, Tracking, VerifiedRoot, finding,
+};
+use crate::configuration::{DATA_DIRECTORY, Requirements};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
 use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash};
 use crate::provider::Dialect;
+use crate::system::files;
 
 /// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of
 /// the repository are reported here, even if a lock file may be omitted.
@@ -93,6 +96,69 @@ pub(super) fn provider_hashes(root: &AuditedRoot<'_>, report: &mut VerifiedRoot)
     report
         .findings
         .extend(hashes(root.entries(), root.module.dialect));
+}
+
+/// Errors for checks that only git can make, that could not be made, and whose findings would be
+/// errors here.
+pub(super) fn checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let Some(obstacle) = &root.tracked.obstacle else {
+        return;
+    };
+    let mut codes = Vec::new();
+    let has_module_lock_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
+    let has_lock_file = root.module.lock_bytes.is_some() || has_module_lock_file;
+    if has_lock_file && is_error(Code::UntrackedLockFile, obstacle, root, report) {
+        codes.push(Code::UntrackedLockFile);
+    }
+    // Git need not know a directory that is not there.
+    if has_data_directory(root) && is_error(Code::TrackedDataDirectory, obstacle, root, report) {
+        codes.push(Code::TrackedDataDirectory);
+    }
+    if codes.is_empty() {
+        return;
+    }
+    let names = codes.iter().map(Code::to_string).collect::<Vec<_>>();
+    let note = format!(
+        "could not check {}, which is an error here",
+        names.join(" and ")
+    );
+    let error = match obstacle {
+        Obstacle::Failed(reason) => reason.clone(),
+        Obstacle::NoRepository => {
+            Diagnostic::error(Code::Io, "the root module is in no git repository")
+                .help(Help::text("run in a clone, or with ").and(RunOption::Warn(codes[0])))
+        }
+    };
+    report.errors.push(error.note(note));
+}
+
+/// Whether a finding with this code would be an error. Outside of a repository nothing is tracked,
+/// which is an error only if the code itself is denied.
+fn is_error(
+    code: Code,
+    obstacle: &Obstacle,
+    root: &AuditedRoot<'_>,
+    report: &VerifiedRoot,
+) -> bool {
+    let mut finding = Diagnostic::finding(code, "");
+    if matches!(obstacle, Obstacle::NoRepository) {
+        if code == Code::TrackedDataDirectory {
+            return false;
+        }
+        finding.severity = Severity::Note;
+    }
+    let reported = root.options.levels.applied(finding, &report.overrides);
+    reported.is_some_and(|finding| finding.severity == Severity::Error)
+}
+
+/// Whether a data directory contains anything.
+fn has_data_directory(root: &AuditedRoot<'_>) -> bool {
+    let names = [Path::new(DATA_DIRECTORY), &root.module.data_directory];
+    names.into_iter().any(|name| {
+        let path = files::join(&root.module.lock_directory, name);
+        path.read_dir()
+            .is_ok_and(|mut entries| entries.next().is_some())
+    })
 }
 
 fn untracked_file(path: &Path, name: &'static str) -> Diagnostic {

@@ -34,7 +34,8 @@ use crate::lockfile::LockFileOf;
 use crate::provider::Dialect;
 
 pub use audited_root::{
-    OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl,
+    Obstacle, OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions,
+    VersionControl,
 };
 pub use whole_change::{policy_changed, what_changed};
 
@@ -48,6 +49,7 @@ type Audit = fn(&AuditedRoot<'_>, &mut VerifiedRoot);
 const AUDITS: &[Audit] = &[
     policy::bundled_plugins,
     policy::tracked_data,
+    file::checks_without_git,
     policy::unpinned_modules,
     file::untracked_modules,
     root_change::added_modules,

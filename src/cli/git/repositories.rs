@@ -1,0 +1,129 @@
+//! Git's knowledge of root modules, in whatever repository each of them is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use provlock::diagnostic::Location;
+use provlock::project::verify::{Obstacle, Tracking};
+use provlock::project::{Tracked, VersionControl};
+use provlock::system::{canonicalize, repository};
+
+use super::repository::Repository;
+
+/// The repository in which the program runs, and others in which a root module is.
+pub(crate) struct Repositories {
+    /// Directory in which the program runs.
+    directory: PathBuf,
+    data_directory: Option<PathBuf>,
+    current: Option<Repository>,
+    /// By their tops.
+    others: Mutex<BTreeMap<PathBuf, Arc<Repository>>>,
+}
+
+impl Repositories {
+    /// The repositories for a run in a directory. `data_directory` is the value of `TF_DATA_DIR`.
+    pub(crate) fn new(directory: &Path, data_directory: Option<PathBuf>) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            current: Repository::around(directory, data_directory.clone()),
+            data_directory,
+            others: Mutex::default(),
+        }
+    }
+
+    /// The repository in which the program runs.
+    pub(crate) fn current(&self) -> Option<&Repository> {
+        self.current.as_ref()
+    }
+
+    /// The nearest repository around a directory without symlinks, if that is not the current one.
+    fn other(&self, root: &Path) -> Option<Arc<Repository>> {
+        let top = repository::top(root)?;
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.top() == top)
+        {
+            return None;
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.get(&top) {
+            return Some(Arc::clone(known));
+        }
+        let repository = Arc::new(Repository::at(
+            &top,
+            &self.directory,
+            self.data_directory.clone(),
+        ));
+        others.insert(top, Arc::clone(&repository));
+        Some(repository)
+    }
+}
+
+impl VersionControl for Repositories {
+    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
+        let mut tracked = Vec::new();
+        if let Some(current) = &self.current
+            && root.starts_with(current.top())
+        {
+            tracked.push(current.tracked(root, has_modules));
+        }
+        if let Some(other) = self.other(root) {
+            tracked.push(other.tracked(root, has_modules));
+        }
+        tracked
+            .into_iter()
+            .reduce(together)
+            .unwrap_or_else(|| Tracked {
+                obstacle: Some(Obstacle::NoRepository),
+                ..Tracked::default()
+            })
+    }
+
+    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        let mut rules = match &self.current {
+            Some(current) => current.ignore_rules(roots),
+            None => vec![None; roots.len()],
+        };
+        let mut by_other: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        for (index, root) in roots.iter().enumerate() {
+            if let Some(other) = canonicalize(root).ok().and_then(|root| self.other(&root)) {
+                by_other
+                    .entry(other.top().to_owned())
+                    .or_default()
+                    .push(index);
+            }
+        }
+        for (top, indexes) in by_other {
+            let Some(other) = self.other(&top) else {
+                continue;
+            };
+            let paths: Vec<_> = indexes.iter().map(|index| roots[*index]).collect();
+            for (index, rule) in indexes.into_iter().zip(other.ignore_rules(&paths)) {
+                rules[index] = rule;
+            }
+        }
+        rules
+    }
+}
+
+/// Facts from a repository and from one in it: a file that either tracks is tracked.
+fn together(outer: Tracked, inner: Tracked) -> Tracked {
+    let mut data_files = outer.data_files;
+    data_files.extend(inner.data_files);
+    Tracked {
+        lock_file: tracked_by_either(outer.lock_file, inner.lock_file),
+        module_lock_file: tracked_by_either(outer.module_lock_file, inner.module_lock_file),
+        data_files,
+        obstacle: inner.obstacle.or(outer.obstacle),
+    }
+}
+
+fn tracked_by_either(outer: Tracking, inner: Tracking) -> Tracking {
+    if outer == Tracking::Tracked {
+        outer
+    } else {
+        inner
+    }
+}
