@@ -93,21 +93,20 @@ impl ModuleFetcher {
             {
                 let commit = locked_commit(package).unwrap_or_default();
                 let own = own_repository(source, package).at_commit(&commit);
-                self.package(
+                self.package_at_locked_address(
                     clients,
                     &RemoteSource {
                         directory: String::new(),
                         ..own
                     },
-                    true,
                 )
             }
             (LockedAddress::Remote(package), ModuleSource::Remote(own))
                 if own.without_credentials().package == package.package =>
             {
-                self.package(clients, own, true)
+                self.package_at_locked_address(clients, own)
             }
-            (LockedAddress::Remote(package), _) => self.package(clients, package, true),
+            (LockedAddress::Remote(package), _) => self.package_at_locked_address(clients, package),
         }
     }
 

@@ -43,6 +43,8 @@ struct Wanted<'a> {
     /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache
     /// contains.
     is_recorded: bool,
+    /// Whether a lock file records it already, so that the recorded hash protects it.
+    is_locked: bool,
     /// Number of servers that have referred to a different address.
     referrals: usize,
 }
@@ -67,17 +69,35 @@ impl ModuleFetcher {
         source: &RemoteSource,
         is_recorded: bool,
     ) -> Fetched<Package> {
-        self.packages.get_or_compute(
-            &(clients.dialect, source.package.clone(), is_recorded),
-            || {
-                self.obtain(Wanted {
-                    clients,
-                    source,
-                    is_recorded,
-                    referrals: 0,
-                })
-            },
-        )
+        let key = (clients.dialect, source.package.clone(), is_recorded);
+        self.packages.get_or_compute(&key, || {
+            self.obtain(Wanted {
+                clients,
+                source,
+                is_recorded,
+                is_locked: false,
+                referrals: 0,
+            })
+        })
+    }
+
+    /// [`ModuleFetcher::package`] for the address that a lock file records, which may be that of a
+    /// commit whose branch was deleted.
+    pub(super) fn package_at_locked_address(
+        &self,
+        clients: &Clients,
+        source: &RemoteSource,
+    ) -> Fetched<Package> {
+        let key = (clients.dialect, source.package.clone());
+        self.locked_packages.get_or_compute(&key, || {
+            self.obtain(Wanted {
+                clients,
+                source,
+                is_recorded: true,
+                is_locked: true,
+                referrals: 0,
+            })
+        })
     }
 
     /// Returns the package of a version of a registry module. `locate` asks the registry where that
@@ -267,9 +287,11 @@ impl ModuleFetcher {
             clients,
             source,
             is_recorded,
+            is_locked,
             ..
         } = wanted;
-        let address = GitAddress::parse(source.url())?;
+        let mut address = GitAddress::parse(source.url())?;
+        address.allows_any_commit = is_locked;
         if ArchiveParameters::of(&request_url(source.url())?, clients.dialect)?
             .format
             .is_some()
@@ -322,6 +344,7 @@ impl ModuleFetcher {
             source,
             is_recorded,
             referrals,
+            ..
         } = wanted;
         let netrc = self.netrc()?;
         let address = HttpAddress::parse(source.url(), clients.dialect, netrc)?;

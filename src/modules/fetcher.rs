@@ -36,6 +36,8 @@ pub(crate) struct ModuleFetcher {
     cache: OnceLock<Result<PackageCache>>,
     /// Packages by address or registry version, and by whether they are recorded in a lock file.
     pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Package>>,
+    /// Packages at the addresses that a lock file records.
+    pub(super) locked_packages: OnceMap<(Dialect, String), Fetched<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
     /// Installed modules that are identical to locked ones.
@@ -62,6 +64,7 @@ impl ModuleFetcher {
             clients: OnceMap::default(),
             cache: OnceLock::new(),
             packages: OnceMap::default(),
+            locked_packages: OnceMap::default(),
             modules: OnceMap::default(),
             releases: OnceMap::default(),
             installed: OnceMap::default(),

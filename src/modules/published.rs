@@ -128,13 +128,12 @@ impl ModuleFetcher {
         commit: &str,
     ) -> Fetched<Option<Diagnostic>> {
         let own = own_repository(source, package).at_commit(commit);
-        match self.package(
+        match self.package_at_locked_address(
             clients,
             &RemoteSource {
                 directory: String::new(),
                 ..own
             },
-            true,
         ) {
             Ok(fetched) => {
                 // The hash is of a directory only if a server has referred to one.

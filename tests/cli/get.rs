@@ -721,3 +721,62 @@ fn the_archive_to_which_the_location_of_a_registry_refers_is_recorded() {
         run(&["get"]).assert_code(0);
     }
 }
+
+#[test]
+fn a_commit_that_only_a_fork_has_is_not_locked_and_stays_installable() {
+    let (_registry, environment) = Registry::with_project();
+    publish(&environment, "# one\n", "v1.0.0");
+    let work = environment.root().join("work");
+    let bare = environment.root().join("modules.git");
+    environment.git(&bare, ["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    environment.git(&work, ["checkout", "--quiet", "-b", "topic"]);
+    environment.write(work.join("network/main.tf"), "# fork\n");
+    environment.commit_all(&work);
+    let fork = environment.git(&work, ["rev-parse", "HEAD"]);
+    environment.git(
+        &work,
+        ["push", "--quiet", "../modules.git", "HEAD:refs/pull/1/head"],
+    );
+    let call = |reference: &str| {
+        let source = format!("git::file://{}//network?ref={reference}", bare.display());
+        let call = format!("module \"network\" {{\n  source = \"{source}\"\n}}\n");
+        environment.write("main.tf", call);
+    };
+    for reference in [fork.as_str(), "refs/pull/1/head", "pull/1/head"] {
+        call(reference);
+        for arguments in [&["lock", "--modules"][..], &["lock"]] {
+            environment
+                .provlock(arguments)
+                .assert_code(2)
+                .assert_stderr_has("no branch or tag");
+        }
+        assert!(!environment.project().join(".modules.lock.hcl").exists());
+    }
+
+    // A branch has the commit, and is deleted after it was locked.
+    call(&fork);
+    environment.git(&work, ["push", "--quiet", "../modules.git", "topic"]);
+    environment.provlock(["lock", "--modules"]).assert_code(0);
+    let verify = [
+        "verify",
+        "--online",
+        "--no-cache",
+        "--allow",
+        "untracked-lock-file",
+    ];
+    environment.provlock(verify).assert_code(0);
+    environment.git(&bare, ["branch", "--quiet", "-D", "topic"]);
+    environment
+        .provlock(verify)
+        .assert_code(1)
+        .assert_stdout_has("error[module-withdrawn]");
+    for cache in ["first", "second"] {
+        environment
+            .provlock(["get", "--cache-dir", cache])
+            .assert_code(0);
+        let installed = environment.read(".terraform/modules/network/network/main.tf");
+        assert_eq!(installed, "# fork\n");
+        std::fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+    }
+    environment.provlock(["lock", "--check"]).assert_code(0);
+}

@@ -14,6 +14,9 @@ pub(in crate::modules) struct GitAddress {
     pub(in crate::modules) revision: Revision,
     /// Whether only a shallow clone will do.
     pub(super) depth: bool,
+    /// Whether a commit ID may also be that of a commit which no branch or tag contains. A clone
+    /// does not have such a commit, and on a forge anybody can make one by a fork.
+    pub(in crate::modules) allows_any_commit: bool,
     /// A private key for ssh.
     pub(super) ssh_key: Option<Vec<u8>>,
 }
@@ -68,6 +71,7 @@ impl GitAddress {
             url,
             revision: Revision::parse(reference)?,
             depth,
+            allows_any_commit: false,
             ssh_key,
         })
     }
@@ -93,11 +97,12 @@ impl GitAddress {
         text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// Returns the same repository at a commit.
+    /// Returns the same repository at a commit, whether or not a branch or tag contains it.
     pub(in crate::modules) fn at_commit(&self, commit: &str) -> Self {
         Self {
             revision: Revision::Commit(commit.to_owned()),
             depth: false,
+            allows_any_commit: true,
             ..self.clone()
         }
     }

@@ -1,11 +1,12 @@
 //! Fetches the wanted commit of a repository with as little else as its server allows.
 
+use std::fs;
 use std::process::Command;
 
 use super::address::{GitAddress, Revision};
 use super::repository::{Repository, SHARE_FOR_HISTORY};
 use crate::modules::fetch_error::{FetchError, Fetched};
-use crate::system::process::one_line;
+use crate::system::process::{Finished, one_line};
 
 /// Longest list of branches and tags in bytes. Git writes a file for each.
 const LONGEST_REFS: u64 = 2 << 20;
@@ -14,6 +15,11 @@ const LONGEST_REFS: u64 = 2 << 20;
 const MOST_OF_COMMIT: u64 = 512 << 20;
 /// Reference to the fetched commit.
 const MODULE: &str = "refs/provlock/module";
+/// All branches and tags, under the names that they have in a clone.
+const ALL_BRANCHES: [&str; 2] = [
+    "+refs/heads/*:refs/remotes/origin/*",
+    "+refs/tags/*:refs/tags/*",
+];
 const FETCH: [&str; 5] = [
     "fetch",
     "--quiet",
@@ -22,38 +28,54 @@ const FETCH: [&str; 5] = [
     "--no-auto-maintenance",
 ];
 
+fn no_branch(name: &str) -> FetchError {
+    FetchError::git(format!("it has no branch or tag {name:?}")).gone(true)
+}
+
 impl Repository<'_> {
     /// Fetches the commit of an address. Returns a name for the commit; `None` if the fetched
     /// repository is empty.
     pub(super) fn fetch(&self, address: &GitAddress) -> Fetched<Option<String>> {
         let wanted = match &address.revision {
             Revision::Head => "HEAD",
-            Revision::Name(name) | Revision::Commit(name) => name,
-            Revision::Expression(text) if address.depth => {
+            Revision::Name(name) if address.depth => return self.fetch_clone(address, name),
+            Revision::Commit(text) | Revision::Expression(text) if address.depth => {
                 return Err(FetchError::git(format!(
                     "depth needs a branch or a tag, and its ref is {text:?}"
                 )));
             }
+            Revision::Name(name) | Revision::Commit(name) => name,
             Revision::Expression(text) => return self.fetch_all(address, text).map(Some),
         };
-        let (url, refspec) = (address.url.as_str(), format!("+{wanted}:{MODULE}"));
-        let shallow = self.command(&[&FETCH[..], &["--depth=1", "--", url, &refspec]].concat());
-        let shallow = self.run_with_space(shallow, MOST_OF_COMMIT)?;
+        let shallow = self.fetch_shallow(address, wanted)?;
         if shallow.status.success() {
-            // A full id is that of a commit, never the name of a branch or tag: git takes it for
-            // that of an object, and OpenTofu and Terraform leave the decision to git.
-            let is_commit = matches!(address.revision, Revision::Commit(_));
-            return Ok(Some(if is_commit { wanted } else { MODULE }.to_owned()));
+            return match &address.revision {
+                // A full id is that of a commit, never the name of a branch or tag: git takes it
+                // for that of an object, and OpenTofu and Terraform leave the decision to git.
+                Revision::Commit(commit) => {
+                    if !address.allows_any_commit {
+                        self.require_branch(address, commit)?;
+                    }
+                    Ok(Some(wanted.to_owned()))
+                }
+                Revision::Name(name) if !self.has_fetched_branch(name)? => {
+                    self.fetch_branch(address, name)
+                }
+                _ => Ok(Some(MODULE.to_owned())),
+            };
         }
         let printed = String::from_utf8_lossy(&shallow.stderr);
         // Only this text shows that the server is a plain web server.
         let is_dumb = printed.contains("dumb http transport does not support shallow");
         match &address.revision {
-            _ if address.depth => Err(self.failure(&shallow)),
             Revision::Head if printed.contains("couldn't find remote ref HEAD") => Ok(None),
-            Revision::Head | Revision::Name(_) if is_dumb => {
-                self.fetch_history(url, &[&refspec])?;
-                Ok(Some(MODULE.to_owned()))
+            Revision::Head | Revision::Name(_) if is_dumb && !address.depth => {
+                let refspec = format!("+{wanted}:{MODULE}");
+                self.fetch_history(address.url.as_str(), &[], &[&refspec])?;
+                match &address.revision {
+                    Revision::Name(name) if !self.has_fetched_branch(name)? => Err(no_branch(name)),
+                    _ => Ok(Some(MODULE.to_owned())),
+                }
             }
             // A server need not hand out commits that no branch or tag names.
             Revision::Commit(commit) => self.fetch_all(address, commit).map(Some),
@@ -61,18 +83,89 @@ impl Repository<'_> {
         }
     }
 
+    /// Fetches one commit.
+    fn fetch_shallow(&self, address: &GitAddress, wanted: &str) -> Fetched<Finished> {
+        let refspec = format!("+{wanted}:{MODULE}");
+        let arguments = ["--depth=1", "--", address.url.as_str(), &refspec];
+        let command = self.command(&[&FETCH[..], &arguments].concat());
+        self.run_with_space(command, MOST_OF_COMMIT)
+    }
+
+    /// Whether the last fetched name is the name of a branch or a tag. A clone has no other
+    /// references; the author of a fork makes references such as `refs/pull/1/head`.
+    fn has_fetched_branch(&self, name: &str) -> Fetched<bool> {
+        // `COMMIT`, a tab, perhaps `not-for-merge`, a tab, and `branch 'NAME' of URL`.
+        let text = fs::read_to_string(self.directory.join("FETCH_HEAD"))?;
+        let description = text.split('\t').nth(2).unwrap_or_default();
+        Ok(name == "HEAD"
+            || description.starts_with("branch '")
+            || description.starts_with("tag '"))
+    }
+
+    /// Fails unless a branch or a tag of the fetched repository contains a commit.
+    fn require_branch(&self, address: &GitAddress, commit: &str) -> Fetched<()> {
+        let too_many = format!("it has too many branches and tags to find {commit:?}");
+        let listed = self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
+        let commit = commit.to_ascii_lowercase();
+        if listed.lines().any(|line| line.starts_with(&commit)) {
+            return Ok(());
+        }
+
+        // The history without files, in a repository without the commit. A server that cannot omit
+        // files sends all.
+        let name = self.directory.file_name().unwrap_or_default();
+        let name = format!("{}-history", name.to_string_lossy());
+        let history = Repository::for_fetching(self.git, &name, address)?;
+        history.fetch_history(address.url.as_str(), &["--filter=tree:0"], &ALL_BRANCHES)?;
+        let contains = format!("--contains={commit}");
+        let arguments = ["for-each-ref", "--count=1", &contains];
+        let found = history.run(history.command(&arguments))?;
+        if found.status.success() && !found.stdout.is_empty() {
+            return Ok(());
+        }
+        let why = format!("no branch or tag of it contains the commit {commit}");
+        let help = "use a commit of a branch or a tag; init cannot check out this one, which may \
+                    be from a fork";
+        Err(FetchError::git(why).help(help).gone(true))
+    }
+
+    /// Fetches the tag of this name, or else the branch, where a different reference also has the
+    /// name.
+    fn fetch_branch(&self, address: &GitAddress, name: &str) -> Fetched<Option<String>> {
+        self.fetch_first(address, name, ["tags", "heads"])
+    }
+
+    /// Fetches the branch of this name, or else the tag, as `git clone --branch` does.
+    fn fetch_clone(&self, address: &GitAddress, name: &str) -> Fetched<Option<String>> {
+        self.fetch_first(address, name, ["heads", "tags"])
+    }
+
+    /// Fetches the first reference of a name that exists.
+    fn fetch_first(
+        &self,
+        address: &GitAddress,
+        name: &str,
+        kinds: [&str; 2],
+    ) -> Fetched<Option<String>> {
+        for kind in kinds {
+            let shallow = self.fetch_shallow(address, &format!("refs/{kind}/{name}"))?;
+            if shallow.status.success() {
+                return Ok(Some(MODULE.to_owned()));
+            }
+            let failure = self.failure(&shallow);
+            if !failure.is_gone {
+                return Err(failure);
+            }
+        }
+        Err(no_branch(name))
+    }
+
     /// Fetches all commits, and finds the wanted one as git does after a clone.
     fn fetch_all(&self, address: &GitAddress, wanted: &str) -> Fetched<String> {
         let url = address.url.as_str();
         let too_many = format!("it has too many branches and tags to find {wanted:?}");
         self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
-        self.fetch_history(
-            url,
-            &[
-                "+refs/heads/*:refs/remotes/origin/*",
-                "+refs/tags/*:refs/tags/*",
-            ],
-        )?;
+        self.fetch_history(url, &[], &ALL_BRANCHES)?;
         if let Revision::Commit(_) = &address.revision {
             return Ok(wanted.to_owned());
         }
@@ -153,11 +246,9 @@ impl Repository<'_> {
             .map(drop)
     }
 
-    fn fetch_history(&self, url: &str, refspecs: &[&str]) -> Fetched<()> {
-        let command: Command = self.command_within(
-            SHARE_FOR_HISTORY,
-            &[&FETCH[..], &["--", url], refspecs].concat(),
-        );
+    fn fetch_history(&self, url: &str, options: &[&str], refspecs: &[&str]) -> Fetched<()> {
+        let arguments = [&FETCH[..], options, &["--", url], refspecs].concat();
+        let command: Command = self.command_within(SHARE_FOR_HISTORY, &arguments);
         let fetched = self.run(command)?;
         if fetched.status.success() {
             Ok(())

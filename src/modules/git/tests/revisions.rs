@@ -232,3 +232,88 @@ fn a_program_that_git_leaves_behind_does_not_block_the_run() {
         .unwrap_err();
     assert!(error.contains("couldn't find remote ref v9"), "{error}");
 }
+
+#[test]
+fn a_commit_that_no_branch_or_tag_contains_is_refused() {
+    let fixture = Fixture::new();
+    let first = fixture.git(&["rev-parse", "v1.0.0"]);
+    fixture.git(&["checkout", "--quiet", "--detach"]);
+    let fork = fixture.commit(&[("main.tf", "evil")]);
+    fixture.git(&["checkout", "--quiet", "main"]);
+    for reference in ["refs/pull/1/head", "refs/merge-requests/1/head", "refs/x"] {
+        fixture.git(&["update-ref", reference, &fork]);
+    }
+    fixture.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let refused = |query: &str, why: &str| {
+        let error = fixture.fetch(&fixture.url(query)).unwrap_err();
+        assert!(error.contains(why), "{query}: {error}");
+    };
+    for is_filtered in ["true", "false"] {
+        fixture.git(&["config", "uploadpack.allowFilter", is_filtered]);
+        let why = format!("no branch or tag of it contains the commit {fork}");
+        refused(&format!("?ref={fork}"), &why);
+        refused(&format!("?ref={}", fork.to_uppercase()), &why);
+        refused(&format!("?ref={}", &fork[..10]), "no branch, tag or commit");
+        assert_eq!(fixture.main(&format!("?ref={first}")), "one");
+    }
+    for name in [
+        "refs/pull/1/head",
+        "pull/1/head",
+        "refs/merge-requests/1/head",
+        "merge-requests/1/head",
+        "refs/x",
+        "x",
+        "pull/1/head~0",
+    ] {
+        refused(&format!("?ref={name}"), "no branch");
+    }
+    let address = GitAddress::parse(&fixture.url("")).unwrap();
+    let locked = address.at_commit(&fork);
+    let scratch = fixture.directory.path().join("locked");
+    let package = fixture.directory.path().join("package");
+    fs::create_dir(&scratch)
+        .and_then(|()| fs::create_dir(&package))
+        .unwrap();
+    let program = fixture.program();
+    let git = Git::new(&program, None, &scratch, Duration::from_mins(1));
+    git.fetch(&locked, &package).unwrap();
+    assert_eq!(fs::read_to_string(package.join("main.tf")).unwrap(), "evil");
+
+    // Branches and tags with these names, and a tag of the commit.
+    fixture.git(&["branch", "pull/1/head", "v1.0.0"]);
+    fixture.git(&["tag", "merge-requests/1/head", "v1.0.0"]);
+    assert_eq!(fixture.main("?ref=pull/1/head"), "one");
+    assert_eq!(fixture.main("?ref=merge-requests/1/head"), "one");
+    let merged = fixture.git(&["rev-parse", &format!("{fork}~1")]);
+    assert_eq!(fixture.main(&format!("?ref={merged}")), "two");
+    fixture.git(&["tag", "--annotate", "--message=m", "v9.0.0", &fork]);
+    assert_eq!(fixture.main(&format!("?ref={fork}")), "evil");
+    assert_eq!(fixture.main(&format!("?ref={}", &fork[..10])), "evil");
+}
+
+#[test]
+fn depth_takes_the_names_that_a_clone_takes() {
+    let fixture = Fixture::new();
+    let first = fixture.git(&["rev-parse", "v1.0.0"]);
+    fixture.git(&["tag", "both", "v1.0.0"]);
+    fixture.git(&["branch", "both"]);
+    for (query, expected) in [
+        ("?depth=1", "two"),
+        ("?depth=1&ref=main", "two"),
+        ("?depth=1&ref=v1.0.0", "one"),
+        ("?depth=1&ref=both", "two"),
+    ] {
+        assert_eq!(fixture.main(query), expected, "{query}");
+    }
+    for (reference, why) in [
+        ("refs/tags/v1.0.0", "has no branch or tag"),
+        ("tags/v1.0.0", "has no branch or tag"),
+        (first.as_str(), "depth needs a branch or a tag"),
+        (&first[..9], "depth needs a branch or a tag"),
+        ("absent", "has no branch or tag"),
+    ] {
+        let query = format!("?depth=1&ref={reference}");
+        let error = fixture.fetch(&fixture.url(&query)).unwrap_err();
+        assert!(error.contains(why), "{query}: {error}");
+    }
+}
