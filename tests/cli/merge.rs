@@ -727,3 +727,58 @@ help: as in: provlock merge --path PATH BASE OURS THEIRS; to repair files with c
 "#]]);
     before.assert_same(&environment.snapshot());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_behind_a_link_out_of_the_repository_is_not_merged() {
+    let conflict = "<<<<<<< a\n=======\n>>>>>>> b\n";
+    type Attempt = fn(&TestEnvironment);
+    let attempts: [(&str, Attempt); 3] = [
+        ("../outside/.terraform.lock.hcl", |environment| {
+            let link = environment.project().join(".terraform.lock.hcl");
+            std::os::unix::fs::symlink("../outside/.terraform.lock.hcl", link).unwrap();
+        }),
+        (".git/lock", |environment| {
+            let link = environment.project().join(".terraform.lock.hcl");
+            std::os::unix::fs::symlink(".git/lock", link).unwrap();
+        }),
+        ("../outside/.terraform.lock.hcl", |environment| {
+            std::os::unix::fs::symlink("../outside", environment.project().join("live")).unwrap();
+        }),
+    ];
+    for (target, attempt) in attempts {
+        let repository = Repository::new();
+        let environment = &repository.environment;
+        let text = lock_file(&[null()]) + conflict;
+        environment.write(target, &text);
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        attempt(environment);
+        let directory = if environment.has_lock_file() {
+            "."
+        } else {
+            "live"
+        };
+        let file = format!("{directory}/.terraform.lock.hcl");
+        for arguments in [
+            &["merge", directory][..],
+            &["merge", &file],
+            &["merge", "-r"],
+        ] {
+            let output = environment.provlock(arguments);
+            assert_eq!(environment.read(target), text, "{output}");
+            if arguments[1] != "-r" {
+                output
+                    .assert_code(2)
+                    .assert_stderr_has("leads out of the repository");
+            }
+        }
+    }
+    // A link to a file of the repository is followed, as by `lock`.
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write("shared.lock.hcl", lock_file(&[null()]) + conflict);
+    let link = environment.project().join(".terraform.lock.hcl");
+    std::os::unix::fs::symlink("shared.lock.hcl", link).unwrap();
+    repository.provlock(["merge"]).assert_code(0);
+    assert_eq!(environment.read("shared.lock.hcl"), lock_file(&[null()]));
+}

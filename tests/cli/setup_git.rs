@@ -109,3 +109,54 @@ fn git_diff_shows_the_file_where_provlock_is_not_installed() {
         "{without}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_at_the_path_of_the_attributes_is_refused() {
+    for target in ["../outside", ".git/config", "other", "absent"] {
+        let repository = Repository::new();
+        let environment = &repository.environment;
+        environment.write("../outside", "outside\n");
+        environment.write("other", "other\n");
+        let link = environment.project().join(".gitattributes");
+        std::os::unix::fs::symlink(target, link).unwrap();
+        let before = environment.snapshot();
+        let configuration = environment.read(".git/config");
+        let output = repository.provlock(["setup", "git", "--write"]);
+        output
+            .assert_code(2)
+            .assert_stderr_has(".gitattributes: it is a symbolic link");
+        before.assert_same(&environment.snapshot());
+        assert_eq!(environment.read("../outside"), "outside\n");
+        assert_eq!(environment.read(".git/config"), configuration);
+    }
+}
+
+/// Git adds the path of a file to the command, and it may begin like a flag.
+#[cfg(unix)]
+#[test]
+fn git_diff_shows_lock_files_in_directories_whose_names_are_flags() {
+    let repository = Repository::new();
+    repository
+        .provlock(["setup", "git", "--write"])
+        .assert_code(0);
+    let lock = |version| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
+    for directory in ["--help", "--", "-", "-h", "--git", "--version"] {
+        let path = format!("{directory}/.terraform.lock.hcl");
+        repository.environment.write(&path, lock("1.0.0"));
+    }
+    repository.environment.commit_all(".");
+    for directory in ["--help", "--", "-", "-h", "--git", "--version"] {
+        let path = format!("{directory}/.terraform.lock.hcl");
+        repository.environment.write(&path, lock("2.0.0"));
+    }
+    let output = repository.try_git(["diff"]);
+    output.assert_code(0);
+    let shown = "+registry.opentofu.org/hashicorp/null  2.0.0";
+    assert_eq!(output.stdout.matches(shown).count(), 6, "{output}");
+    std::fs::remove_file(repository.environment.bin().join("provlock")).unwrap();
+    let output = repository.try_git(["diff"]);
+    output.assert_code(0);
+    let shown = "+  version = \"2.0.0\"";
+    assert_eq!(output.stdout.matches(shown).count(), 6, "{output}");
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::system::files;
 
@@ -85,6 +86,7 @@ fn lines() -> String {
 /// Writes the lines and variables that are missing.
 fn write(ui: &Ui) -> Result<()> {
     let top = git::top_directory()?;
+    refuse_link(&top.join(ATTRIBUTES_FILE))?;
     let mut changed = false;
     for (name, line) in ATTRIBUTES {
         if git::attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
@@ -104,6 +106,20 @@ fn write(ui: &Ui) -> Result<()> {
         ui.status("Up to date: git runs provlock for lock files");
     }
     Ok(())
+}
+
+/// Refuses a file of attributes that is a link, which git does not read. Its target may be any
+/// file.
+fn refuse_link(path: &Path) -> Result<()> {
+    if !path.is_symlink() {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot write {}: it is a symbolic link, and git reads no attributes from one",
+        path.display()
+    );
+    let error = Diagnostic::error(Code::Io, message);
+    Err(error.help("replace the link by a file").into())
 }
 
 /// Adds the line at the end, where it has precedence over all lines before it.

@@ -1,8 +1,7 @@
 //! `verify`: the check that CI and pre-commit run.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Context as _;
@@ -11,15 +10,14 @@ use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{
     OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot,
     VerifyOptions, VersionControl,
 };
 use provlock::provider::Dialect;
-use provlock::settings::{self, Denied, Levels, Settings};
-use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
+use provlock::settings::{Denied, Levels, Settings};
+use provlock::system::{Boundary, Environment, canonicalize};
 
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
@@ -37,6 +35,7 @@ use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::run::base::set_base;
 use crate::cli::run::outcome::Outcome;
+use crate::cli::run::report_paths;
 use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
@@ -257,45 +256,6 @@ fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBu
         .collect()
 }
 
-/// Refuses to write a file through a link in the repository, for example to `.git/config`.
-fn refuse_links(path: &Path) -> Result<()> {
-    let Some(link) = boundary::link_in_repository(path) else {
-        return Ok(());
-    };
-    let message = format!(
-        "cannot write {}: {} is a symbolic link in the repository",
-        path.display(),
-        link.display()
-    );
-    Err(Diagnostic::error(Code::Io, message)
-        .help("name a file that is not behind a symbolic link")
-        .into())
-}
-
-/// Refuses to write two reports to one path, and to replace a file that provlock reads.
-fn refuse_report_paths(reports: &[ReportFile], current_directory: &Path) -> Result<()> {
-    const READ: [&str; 3] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME];
-    let mut paths = BTreeSet::new();
-    for ReportFile { path, .. } in reports {
-        let absolute = files::join(current_directory, path);
-        let name = absolute.file_name().unwrap_or_default();
-        let message = if READ.iter().any(|read| name.eq_ignore_ascii_case(read)) {
-            format!(
-                "{} is a file that provlock reads, so no report is written to it",
-                path.display()
-            )
-        } else if paths.insert(absolute) {
-            continue;
-        } else {
-            format!("two reports are to be written to {}", path.display())
-        };
-        return Err(Diagnostic::error(Code::InvalidArgument, message)
-            .help("name a different file")
-            .into());
-    }
-    Ok(())
-}
-
 /// Reads the code of a finding.
 fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
     text.parse()
@@ -455,7 +415,8 @@ impl VerifyArgs {
     /// Refuses paths that the pull request may have chosen, and reports that would replace other
     /// files.
     fn refuse_paths(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
-        refuse_report_paths(&self.report, &environment.current_directory)?;
+        let reports = self.report.iter().map(|report| report.path.as_path());
+        report_paths::refuse(reports, &environment.current_directory)?;
         refuse_cache_within(session)?;
         refuse_changed_sources(session, environment)
     }
@@ -628,7 +589,7 @@ impl Report<'_> {
             };
             let attempt = || format!("cannot write the report {}", path.display());
             let text = self.ui.safe(&self.rendered(*format, style), *format);
-            refuse_links(path)?;
+            report_paths::refuse_links(path)?;
             std::fs::write(path, text).with_context(attempt)?;
         }
         Ok(())

@@ -4,6 +4,7 @@
 pub(crate) mod base;
 pub(crate) mod choice;
 pub(crate) mod outcome;
+pub(crate) mod report_paths;
 pub(crate) mod results;
 pub(crate) mod session;
 pub(crate) mod usage;

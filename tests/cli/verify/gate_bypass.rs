@@ -658,3 +658,77 @@ fn nothing_is_written_through_links() {
         attempts,
     );
 }
+
+#[test]
+fn no_report_replaces_a_file_that_a_program_reads() {
+    let gate = Gate::with(|gate| {
+        gate.write("live/terraform.tfvars", "");
+        gate.write(".github/workflows/ci.yml", "");
+    });
+    let before = gate.0.environment.snapshot();
+    let configuration = gate.read(".git/config");
+    let paths = [
+        "main.tf",
+        "live/main.tf",
+        "live/new.tf",
+        "live/MAIN.TF",
+        "live/a.tofu",
+        "live/a.tf.json",
+        "live/terraform.tfvars",
+        "live/terraform.tfvars.json",
+        "live/a.auto.tfvars",
+        "live/a.tftest.hcl",
+        "live/terragrunt.hcl",
+        "live/.terraform.lock.hcl",
+        "live/.modules.lock.hcl",
+        "live/terraform.tfstate",
+        "live/.terraform/modules/modules.json",
+        "provlock.toml",
+        "live/ProvLock.toml",
+        ".git/config",
+        ".git/HEAD",
+        ".GIT/config",
+        "live/../.git/HEAD",
+        ".git/hooks/pre-commit",
+        ".gitattributes",
+        ".gitignore",
+        ".gitmodules",
+        ".terraformignore",
+        ".terraform-version",
+        ".tofurc",
+        "ci.tfrc",
+        "ci.tfbackend",
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        ".pre-commit-config.yaml",
+    ];
+    for path in paths {
+        for format in ["json", "text"] {
+            let report = format!("{format}={path}");
+            let output = gate.provlock(&["verify", "-r", "--report", &report]);
+            output
+                .assert_code(2)
+                .assert_stderr_has("reads, so no report is written to it");
+        }
+    }
+    before.assert_same(&gate.0.environment.snapshot());
+    assert_eq!(gate.read(".git/config"), configuration);
+    survived(
+        "a report at the path of a file that a program reads",
+        paths.len(),
+    );
+
+    for path in [
+        "report.json",
+        "reports.d/a.sarif",
+        "git/HEAD",
+        "terraform.json",
+        "/dev/null",
+    ] {
+        gate.write("reports.d/b", "");
+        gate.write("git/b", "");
+        let report = format!("json={path}");
+        gate.provlock(&["verify", "-r", "--report", &report])
+            .assert_code(0);
+    }
+}

@@ -20,6 +20,7 @@ use provlock::lockfile::{
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
+use provlock::system::boundary;
 use provlock::system::files::{self, canonical_or_given};
 use serde_json::json;
 
@@ -136,7 +137,7 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
         [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
             let files = [base, ours, theirs];
-            if is_of_modules(arguments, ours, &read(ours)?) {
+            if is_of_modules(arguments, ours, &read(ours, ui)?) {
                 merge_three::<LockedModule>(files, arguments, &refuse_modules, ui)?
             } else {
                 merge_three::<LockedProvider>(files, arguments, &providers(arguments, ui), ui)?
@@ -278,7 +279,7 @@ fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Report {
 }
 
 fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
-    let bytes = read(file)?;
+    let bytes = read(file, ui)?;
     if is_of_modules(arguments, file, &bytes) {
         repair::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
     } else {
@@ -323,7 +324,8 @@ fn merge_three<T: EntryKind>(
     ui: &Ui,
 ) -> Result<Report> {
     let [base, ours, theirs] = files;
-    let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
+    let [base_bytes, our_bytes, their_bytes] =
+        [read(base, ui)?, read(ours, ui)?, read(theirs, ui)?];
     let dialect = dialect([&our_bytes, &their_bytes, &base_bytes], ui);
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle {
@@ -627,7 +629,11 @@ fn chosen_releases<T: EntryKind>(
     conflicts.iter().filter(is_left).map(line).collect()
 }
 
-fn read(path: &Path) -> diagnostic::Result<Vec<u8>> {
+/// Reads a file, unless its path resolves to a file outside of the repository.
+fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
+    if ui.invocation.boundary().is_outside(path) {
+        return Err(boundary::refused(path).into());
+    }
     let missing = || {
         Diagnostic::error(
             Code::LockFileMissing,
