@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
@@ -78,6 +79,30 @@ impl Secrets {
         {
             self.add_encoded(part);
             self.add_encoded(part.trim_start_matches("./"));
+        }
+    }
+
+    /// Learns what a credentials helper has printed: the strings of a JSON document, or else each
+    /// word that may be a token.
+    pub(crate) fn learn_printed(&self, printed: &[u8]) {
+        match serde_json::from_slice::<Value>(printed) {
+            Ok(document) => self.learn_strings(&document),
+            Err(_) => {
+                let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
+                for word in String::from_utf8_lossy(printed).split(|c| !is_of_token(c)) {
+                    self.add(word);
+                }
+            }
+        }
+    }
+
+    /// Learns all strings in a JSON document except the names of members.
+    fn learn_strings(&self, document: &Value) {
+        match document {
+            Value::String(text) => self.add(text),
+            Value::Array(values) => values.iter().for_each(|value| self.learn_strings(value)),
+            Value::Object(members) => members.values().for_each(|value| self.learn_strings(value)),
+            _ => {}
         }
     }
 

@@ -179,6 +179,26 @@ fn a_helper_that_fails_is_named_with_its_own_words() {
             "echo 'the vault is sealed' >&2; exit 3",
             "says: the vault is sealed",
         ),
+        (
+            "echo '{\"token\": \"s3cr3t-t0ken\"}'; echo 'no room for s3cr3t-t0ken' >&2; exit 3",
+            "says: no room for [redacted]",
+        ),
+        (
+            "echo '{\"token\": \"s3cr3t-t0ken\"}'; echo 'the vault is sealed' >&2; exit 3",
+            "says: the vault is sealed",
+        ),
+        (
+            "printf '{\"token\": \"s3cr3t-t0ken'; echo 'token=s3cr3t-t0ken: cut off' >&2; exit 3",
+            "[redacted]: cut off",
+        ),
+        (
+            "echo s3cr3t-t0ken; echo 'Bearer s3cr3t-t0ken is refused' >&2; exit 3",
+            "says: Bearer [redacted] is refused",
+        ),
+        (
+            "echo '[{\"a\": [\"s3cr3t-t0ken\"]}]'; printf 'not stored\\n s3cr3t-t0ken' >&2; exit 3",
+            "says: not stored; [redacted]",
+        ),
         ("exit 3", "gave no error message (exit status: 3)"),
         ("kill -9 $$", "gave no error message (signal: 9"),
         (

@@ -18,7 +18,7 @@ exit code: 0
 git config merge.provlock.name "lock files, provider by provider"
 git config merge.provlock.driver "provlock merge %O %A %B --path %P --marker-size %L"
 git config merge.provlock.recursive "binary"
-git config diff.provlock.textconv 'command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv'
+git config diff.provlock.textconv 'command -v provlock >/dev/null || exec cat -- "$1"; provlock diff --textconv'
 "#]]);
 }
 
@@ -55,7 +55,7 @@ Added to .gitattributes: .modules.lock.hcl merge=provlock diff=provlock
 Set merge.provlock.name to: lock files, provider by provider
 Set merge.provlock.driver to: provlock merge %O %A %B --path %P --marker-size %L
 Set merge.provlock.recursive to: binary
-Set diff.provlock.textconv to: command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv
+Set diff.provlock.textconv to: command -v provlock >/dev/null || exec cat -- "$1"; provlock diff --textconv
 "#]]);
     let expected = "*.png binary\n.terraform.lock.hcl merge=provlock diff=provlock\n\
                     .modules.lock.hcl merge=provlock diff=provlock\n";

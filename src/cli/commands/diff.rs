@@ -80,7 +80,7 @@ struct WhatArgs {
     )]
     git: Option<String>,
     /// Print FILE with one line per provider, for `git diff`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["old", "git", "recursive", "format", "json", "exit_code"])]
     textconv: Option<PathBuf>,
 }

@@ -57,7 +57,7 @@ const CONFIGURATION: [(&str, &str); 4] = [
     ("merge.provlock.recursive", "binary"),
     (
         "diff.provlock.textconv",
-        "command -v provlock >/dev/null || exec cat \"$1\"; provlock diff --textconv",
+        "command -v provlock >/dev/null || exec cat -- \"$1\"; provlock diff --textconv",
     ),
 ];
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
-use crate::system::{Token, process, token_variable};
+use crate::system::{Secrets, Token, process, token_variable};
 
 /// A credentials object: `token` and other properties of the helper.
 pub(super) type Properties = Map<String, Value>;
@@ -57,13 +57,17 @@ impl Helper {
         if finished.status.success() {
             return Ok(finished.stdout);
         }
-        let why = match process::one_line(&finished.stderr).as_str() {
-            "" => format!("gave no error message ({})", finished.status),
+        let message = process::one_line(&finished.stderr);
+        let why = if message.is_empty() {
+            format!("gave no error message ({})", finished.status)
+        } else if token.is_some_and(|token| message.contains(token.reveal())) {
             // An error message of the helper may quote its input.
-            message if token.is_some_and(|token| message.contains(token.reveal())) => {
-                "says: [redacted]".to_owned()
-            }
-            message => format!("says: {message}"),
+            "says: [redacted]".to_owned()
+        } else {
+            // Or the token that it has printed before it failed.
+            let secrets = Secrets::default();
+            secrets.learn_printed(&finished.stdout);
+            format!("says: {}", secrets.redact(&message))
         };
         Err(self.failed(verb, host, &why).into())
     }

@@ -6,10 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::cli_config::OciLogin;
-use crate::system::Token;
 use crate::system::process::{self, one_line};
+use crate::system::{Secrets, Token};
 
 /// The credentials of a helper for a server. There is no `Debug`, because they are secret.
 #[derive(Default, Deserialize)]
@@ -70,7 +71,13 @@ pub(super) fn get(
             .map_err(|_| "printed something that is not a credentials object".to_owned());
     }
     // The protocol has its errors on stdout; docker-credential-helpers fixes the text of this one.
-    let message = one_line(&finished.stdout);
+    // A helper that fails after it has printed credentials has no message there.
+    let secrets = Secrets::default();
+    let mut message = one_line(&finished.stdout);
+    if serde_json::from_slice::<Value>(&finished.stdout).is_ok() {
+        secrets.learn_printed(&finished.stdout);
+        message.clear();
+    }
     if message.starts_with("credentials not found") {
         return Ok(None);
     }
@@ -80,6 +87,6 @@ pub(super) fn get(
         .collect();
     Err(match messages.join("; ").as_str() {
         "" => format!("gave no error message ({})", finished.status),
-        message => format!("says: {message}"),
+        message => format!("says: {}", secrets.redact(message)),
     })
 }
