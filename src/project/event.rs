@@ -1,7 +1,7 @@
 //! Events of a run, and its results.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::coverage::Coverage;
 use super::moves::UpgradePlan;
@@ -27,6 +27,8 @@ pub enum Event<'a> {
     Asking(&'a BTreeSet<Hostname>),
     /// A root module was read and can be locked.
     Prepared(&'a Prepared),
+    /// This settings file was not read, because it belongs to a different user.
+    SettingsNotRead(&'a Path),
     /// A CLI configuration was read.
     Configuration(&'a CliConfig),
     /// Progress of a package that is being fetched.

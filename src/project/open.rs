@@ -305,12 +305,26 @@ impl Session<'_> {
                 top: &change.top,
                 files: &change.before,
             },
-            None => SettingsFiles::OnDisk(&self.modules.boundary),
+            None => self.settings_on_disk(),
         };
         let shown = |path: &Path| match path.strip_prefix(canonical) {
             Ok(below) => super::join(directory, below),
             Err(_) => self.environment.shown(path),
         };
-        Settings::find(canonical, files, &self.repositories.settings, &shown)
+        let settings = Settings::find(canonical, files, &self.repositories.settings, &shown)?;
+        for path in &settings.of_other_users {
+            if self.is_new(format!("settings {}", path.display())) {
+                self.notify(Event::SettingsNotRead(&self.environment.shown(path)));
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The settings files in the working tree.
+    pub(super) fn settings_on_disk(&self) -> SettingsFiles<'_> {
+        SettingsFiles::OnDisk {
+            boundary: &self.modules.boundary,
+            home: self.home.as_deref(),
+        }
     }
 }

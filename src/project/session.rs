@@ -21,7 +21,7 @@ use crate::packages::connections::{Connections, SourceOptions};
 use crate::packages::{Progress, PublishedRelease, Source};
 use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, SigningKey, Version};
 use crate::settings::Settings;
-use crate::system::{Boundary, Environment, OnceMap, lock};
+use crate::system::{Boundary, Environment, OnceMap, canonicalize, lock};
 
 /// Options of a [`Session`].
 #[derive(Default)]
@@ -61,6 +61,8 @@ pub enum ModuleFetching {
 /// observers of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
+    /// The user's home directory, without symlinks.
+    pub(super) home: Option<PathBuf>,
     /// The options, without the ones for connections and modules, which are part of these.
     pub(super) options: SessionOptions,
     pub(super) connections: Connections,
@@ -96,6 +98,10 @@ impl<'a> Session<'a> {
         variables.check()?;
         Ok(Self {
             modules: ModuleCache::new(variables, boundary, environment.secrets.clone(), fetcher),
+            home: environment
+                .home
+                .as_ref()
+                .and_then(|home| canonicalize(home).ok()),
             environment,
             hash_cache: connections.cache(),
             connections,
@@ -168,7 +174,7 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the observers have not been notified of something.
-    fn is_new(&self, name: String) -> bool {
+    pub(super) fn is_new(&self, name: String) -> bool {
         lock(&self.announced).insert(name)
     }
 

@@ -178,6 +178,7 @@ impl Settings {
             policy: Policy { rules: vec![rules] },
             cache,
             paths: vec![path],
+            of_other_users: Vec::new(),
         };
         errors.into_result(settings)
     }

@@ -41,6 +41,8 @@ pub(crate) fn schema_directive() -> Option<String> {
 pub struct Settings {
     /// The files that were read, the nearest first.
     pub paths: Vec<PathBuf>,
+    /// The files that were not read, because they belong to other users.
+    pub of_other_users: Vec<PathBuf>,
     /// The program whose rules apply.
     pub dialect: Option<Dialect>,
     /// The platforms to lock.

@@ -16,8 +16,14 @@ const SIZE_LIMIT: u64 = 1 << 20;
 /// Place in which settings files are read.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingsFiles<'a> {
-    /// On disk, within a boundary.
-    OnDisk(&'a Boundary),
+    /// On disk.
+    OnDisk {
+        /// The files that may be read.
+        boundary: &'a Boundary,
+        /// The user's home directory, above which nothing is read unless it is in a repository;
+        /// without symlinks.
+        home: Option<&'a Path>,
+    },
     /// In a commit.
     Committed {
         /// The top of the repository, absolute and without symlinks.
@@ -31,36 +37,120 @@ impl SettingsFiles<'_> {
     /// The content of a file; none if it does not exist.
     fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         match self {
-            Self::OnDisk(_) => on_disk(path),
+            Self::OnDisk { .. } => on_disk(path),
             Self::Committed { files, .. } => Ok(files.get(path.as_os_str()).cloned()),
         }
     }
 
     /// Whether a file leads out of the repository.
     fn is_refused(&self, path: &Path) -> bool {
-        matches!(self, Self::OnDisk(boundary) if boundary.is_link_out(path))
+        matches!(self, Self::OnDisk { boundary, .. } if boundary.is_link_out(path))
     }
 
     /// Whether the search ends in this directory.
     fn is_top(&self, directory: &Path) -> bool {
         match self {
-            Self::OnDisk(_) => repository::is_top(directory),
+            Self::OnDisk { home, .. } => {
+                let is_home = *home == Some(directory) && repository::top(directory).is_none();
+                is_home || repository::is_top(directory)
+            }
             Self::Committed { top, .. } => directory == *top,
+        }
+    }
+
+    /// The settings of the working tree in place of a committed file that cannot be used, so that a
+    /// change can repair it. `None` if they cannot be read, either.
+    fn repaired(&self, directory: &Path, shown: &impl Fn(&Path) -> PathBuf) -> Option<OwnSettings> {
+        let path = directory.join(FILE_NAME);
+        if matches!(self, Self::OnDisk { .. }) || path.is_symlink() {
+            return None;
+        }
+        OwnSettings::parse(&path, on_disk(&path), shown).ok()
+    }
+
+    /// Whether a file belongs to a user who has no say in the settings of a run that starts in a
+    /// directory of `owner`.
+    fn is_of_other_user(&self, path: &Path, owner: Option<u32>) -> bool {
+        match self {
+            Self::OnDisk { .. } => owners(path)
+                .into_iter()
+                .any(|user| user != current_user() && Some(user) != owner),
+            Self::Committed { .. } => false,
         }
     }
 }
 
-/// The settings of the directories above root modules, each found once.
+/// The settings of the directories above root modules, each found once for the owner of a root
+/// module.
 #[derive(Debug, Default)]
 pub struct SettingsAbove {
-    found: OnceMap<PathBuf, Result<Settings>>,
+    found: OnceMap<(PathBuf, Option<u32>), Result<Settings>>,
+}
+
+/// The users to whom a file belongs: the owner of the file and, if it is a link, of the link. Empty
+/// if the file does not exist.
+#[cfg(unix)]
+fn owners(path: &Path) -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let own = path.symlink_metadata();
+    let behind_links = path.metadata();
+    own.into_iter()
+        .chain(behind_links)
+        .map(|metadata| metadata.uid())
+        .collect()
+}
+
+/// The user of this process.
+#[cfg(unix)]
+fn current_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Other systems have access control lists instead.
+#[cfg(not(unix))]
+fn owners(_: &Path) -> Vec<u32> {
+    Vec::new()
+}
+
+#[cfg(not(unix))]
+fn current_user() -> u32 {
+    0
+}
+
+/// Settings in the file of one directory.
+enum OwnSettings {
+    None,
+    Read(Settings),
+    /// The file, which is not read.
+    OfOtherUser(PathBuf),
+}
+
+impl OwnSettings {
+    /// Reads the content of a file, if it exists.
+    fn parse(
+        path: &Path,
+        content: std::io::Result<Option<Vec<u8>>>,
+        shown: &impl Fn(&Path) -> PathBuf,
+    ) -> Result<Self> {
+        let text = content.and_then(|bytes| bytes.map(text).transpose());
+        let text = text.map_err(|error| Diagnostic::io("read", &shown(path), &error))?;
+        let Some(text) = text else {
+            return Ok(Self::None);
+        };
+        let source = SourceFile::new(shown(path), text);
+        Ok(Self::Read(Settings::parse(&source, path.to_owned())?))
+    }
 }
 
 impl Settings {
     /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to
-    /// the directory that contains `.git`, or to the file system's root. If only one value can
-    /// apply, the nearest file decides. `[cache]` may only be in the topmost file, so that no
-    /// nearer file chooses the trusted keys.
+    /// the directory that contains `.git`, or else to the home directory or the file system's root.
+    /// If only one value can apply, the nearest file decides. `[cache]` may only be in the topmost
+    /// file, so that no nearer file chooses the trusted keys.
+    ///
+    /// A file on disk that belongs neither to the user of this process nor to the owner of `root`
+    /// is not read.
     ///
     /// `root` must be absolute. `shown` turns a path into the path for diagnostics; for paths above
     /// `root`, the result must not depend on `root`. `above` contains the settings that were found
@@ -74,47 +164,71 @@ impl Settings {
         above: &SettingsAbove,
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
-        let own = Self::of_directory(root, files, shown)?;
-        let parent = if files.is_top(root) {
-            None
-        } else {
-            root.parent()
+        let owner = owners(root).into_iter().last();
+        Self::find_for(owner, root, files, above, shown)
+    }
+
+    /// [`Settings::find`] for a root module that belongs to `owner`, from a directory upwards.
+    fn find_for(
+        owner: Option<u32>,
+        directory: &Path,
+        files: SettingsFiles<'_>,
+        above: &SettingsAbove,
+        shown: &impl Fn(&Path) -> PathBuf,
+    ) -> Result<Self> {
+        let own = Self::of_directory(owner, directory, files, shown)?;
+        let above = match directory.parent() {
+            Some(parent) if !files.is_top(directory) => {
+                let key = (parent.to_owned(), owner);
+                above
+                    .found
+                    .get_or_compute(&key, || Self::find_for(owner, parent, files, above, shown))?
+            }
+            _ => Self::default(),
         };
-        let find = |parent: &Path| {
-            above.found.get_or_compute(&parent.to_owned(), || {
-                Self::find(parent, files, above, shown)
-            })
+        let own = match own {
+            OwnSettings::Read(own) => own,
+            OwnSettings::None => return Ok(above),
+            OwnSettings::OfOtherUser(path) => {
+                let mut above = above;
+                above.of_other_users.push(path);
+                return Ok(above);
+            }
         };
-        let above = parent.map_or_else(|| Ok(Self::default()), find)?;
-        match (own, above.paths.first()) {
-            (None, _) => Ok(above),
-            (Some(own), None) => Ok(own),
-            (
-                Some(Self {
-                    cache: Some(table), ..
-                }),
-                Some(path),
-            ) => Err(not_topmost(&table, &shown(path)).into()),
-            (Some(own), Some(_)) => Ok(own.below(above)),
+        let Some(topmost) = above.paths.first() else {
+            return Ok(own);
+        };
+        let Some(table) = &own.cache else {
+            return Ok(own.below(above));
+        };
+        let error = not_topmost(table, &shown(topmost));
+        match files.repaired(directory, shown) {
+            Some(OwnSettings::Read(repaired)) if repaired.cache.is_none() => {
+                Ok(repaired.below(above))
+            }
+            Some(OwnSettings::None) => Ok(above),
+            _ => Err(error.into()),
         }
     }
 
     /// The settings in a directory's own file, if it has one.
     fn of_directory(
+        owner: Option<u32>,
         directory: &Path,
         files: SettingsFiles<'_>,
         shown: &impl Fn(&Path) -> PathBuf,
-    ) -> Result<Option<Self>> {
+    ) -> Result<OwnSettings> {
         let path = directory.join(FILE_NAME);
+        if files.is_of_other_user(&path, owner) {
+            return Ok(OwnSettings::OfOtherUser(path));
+        }
         if files.is_refused(&path) {
             return Err(refused(&shown(&path)).into());
         }
-        let text = files
-            .read(&path)
-            .and_then(|bytes| bytes.map(text).transpose());
-        let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
-        text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path))
-            .transpose()
+        match OwnSettings::parse(&path, files.read(&path), shown) {
+            Ok(settings) => Ok(settings),
+            Err(errors) => files.repaired(directory, shown).ok_or(errors),
+        }
     }
 
     /// Reads the content of one settings file that replaces the files that [`Settings::find`]
@@ -142,6 +256,7 @@ impl Settings {
     /// Completes these settings with the settings of a file further up.
     fn below(mut self, above: Self) -> Self {
         self.paths.extend(above.paths);
+        self.of_other_users.extend(above.of_other_users);
         self.roots.extend(above.roots);
         self.policy.rules.extend(above.policy.rules);
         self.verify.extend(above.verify);

@@ -150,12 +150,20 @@ fn a_wrong_value_is_an_error_at_its_position() {
     assert_eq!(complaint("[roots]\ninclude = [\"a[\"]").1, (2, 12));
 }
 
+/// Settings files on disk, without a home directory.
+fn on_disk(boundary: &Boundary) -> SettingsFiles<'_> {
+    SettingsFiles::OnDisk {
+        boundary,
+        home: None,
+    }
+}
+
 /// The settings of a root module alone.
 fn find_settings(root: &Path) -> Result<Settings> {
     let boundary = Boundary::default();
     Settings::find(
         root,
-        SettingsFiles::OnDisk(&boundary),
+        on_disk(&boundary),
         &SettingsAbove::default(),
         &Path::to_path_buf,
     )
@@ -173,15 +181,8 @@ fn what_root_modules_share_is_read_once() {
     std::fs::write(&above, "dialect = \"terraform\"").unwrap();
     std::fs::write(roots[1].join(FILE_NAME), "platforms = \"all\"").unwrap();
     let (boundary, known) = (Boundary::default(), SettingsAbove::default());
-    let find = |root: &Path| {
-        Settings::find(
-            root,
-            SettingsFiles::OnDisk(&boundary),
-            &known,
-            &Path::to_path_buf,
-        )
-        .unwrap()
-    };
+    let find =
+        |root: &Path| Settings::find(root, on_disk(&boundary), &known, &Path::to_path_buf).unwrap();
     let first = find(&roots[0]);
     std::fs::remove_file(&above).unwrap();
     assert_eq!(

@@ -71,6 +71,7 @@ mod request_errors;
 mod resolve;
 mod runs;
 mod sbom;
+mod settings_of_users;
 mod setup_git;
 mod shared_facts;
 #[cfg(unix)]

@@ -56,16 +56,20 @@ pub(crate) fn set_base(
     if let Some(path) = &ui.global.config
         && let Before::Inside(before) = repository.before(&name, path)?
     {
-        options.settings = Some(settings_before(path, before, &mut change, environment)?);
+        let now = options.settings.take();
+        let settings = settings_before(path, before, now, &mut change, environment)?;
+        options.settings = Some(settings);
     }
     options.change = Some(change);
     Ok(())
 }
 
-/// The settings of a file before a change, which gets a finding if it edits the file.
+/// The settings of a file before a change, which gets a finding if it edits the file. A file that
+/// cannot be read now is an error already.
 fn settings_before(
     path: &Path,
     before: Option<Vec<u8>>,
+    settings_now: Option<Settings>,
     change: &mut ReviewedChange,
     environment: &Environment,
 ) -> Result<Settings> {
@@ -74,8 +78,15 @@ fn settings_before(
         return Err(Diagnostic::io("read", path, error).into());
     }
     let what = what_changed(before.as_deref(), now.map(Some));
-    change
-        .findings
-        .extend(what.map(|what| policy_changed(path, what)));
-    Ok(settings_of(path, before.unwrap_or_default(), environment)?)
+    let settings = settings_of(path, before.unwrap_or_default(), environment);
+    if let Some(what) = what {
+        let finding = policy_changed(path, what, settings.is_err());
+        change.findings.push(finding);
+    }
+    match (settings, settings_now) {
+        (Ok(before), _) => Ok(before),
+        // The change repairs the file.
+        (Err(_), Some(now)) if what.is_some() => Ok(now),
+        (Err(errors), _) => Err(errors.into()),
+    }
 }

@@ -2,9 +2,10 @@
 //! decisions about root modules.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::few;
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::packages::SharedFacts;
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
@@ -93,6 +94,7 @@ impl EventDisplay<'_> {
                 self.ui.warn(&config.warnings);
                 config.debug.iter().for_each(|line| self.ui.verbose(line));
             }
+            Event::SettingsNotRead(path) => self.ui.warn(&[settings_not_read(path)]),
             Event::ClaimedDates(hosts) => {
                 self.ui.clear();
                 let hosts = few(hosts);
@@ -158,6 +160,16 @@ impl EventDisplay<'_> {
             .verbose(&format!("{used} looked up in oci://{}", facts.repository()));
         self.ui.warn(facts.warning().as_slice());
     }
+}
+
+/// The warning about a settings file of a different user.
+fn settings_not_read(path: &Path) -> Diagnostic {
+    let message = format!(
+        "{} was not read, because it belongs neither to you nor to the owner of the root module",
+        path.display()
+    );
+    let warning = Diagnostic::warning(Code::Io, message);
+    warning.help("if you trust it, name it with --config")
 }
 
 impl Drop for EventDisplay<'_> {

@@ -13,7 +13,7 @@ use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::{ReviewedChange, lines};
 use crate::project::roots::{Roots, Selection, normal};
 use crate::project::session::Session;
-use crate::settings::{self, RootLevels, on_disk};
+use crate::settings::{self, RootLevels, Settings, SettingsAbove, on_disk};
 use crate::system::canonicalize;
 
 impl Session<'_> {
@@ -41,7 +41,7 @@ impl Session<'_> {
         };
         let mut findings = removals(change, removed);
         findings.extend(change.findings.iter().cloned());
-        findings.extend(edited_settings(change, &applies));
+        findings.extend(self.edited_settings(change, &applies));
         findings.extend(omitted(change, applies));
         findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
         findings.extend(links(change, &roots.selection));
@@ -72,6 +72,64 @@ impl Session<'_> {
         };
         findings.into_iter().filter_map(with_level).collect()
     }
+
+    /// Findings about edited settings files in the directories that `applies` selects, and errors
+    /// about settings that cannot be read after the change.
+    fn edited_settings(
+        &self,
+        change: &ReviewedChange,
+        applies: impl Fn(&Path) -> bool,
+    ) -> Vec<Diagnostic> {
+        let mut paths: BTreeSet<&Path> = change.now_named(settings::FILE_NAME).collect();
+        for (path, _) in change.before_named(settings::FILE_NAME) {
+            paths.insert(path);
+        }
+        paths.retain(|path| path.parent().is_some_and(&applies));
+
+        let mut findings = Vec::new();
+        let mut edited = Vec::new();
+        for path in &paths {
+            let before = change.file_before(path);
+            let Some(what) = what_changed(before, on_disk(path)) else {
+                continue;
+            };
+            let is_base_unusable = before.is_some_and(|bytes| is_unusable(change, path, bytes));
+            findings.push(policy_changed(change.shown(path), what, is_base_unusable));
+            edited.extend(path.parent());
+        }
+
+        // An edited file may also make a nearer one invalid.
+        let known = SettingsAbove::default();
+        let shown = |path: &Path| change.shown(path).to_owned();
+        for directory in paths.into_iter().filter_map(Path::parent) {
+            if !edited.iter().any(|edited| directory.starts_with(edited)) {
+                continue;
+            }
+            let found = Settings::find(directory, self.settings_on_disk(), &known, &shown);
+            for error in found.err().into_iter().flatten() {
+                if !findings.contains(&error) {
+                    findings.push(error);
+                }
+            }
+        }
+        findings
+    }
+}
+
+/// Whether settings of the base cannot be used where they are.
+fn is_unusable(change: &ReviewedChange, path: &Path, bytes: &[u8]) -> bool {
+    let Ok(settings) = Settings::named(path, bytes.to_vec(), &change.top) else {
+        return true;
+    };
+    let mut files = change.before_named(settings::FILE_NAME);
+    let is_below_other = files.any(|(other, _)| {
+        other != path
+            && path
+                .parent()
+                .zip(other.parent())
+                .is_some_and(|(own, other)| own.starts_with(other))
+    });
+    settings.cache.is_some() && is_below_other
 }
 
 /// The finding about files that the change alters, in the directories that `applies` selects, and
@@ -154,26 +212,6 @@ fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
     let help = owner_allows("if this is intended", Code::RootRemoved)
         .and_text("; a moved root module is checked as a new one");
     note.into_iter().fold(finding, Diagnostic::note).help(help)
-}
-
-/// Findings about edited settings files in the directories that `applies` selects.
-fn edited_settings<'a>(
-    change: &'a ReviewedChange,
-    applies: impl Fn(&Path) -> bool,
-) -> impl Iterator<Item = Diagnostic> {
-    let before = change
-        .before_named(settings::FILE_NAME)
-        .map(|(path, _)| path);
-    let paths: BTreeSet<&'a Path> = before
-        .chain(change.now_named(settings::FILE_NAME))
-        .collect();
-    let paths = paths
-        .into_iter()
-        .filter(move |path| path.parent().is_some_and(&applies));
-    paths.filter_map(|path| {
-        let what = what_changed(change.file_before(path), on_disk(path))?;
-        Some(policy_changed(change.shown(path), what))
-    })
 }
 
 /// Findings about links in the paths of root modules, selected ones and root modules of the base.
@@ -266,12 +304,14 @@ pub fn what_changed(
 }
 
 /// The finding about a changed file that decides how changes are checked. `what` is from
-/// [`what_changed`].
-pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
-    let message = format!(
-        "{} {what}; this change is checked without it",
-        path.display()
-    );
+/// [`what_changed`]. Settings that the base has, and that cannot be used, do not apply.
+pub fn policy_changed(path: &Path, what: &str, is_base_unusable: bool) -> Diagnostic {
+    let how = match (is_base_unusable, path.exists()) {
+        (false, _) => "this change is checked without it",
+        (true, true) => "that of the base cannot be read, so this change is checked with it",
+        (true, false) => "that of the base cannot be read, so this change is checked without it",
+    };
+    let message = format!("{} {what}; {how}", path.display());
     let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
     warning.help("review what it will allow for later changes")
 }

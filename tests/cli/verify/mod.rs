@@ -56,6 +56,7 @@ mod stacks;
 mod unit_files;
 mod unit_sources;
 mod unknown;
+mod unreadable_settings;
 mod variable_sources;
 mod wording;
 
