@@ -19,6 +19,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::fetch_error::{FetchError, Fetched};
+use crate::system::process::one_line;
 pub(super) use address::GitAddress;
 pub(crate) use address::Revision;
 pub(crate) use references::References;
@@ -64,6 +65,16 @@ impl Git<'_> {
         Ok(!repository
             .list_refs(address, &["--tags"], &[&pattern], "git printed too much")?
             .is_empty())
+    }
+
+    /// Fetches the commit of an address, and returns its full ID.
+    pub(super) fn commit(&self, address: &GitAddress) -> Fetched<String> {
+        let repository = Repository::for_fetching(self, "0", address)?;
+        let Some(name) = repository.fetch(address)? else {
+            return Err(FetchError::git("it has no commit"));
+        };
+        let arguments = ["rev-parse", "--verify", "--end-of-options", &name];
+        Ok(one_line(repository.output(&arguments)?.as_bytes()))
     }
 
     /// Returns the date of a commit according to its committer.

@@ -6,6 +6,7 @@ use super::fetch_error::{FetchError, Fetched};
 use super::fetcher::ModuleFetcher;
 use super::git::{Git, GitAddress};
 use super::source::RemoteSource;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 
 impl ModuleFetcher {
     /// Returns the date of the commit of a git source.
@@ -15,6 +16,20 @@ impl ModuleFetcher {
     pub(crate) fn committed(&self, source: &RemoteSource) -> Result<Timestamp, String> {
         self.ask_git(source, |git, address| git.committed(address))
             .map_err(|error| error.to_string())
+    }
+
+    /// Returns the full ID of the commit that a source names by the beginning of its ID.
+    ///
+    /// # Errors
+    /// The repository cannot be fetched, has no such commit, or no requests are made.
+    pub(crate) fn full_commit(&self, source: &RemoteSource) -> Result<String, Diagnostics> {
+        if self.is_offline() {
+            let message =
+                format!("the commit of {source} is not known, because no requests are made");
+            let error = Diagnostic::error(Code::RequestFailed, message);
+            return Err(error.help(Help::run_online()).into());
+        }
+        Ok(self.ask_git(source, |git, address| git.commit(address))?)
     }
 
     /// Runs git for the repository of a source.

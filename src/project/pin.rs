@@ -223,6 +223,32 @@ impl Pins<'_> {
         (!is_pinned).then(|| module_edit::constraints(call, version, |_| Some(version.to_string())))
     }
 
+    /// The edit that completes the ID of a commit.
+    fn pinned_short_commit(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        known: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let commit = match (known.and_then(locked::commit_of), &self.modules.fetcher) {
+            (Some(locked), _) => locked,
+            (None, Some(fetcher)) => {
+                let found = fetcher.full_commit(source);
+                found.map_err(|errors| call.not_fetched(errors))?
+            }
+            (None, None) => return Err(not_asked(call).into()),
+        };
+        Ok(Some(module_edit::reference(
+            call,
+            self.dialect,
+            &commit,
+            None,
+        )))
+    }
+
     /// The edit that pins a source in git; `None` if it names a commit, or is not in git.
     fn pinned_commit(
         &self,
@@ -235,6 +261,9 @@ impl Pins<'_> {
         } = *self;
         let name = match Revision::of(source) {
             None | Some(Revision::Commit(_)) => return Ok(None),
+            Some(Revision::Expression(digits)) if is_short_commit(&digits) => {
+                return self.pinned_short_commit(call, source, known);
+            }
             Some(Revision::Expression(_)) => {
                 return Ok(Some(Err("its ref is neither a branch nor a tag")));
             }
@@ -273,4 +302,9 @@ impl Pins<'_> {
             });
         Ok(Some(edited))
     }
+}
+
+/// Whether the `ref` of a source is the beginning of the ID of a commit.
+fn is_short_commit(reference: &str) -> bool {
+    (4..40).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -232,3 +232,54 @@ fn pins_are_printed_in_the_order_of_the_files() {
         .collect();
     assert_eq!(printed, expected, "{output}");
 }
+
+#[test]
+fn the_beginning_of_a_commit_is_completed() {
+    let (_registry, environment) = Registry::with_project();
+    publish(&environment, "# one\n", "v1.0.0");
+    let commit = commit_of(&environment, "v1.0.0");
+    publish(&environment, "# two\n", "v1.1.0");
+    let repository = environment.root().join("modules.git");
+    let source = |reference: &str| {
+        let url = format!(
+            "git::file://{}//network?ref={reference}",
+            repository.display()
+        );
+        format!("module \"short\" {{\n  source = \"{url}\" # the network\n}}\n")
+    };
+    for is_locked in [false, true] {
+        environment.write("main.tf", source(&commit[..9]));
+        environment.provlock(["pin", "--check"]).assert_code(1);
+        if is_locked {
+            environment.provlock(["lock", "--modules"]).assert_code(0);
+            environment
+                .provlock(["pin", "--offline"])
+                .assert_code(0)
+                .assert_stderr_has("Pinned 1 call");
+            environment.provlock(["lock", "--check"]).assert_code(0);
+        } else {
+            environment
+                .provlock(["pin"])
+                .assert_code(0)
+                .assert_stderr_has("Pinned 1 call");
+        }
+        assert_eq!(environment.read("main.tf"), source(&commit));
+        environment.provlock(["pin", "--check"]).assert_code(0);
+    }
+    fs::remove_file(environment.project().join(".modules.lock.hcl")).unwrap();
+    environment.write("main.tf", source("abcdef123"));
+    environment
+        .provlock(["pin"])
+        .assert_code(2)
+        .assert_stderr_has("it has no branch, tag or commit \"abcdef123\"");
+    environment.write("main.tf", source(&commit[..9]));
+    environment
+        .provlock(["pin", "--offline"])
+        .assert_code(2)
+        .assert_stderr_has("no requests are made");
+    environment.write("main.tf", source("v1.0.0~0"));
+    environment
+        .provlock(["pin"])
+        .assert_code(0)
+        .assert_stderr_has("its ref is neither a branch nor a tag");
+}

@@ -1,6 +1,6 @@
 //! `diff`: the changes between two lock files, entry by entry.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -11,7 +11,7 @@ use provlock::lockfile::{
     MODULE_LOCK_FILE_NAME,
 };
 use provlock::provider::Dialect;
-use provlock::system::repository;
+use provlock::system::{canonicalize, repository};
 
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
@@ -267,7 +267,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
             None => return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]),
         },
     };
-    let revisions = Revisions::parse(&named)?;
+    let revisions = Revisions::parse(&named)?.map_err(unknown_revision)?;
     let pairs = revisions.pairs(what.recursive, ui)?;
     if revisions.old.is_unborn {
         ui.status("HEAD has no commit yet: every lock file is compared with an empty one");
@@ -320,7 +320,13 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
     else {
         return Ok(None);
     };
-    let is_revision = Revisions::parse(text).is_ok();
+    let is_revision = match Revisions::parse(text) {
+        Ok(parsed) => parsed.is_ok(),
+        // Files need no repository.
+        Err(_) if argument.exists() || is_surely_path(argument) => false,
+        Err(_) if !is_in_repository() => false,
+        Err(error) => return Err(error),
+    };
     let error = match (argument.exists(), is_revision) {
         (false, true) => return Ok(Some(text)),
         (true, true) => {
@@ -345,6 +351,22 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
         _ => return Ok(None),
     };
     Err(error.into())
+}
+
+fn is_in_repository() -> bool {
+    let here = Path::new(".");
+    let is_below_top = canonicalize(here).is_ok_and(|here| repository::top(&here).is_some());
+    is_below_top || repository::is_bare(here)
+}
+
+/// The error for a name that git does not know.
+fn unknown_revision(UnknownRevision(name): UnknownRevision) -> Diagnostic {
+    let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
+    Diagnostic::error(
+        Code::InvalidArgument,
+        format!("unknown git revision {name:?}"),
+    )
+    .help(help)
 }
 
 fn only_revisions() -> Diagnostic {
@@ -431,6 +453,16 @@ fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// The error for two revisions without a known common ancestor.
+fn no_merge_base(old: &str, new: &str) -> Diagnostic {
+    let message = format!("the revisions {old} and {new} have no common ancestor");
+    let range = format!("{old}..{new}");
+    let help = Help::text(
+        "in a shallow clone, fetch the history: git fetch --unshallow; or compare them directly: ",
+    );
+    Diagnostic::error(Code::InvalidArgument, message).help(help.and(diff(&[&range])))
+}
+
 /// Two resolved revisions; without a new one, the old one is compared with the working tree.
 struct Revisions {
     old: Revision,
@@ -448,9 +480,12 @@ struct Revision {
     is_unborn: bool,
 }
 
+/// A name that git does not know.
+struct UnknownRevision(String);
+
 impl Revision {
     /// Resolves a revision. An empty name is `HEAD`, as git reads `..`.
-    fn resolve(name: &str) -> Result<Self> {
+    fn resolve(name: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
         let name = if name.is_empty() { "HEAD" } else { name };
         let resolved = if name.starts_with('-') {
             None
@@ -464,22 +499,16 @@ impl Revision {
         } else {
             resolved
         };
-        let unknown = || {
-            let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
-            Diagnostic::error(
-                Code::InvalidArgument,
-                format!("unknown git revision {name:?}"),
-            )
-            .help(help)
+        let Some(object) = object else {
+            return Ok(Err(UnknownRevision(name.to_owned())));
         };
-        let object = object.ok_or_else(unknown)?;
         let is_directory = !is_unborn && git::is_directory(name, &object)?;
-        Ok(Self {
+        Ok(Ok(Self {
             name: name.to_owned(),
             object,
             is_directory,
             is_unborn,
-        })
+        }))
     }
 
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
@@ -496,36 +525,43 @@ impl Revision {
 }
 
 impl Revisions {
-    fn parse(text: &str) -> Result<Self> {
-        if let Some((old, new)) = text.split_once("...") {
-            let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
-            let unrelated = || {
-                Diagnostic::error(
-                    Code::InvalidArgument,
-                    "the two revisions have no common ancestor",
-                )
-            };
-            let object = git::merge_base(&old.object, &new.object)?.ok_or_else(unrelated)?;
-            return Ok(Self {
-                old: Revision { object, ..old },
-                new: Some(new),
-            });
-        }
-        if let Some((old, new)) = text.split_once("..") {
-            return Ok(Self {
-                old: Revision::resolve(old)?,
-                new: Some(Revision::resolve(new)?),
-            });
-        }
+    /// Parses `REV`, `OLD..NEW` or `OLD...NEW`.
+    ///
+    /// # Errors
+    /// Git fails, or two revisions have no common ancestor.
+    fn parse(text: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
         if text.is_empty() {
-            return Err(
-                Diagnostic::error(Code::InvalidArgument, "--git is given no revision").into(),
-            );
+            let error = Diagnostic::error(Code::InvalidArgument, "--git is given no revision");
+            return Err(error.into());
         }
-        Ok(Self {
-            old: Revision::resolve(text)?,
-            new: None,
-        })
+        let (old, new, from_merge_base) = if let Some((old, new)) = text.split_once("...") {
+            (old, Some(new), true)
+        } else if let Some((old, new)) = text.split_once("..") {
+            (old, Some(new), false)
+        } else {
+            (text, None, false)
+        };
+        let mut old = match Revision::resolve(old)? {
+            Ok(old) => old,
+            Err(unknown) => return Ok(Err(unknown)),
+        };
+        let Some(new) = new else {
+            return Ok(Ok(Self { old, new: None }));
+        };
+        let new = match Revision::resolve(new)? {
+            Ok(new) => new,
+            Err(unknown) => return Ok(Err(unknown)),
+        };
+        if from_merge_base {
+            let Some(object) = git::merge_base(&old.object, &new.object)? else {
+                return Err(no_merge_base(&old.name, &new.name).into());
+            };
+            old.object = object;
+        }
+        Ok(Ok(Self {
+            old,
+            new: Some(new),
+        }))
     }
 
     /// `No lock file here or below, neither in HEAD nor in the working tree`
@@ -602,6 +638,9 @@ impl Revisions {
             Ok(Pair { path, old, new })
         };
         let mut pairs = paths.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+        if self.new.is_none() {
+            convert_line_endings(&mut pairs)?;
+        }
         pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !pair.is_missing());
         // The lock file of providers comes first.
         pairs.sort_by_cached_key(|pair| {
@@ -612,6 +651,31 @@ impl Revisions {
         });
         Ok(pairs)
     }
+}
+
+/// Gives files of the working tree the line endings with which git would add them, unless the file
+/// of the revision has Windows line endings, too.
+fn convert_line_endings(pairs: &mut [Pair]) -> Result<()> {
+    let mut files = BTreeMap::new();
+    for pair in pairs.iter() {
+        if let (Some(old), Some(new)) = (&pair.old.bytes, &pair.new.bytes)
+            && has_windows_line_ending(new)
+            && !has_windows_line_ending(old)
+        {
+            files.insert(pair.path.as_path(), new.as_slice());
+        }
+    }
+    let mut converted = git::with_converted_line_endings(Path::new("."), &files)?;
+    for pair in pairs {
+        if let Some(bytes) = converted.remove(&pair.path) {
+            pair.new.bytes = Some(bytes);
+        }
+    }
+    Ok(())
+}
+
+fn has_windows_line_ending(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b"\r\n")
 }
 
 /// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged,

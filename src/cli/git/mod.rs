@@ -15,3 +15,4 @@ pub(crate) use repositories::Repositories;
 pub(crate) use repository::{Before, Repository, both};
 pub(crate) use revision::Commit;
 pub(crate) use tree::files_in;
+pub(crate) use work_tree::with_converted_line_endings;

@@ -597,3 +597,98 @@ fn a_hook_of_a_linked_worktree_compares_the_same_files() {
         .run_in("linked/app");
     run.run().assert_code(0).assert_stdout_has("3.2.3 → 3.2.4");
 }
+
+#[test]
+fn a_failure_of_git_is_not_an_unknown_name() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
+    repository.commit(&version("3.0.0"));
+    let of_other_owner = |arguments: &[&str]| {
+        let command = repository.environment.command(arguments);
+        command.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").run()
+    };
+    of_other_owner(&["diff", "HEAD"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
+help: if you trust its owner: git config --global --add safe.directory [ROOT]/project, or name two files: provlock diff OLD NEW
+"#]]);
+    of_other_owner(&["diff", "main..HEAD"])
+        .assert_code(2)
+        .assert_stderr_has("dubious ownership");
+    // Files need no git.
+    repository.environment.write("old.hcl", version("2.0.0"));
+    of_other_owner(&["diff", "old.hcl"]).assert_code(0);
+    of_other_owner(&["diff", "absent.lock.hcl"]).assert_lacks("dubious ownership");
+
+    repository.git(["checkout", "--quiet", "--orphan", "unrelated"]);
+    repository.commit(&version("4.0.0"));
+    repository
+        .provlock(["diff", "main...unrelated"])
+        .matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the revisions main and unrelated have no common ancestor
+help: in a shallow clone, fetch the history: git fetch --unshallow; or compare them directly: provlock diff main..unrelated
+"#]]);
+    repository
+        .provlock(["diff", "main..unrelated"])
+        .assert_code(0);
+    repository
+        .provlock(["diff", "main...absent"])
+        .assert_code(2)
+        .assert_stderr_has("main...absent is neither a file nor a git revision");
+    repository
+        .provlock(["diff", "--git", "main...absent"])
+        .assert_code(2)
+        .assert_stderr_has("unknown git revision \"absent\"");
+}
+
+#[test]
+fn line_endings_that_git_converts_are_no_difference() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
+    let windows = |text: String| text.replace('\n', "\r\n");
+    let environment = &repository.environment;
+    repository.commit(&version("3.0.0"));
+    environment.write("below/.terraform.lock.hcl", version("3.0.0"));
+    environment.commit_all(".");
+    environment.write_lock_file(windows(version("3.0.0")));
+    environment.write("below/.terraform.lock.hcl", windows(version("3.0.0")));
+    let unified = ["diff", "-r", "--format", "unified", "--exit-code"];
+    repository.provlock(unified).assert_code(1);
+    repository.git(["config", "core.autocrlf", "true"]);
+    assert_eq!(repository.git(["diff"]), "");
+    let output = repository.provlock(unified);
+    assert_eq!(output.assert_code(0).stdout, "");
+    let below = environment.command(unified).run_in("below").run();
+    assert_eq!(below.assert_code(0).stdout, "");
+
+    // Only changed lines differ.
+    environment.write_lock_file(windows(version("4.0.0")));
+    let output = repository.provlock(unified);
+    let changed = output.assert_code(1).stdout.lines();
+    let changed: Vec<_> = changed
+        .filter(|line| line.starts_with(['+', '-']))
+        .collect();
+    assert_eq!(changed.len(), 4, "{output}");
+    repository.git(["config", "--unset", "core.autocrlf"]);
+    environment.write(".gitattributes", "*.hcl text eol=crlf\n");
+    let output = repository.provlock(unified);
+    assert_eq!(
+        output
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with('-'))
+            .count(),
+        2
+    );
+
+    // Windows line endings in git, too.
+    environment.write(".gitattributes", "");
+    repository.git(["config", "core.autocrlf", "false"]);
+    environment.commit_all(".");
+    repository.git(["config", "core.autocrlf", "true"]);
+    let output = repository.provlock(unified);
+    assert_eq!(output.assert_code(0).stdout, "");
+}
