@@ -308,7 +308,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     let facts = RunFacts {
         time: source_date(session.environment())?.unwrap_or(started),
-        commit: repository.as_ref().and_then(Repository::head),
+        commit: repository.and_then(Repository::head),
         base,
         is_online: arguments.online,
     };
