@@ -221,16 +221,16 @@ impl Session<'_> {
             root.dialect.name(),
             other.path().display(),
             other.dialect.name(),
-            self.shown_lock_file(root).display(),
+            shown_lock_file(root).display(),
         );
         Diagnostic::error(Code::InvalidConfiguration, message)
             .help("give each of them a lock file of its own: OpenTofu and Terraform do not accept each other's lock files")
     }
+}
 
-    fn shown_lock_file<'a>(&self, root: &'a RootModule) -> &'a Path {
-        match &root.found.linked_lock_file {
-            Some(path) => path,
-            None => &root.lock_path,
-        }
+fn shown_lock_file(root: &RootModule) -> &Path {
+    match &root.found.linked_lock_file {
+        Some(path) => path,
+        None => &root.lock_path,
     }
 }

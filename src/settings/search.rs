@@ -121,7 +121,7 @@ fn current_user() -> u32 {
 /// Settings in the file of one directory.
 enum OwnSettings {
     None,
-    Read(Settings),
+    Read(Box<Settings>),
     /// The file, which is not read.
     OfOtherUser(PathBuf),
 }
@@ -139,7 +139,8 @@ impl OwnSettings {
             return Ok(Self::None);
         };
         let source = SourceFile::new(shown(path), text);
-        Ok(Self::Read(Settings::parse(&source, path.to_owned())?))
+        let settings = Settings::parse(&source, path.to_owned())?;
+        Ok(Self::Read(Box::new(settings)))
     }
 }
 
@@ -187,7 +188,7 @@ impl Settings {
             _ => Self::default(),
         };
         let own = match own {
-            OwnSettings::Read(own) => own,
+            OwnSettings::Read(own) => *own,
             OwnSettings::None => return Ok(above),
             OwnSettings::OfOtherUser(path) => {
                 let mut above = above;

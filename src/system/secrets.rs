@@ -85,14 +85,13 @@ impl Secrets {
     /// Learns what a credentials helper has printed: the strings of a JSON document, or else each
     /// word that may be a token.
     pub(crate) fn learn_printed(&self, printed: &[u8]) {
-        match serde_json::from_slice::<Value>(printed) {
-            Ok(document) => self.learn_strings(&document),
-            Err(_) => {
-                let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
-                for word in String::from_utf8_lossy(printed).split(|c| !is_of_token(c)) {
-                    self.add(word);
-                }
-            }
+        if let Ok(document) = serde_json::from_slice::<Value>(printed) {
+            self.learn_strings(&document);
+            return;
+        }
+        let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
+        for word in String::from_utf8_lossy(printed).split(|c| !is_of_token(c)) {
+            self.add(word);
         }
     }
 
@@ -387,6 +386,98 @@ fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
 mod tests {
     use super::*;
 
+    /// Texts, and what is shown of them.
+    const TEXTS: &[(&str, &str)] = &[
+        ("a s3cr3t+/\"x b", "a [redacted] b"),
+        ("a=s3cr3t%2B%2F%22x", "a=[redacted]"),
+        ("\"s3cr3t+/\\\"x\"", "\"[redacted]\""),
+        (
+            "Basic dXNlcjpwYXNzIHdvcmQ= is pass word",
+            "Basic [redacted] is [redacted]",
+        ),
+        ("hunter@2 hunter%402", "[redacted] [redacted]"),
+        ("ghp_token git user alice", "[redacted] git user alice"),
+        (
+            "git::https://me:p@h.test/a://x:1/",
+            "git::https://me:[redacted]@h.test/a://x:1/",
+        ),
+        (
+            "[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY",
+            "[\"ed25519-private:[redacted]\"] ed25519:11qY",
+        ),
+        ("ed25519-private: and more", "ed25519-private: and more"),
+        (
+            "a://b:c@d://e:f@g h://i:j",
+            "a://b:[redacted]@d://e:[redacted]@g h://i:j",
+        ),
+        (
+            "git::https://t0ken@h.test/a a://me@h.test/",
+            "git::https://[redacted]@h.test/a a://me@h.test/",
+        ),
+        (
+            "ssh://me@h/ SSH://me:x@h/ ssh://git@h/",
+            "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/",
+        ),
+        (
+            r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/",
+            r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/",
+        ),
+        (
+            "https://h.test/a?token=b: gone, https://h.test/a#b: gone, https://h.test/?b;",
+            "https://h.test/a?token=[redacted]: gone, https://h.test/a#[redacted]: gone, https://h.test/?[redacted];",
+        ),
+        (
+            "https://h.test/a?token=b:&c=d:e",
+            "https://h.test/a?token=[redacted]&c=[redacted]",
+        ),
+        (
+            "'me@h:a.git' git::me@h:/a git@h:a",
+            "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a",
+        ),
+        (
+            "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
+            "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
+        ),
+        (
+            "https://h/a#abc git::h/a?ref=v1#b",
+            "https://h/a#[redacted] git::h/a?ref=v1#[redacted]",
+        ),
+        (
+            "github.com/a/b#c # d a/b.tf#e https://h/#",
+            "github.com/a/b#[redacted] # d a/b.tf#e https://h/#",
+        ),
+        (
+            r#""github.com\/a\/b#c" "https:\/\/h#c""#,
+            r#""github.com\/a\/b#[redacted]" "https:\/\/h#[redacted]""#,
+        ),
+        (
+            "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
+            "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",
+        ),
+        (
+            "https://git@h/ https://redacted@h/ https://h/a@b",
+            "https://git@h/ https://redacted@h/ https://h/a@b",
+        ),
+        (
+            "'https://h/a.git?token=abc/info?ref=v1'",
+            "'https://h/a.git?token=[redacted]?ref=v1'",
+        ),
+        (
+            "\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"",
+            "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\"",
+        ),
+        (
+            "h/a.zip?checksum=file:https://h/s?sig=abc",
+            "h/a.zip?checksum=file:https://h/s?sig=[redacted]",
+        ),
+        ("a ? b=c : d&&e==f?g==h", "a ? b=c : d&&e==f?g==h"),
+        (
+            "'https://h/a?abc&ref=v1' is it? yes",
+            "'https://h/a?[redacted]&ref=v1' is it? yes",
+        ),
+        ("HTTPS://t0ken@h.test/a", "HTTPS://[redacted]@h.test/a"),
+    ];
+
     #[test]
     fn secrets_are_hidden_in_every_form() {
         let secrets = Secrets::default();
@@ -396,97 +487,8 @@ mod tests {
         clone.learn_url("https://alice:hunter%402@h.test/");
         clone.learn_url("https://ghp_token@h.test/");
         clone.learn_url("ssh://git@h.test/");
-        for (text, redacted) in [
-            ("a s3cr3t+/\"x b", "a [redacted] b"),
-            ("a=s3cr3t%2B%2F%22x", "a=[redacted]"),
-            ("\"s3cr3t+/\\\"x\"", "\"[redacted]\""),
-            (
-                "Basic dXNlcjpwYXNzIHdvcmQ= is pass word",
-                "Basic [redacted] is [redacted]",
-            ),
-            ("hunter@2 hunter%402", "[redacted] [redacted]"),
-            ("ghp_token git user alice", "[redacted] git user alice"),
-            (
-                "git::https://me:p@h.test/a://x:1/",
-                "git::https://me:[redacted]@h.test/a://x:1/",
-            ),
-            (
-                "[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY",
-                "[\"ed25519-private:[redacted]\"] ed25519:11qY",
-            ),
-            ("ed25519-private: and more", "ed25519-private: and more"),
-            (
-                "a://b:c@d://e:f@g h://i:j",
-                "a://b:[redacted]@d://e:[redacted]@g h://i:j",
-            ),
-            (
-                "git::https://t0ken@h.test/a a://me@h.test/",
-                "git::https://[redacted]@h.test/a a://me@h.test/",
-            ),
-            (
-                "ssh://me@h/ SSH://me:x@h/ ssh://git@h/",
-                "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/",
-            ),
-            (
-                r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/",
-                r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/",
-            ),
-            (
-                "https://h.test/a?token=b: gone, https://h.test/a#b: gone, https://h.test/?b;",
-                "https://h.test/a?token=[redacted]: gone, https://h.test/a#[redacted]: gone, https://h.test/?[redacted];",
-            ),
-            (
-                "https://h.test/a?token=b:&c=d:e",
-                "https://h.test/a?token=[redacted]&c=[redacted]",
-            ),
-            (
-                "'me@h:a.git' git::me@h:/a git@h:a",
-                "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a",
-            ),
-            (
-                "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
-                "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0",
-            ),
-            (
-                "https://h/a#abc git::h/a?ref=v1#b",
-                "https://h/a#[redacted] git::h/a?ref=v1#[redacted]",
-            ),
-            (
-                "github.com/a/b#c # d a/b.tf#e https://h/#",
-                "github.com/a/b#[redacted] # d a/b.tf#e https://h/#",
-            ),
-            (
-                r#""github.com\/a\/b#c" "https:\/\/h#c""#,
-                r#""github.com\/a\/b#[redacted]" "https:\/\/h#[redacted]""#,
-            ),
-            (
-                "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
-                "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",
-            ),
-            (
-                "https://git@h/ https://redacted@h/ https://h/a@b",
-                "https://git@h/ https://redacted@h/ https://h/a@b",
-            ),
-            (
-                "'https://h/a.git?token=abc/info?ref=v1'",
-                "'https://h/a.git?token=[redacted]?ref=v1'",
-            ),
-            (
-                "\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"",
-                "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\"",
-            ),
-            (
-                "h/a.zip?checksum=file:https://h/s?sig=abc",
-                "h/a.zip?checksum=file:https://h/s?sig=[redacted]",
-            ),
-            ("a ? b=c : d&&e==f?g==h", "a ? b=c : d&&e==f?g==h"),
-            (
-                "'https://h/a?abc&ref=v1' is it? yes",
-                "'https://h/a?[redacted]&ref=v1' is it? yes",
-            ),
-            ("HTTPS://t0ken@h.test/a", "HTTPS://[redacted]@h.test/a"),
-        ] {
-            assert_eq!(secrets.redact(text), redacted);
+        for (text, redacted) in TEXTS {
+            assert_eq!(secrets.redact(text), *redacted);
         }
         secrets.learn_address("git::https://me:cr3d3ntial@h.test/a//b?ref=v1");
         assert_eq!(

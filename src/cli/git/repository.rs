@@ -605,7 +605,7 @@ impl Repository {
         if dot_git.is_dir() && !dot_git.join("HEAD").exists() {
             return Some(Obstacle::NoRepository);
         }
-        Some(Obstacle::Failed(failure))
+        Some(Obstacle::Failed(Box::new(failure)))
     }
 
     /// Reason why git could not list the files, if one of its answers is missing.

@@ -413,7 +413,7 @@ pub enum Obstacle {
     /// The root module is in no repository.
     NoRepository,
     /// Version control could not be asked.
-    Failed(Diagnostic),
+    Failed(Box<Diagnostic>),
 }
 
 /// Tracking state of a file.

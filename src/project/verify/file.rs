@@ -123,7 +123,7 @@ pub(super) fn checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRo
         names.join(" and ")
     );
     let error = match obstacle {
-        Obstacle::Failed(reason) => reason.clone(),
+        Obstacle::Failed(reason) => reason.as_ref().clone(),
         Obstacle::NoRepository => {
             Diagnostic::error(Code::Io, "the root module is in no git repository")
                 .help(Help::text("run in a clone, or with ").and(RunOption::Warn(codes[0])))

@@ -41,7 +41,7 @@ impl Session<'_> {
         };
         let mut findings = removals(change, removed);
         findings.extend(change.findings.iter().cloned());
-        findings.extend(self.edited_settings(change, &applies));
+        findings.extend(self.edited_settings(change, applies));
         findings.extend(omitted(change, applies));
         findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
         findings.extend(links(change, &roots.selection));
