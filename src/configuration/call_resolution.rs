@@ -444,7 +444,12 @@ impl Walk<'_> {
     }
 
     fn report_not_fetched(&mut self, call: &ModuleCall, errors: Diagnostics) {
-        for error in call.not_fetched(errors) {
+        for mut error in call.not_fetched(errors) {
+            // Terragrunt installs modules in a copy of the unit, which provlock does not read.
+            let installs = error.help.as_ref().is_some_and(Help::installs_modules);
+            if self.is_unit && installs {
+                error.help = Some(Help::text("skip it with ").and(RunOption::AllowMissingModules));
+            }
             self.report_unread(error);
         }
     }

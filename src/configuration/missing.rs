@@ -26,6 +26,18 @@ struct Missing {
     package: Option<RemoteSource>,
 }
 
+/// Facts that decide how missing modules can be supplied.
+#[derive(Clone, Copy)]
+pub(super) struct Situation {
+    pub(super) dialect: Dialect,
+    /// Whether modules may be missing.
+    pub(super) allowed: bool,
+    /// Whether this run may fetch modules from the network.
+    pub(super) is_online: bool,
+    /// Whether the root module is a Terragrunt unit.
+    pub(super) is_unit: bool,
+}
+
 pub(super) enum MissingReason {
     /// It is not installed, and was not fetched. Contains its source.
     NotInstalled(String),
@@ -63,13 +75,9 @@ impl MissingModules {
 
     /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in
     /// submodules, and one for modules that git ignores. They are errors unless modules may be
-    /// missing. With `is_online` this run could have fetched them, so it is not suggested again.
-    pub(super) fn diagnostics(
-        &self,
-        dialect: Dialect,
-        allowed: bool,
-        is_online: bool,
-    ) -> Vec<Diagnostic> {
+    /// missing.
+    pub(super) fn diagnostics(&self, situation: Situation) -> Vec<Diagnostic> {
+        let allowed = situation.allowed;
         let (submodules, others): (Vec<_>, Vec<_>) = self
             .0
             .iter()
@@ -77,37 +85,16 @@ impl MissingModules {
         let (ignored, others): (Vec<_>, Vec<_>) = others
             .into_iter()
             .partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
-        let program = dialect.name();
-        let them = pronoun(&others);
-        let install = Help::text(format!(
-            "install {them} with {program} get or {program} init"
-        ));
-        let can_be_fetched = |missing: &&Missing| {
-            missing
-                .package
-                .as_ref()
-                .is_none_or(|package| package.can_be_fetched(dialect))
-        };
-        let install = if allowed && !is_online && others.iter().any(can_be_fetched) {
-            let online = Remedy::Verify {
-                online: true,
-                platforms: None,
-            };
-            install
-                .and_text(format!("; to fetch {them} for the check only: "))
-                .and(online)
-        } else {
-            install
-        };
+        let install = situation.install(&others);
         let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
         let groups = [
             (others, "are not installed", install),
             (
                 submodules,
                 "are in git submodules that are not checked out",
-                "git submodule update --init".into(),
+                Some("git submodule update --init".into()),
             ),
-            (ignored, "are not there, and git ignores them", run),
+            (ignored, "are not there, and git ignores them", Some(run)),
         ];
         let groups = groups
             .into_iter()
@@ -118,20 +105,71 @@ impl MissingModules {
     }
 }
 
+impl Situation {
+    /// Returns the next step for modules that are not installed; `None` if users can only skip
+    /// them.
+    fn install(self, missing: &[&Missing]) -> Option<Help> {
+        let them = pronoun(missing);
+        let can_be_fetched = missing.iter().any(|missing| {
+            let package = missing.package.as_ref();
+            package.is_none_or(|package| package.can_be_fetched(self.dialect))
+        });
+        // A run with network could have fetched them, so none is suggested again.
+        let is_fetched_online = can_be_fetched && !self.is_online;
+        let online = Remedy::Verify {
+            online: true,
+            platforms: None,
+        };
+        let fetch = Help::text(format!("to fetch {them} for the check only: ")).and(online.clone());
+
+        // Terragrunt installs modules in a copy of the unit, which provlock does not read.
+        match (self.is_unit, self.allowed) {
+            (true, true) if is_fetched_online => return Some(fetch),
+            (true, true) => {
+                return Some("terragrunt init -lockfile=readonly checks their requirements".into());
+            }
+            (true, false) if is_fetched_online => {
+                let help = Help::text(format!("let provlock fetch {them}: run without "));
+                let help = help.and(RunOption::FetchNoModules).and_text(" and ");
+                return Some(help.and(RunOption::Offline));
+            }
+            (true, false) => return None,
+            (false, _) => {}
+        }
+
+        let program = self.dialect.name();
+        let install = Help::text(format!(
+            "install {them} with {program} get or {program} init"
+        ));
+        if self.allowed && is_fetched_online {
+            let fetch = format!("; to fetch {them} for the check only: ");
+            return Some(install.and_text(fetch).and(online));
+        }
+        Some(install)
+    }
+}
+
 fn pronoun(missing: &[&Missing]) -> &'static str {
     if missing.len() == 1 { "it" } else { "them" }
 }
 
-fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Diagnostic {
+fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: bool) -> Diagnostic {
     let is_one = missing.len() == 1;
     let message = format!(
         "{} modules {what}, so what they require is not known",
         missing.len()
     );
     let diagnostic = if allowed {
-        Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
+        Diagnostic {
+            help,
+            ..Diagnostic::warning(Code::ModuleNotInstalled, message)
+        }
     } else {
-        let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
+        let skip = format!("skip {} with ", pronoun(missing));
+        let help = match help {
+            Some(help) => help.and_text(format!(", or {skip}")),
+            None => Help::text(skip),
+        };
         Diagnostic::error(Code::ModuleNotInstalled, message)
             .help(help.and(RunOption::AllowMissingModules))
     };

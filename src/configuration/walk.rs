@@ -9,7 +9,7 @@ use super::decode;
 use super::file::Call;
 use super::files;
 use super::listing;
-use super::missing::MissingModules;
+use super::missing::{MissingModules, Situation};
 use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
@@ -86,6 +86,8 @@ pub(super) struct Walk<'a> {
     /// The result, without the providers.
     pub(super) found: Requirements,
     pub(super) missing: MissingModules,
+    /// Whether the root module is a Terragrunt unit.
+    pub(super) is_unit: bool,
     /// Missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
     pub(super) errors: Collector,
@@ -106,6 +108,7 @@ impl<'a> Walk<'a> {
             has_unknown_files: false,
             found: Requirements::default(),
             missing: MissingModules::default(),
+            is_unit: false,
             wanted: HashSet::new(),
             errors: Collector::default(),
         }
@@ -113,6 +116,7 @@ impl<'a> Walk<'a> {
 
     /// Reads a root module as far as the modules that it calls are here.
     pub(super) fn read(&mut self, root: RootSource<'_>) -> Result<Requirements> {
+        self.is_unit = matches!(root, RootSource::Files(_));
         match root {
             RootSource::Directory(_, canonical) => self.read_directory(canonical),
             RootSource::Files(files) => self.read_files(files),
@@ -128,9 +132,13 @@ impl<'a> Walk<'a> {
             .fetcher
             .as_ref()
             .is_some_and(|fetcher| !fetcher.is_offline());
-        let missing = self
-            .missing
-            .diagnostics(dialect, allow_missing_modules, is_online);
+        let situation = Situation {
+            dialect,
+            allowed: allow_missing_modules,
+            is_online,
+            is_unit: self.is_unit,
+        };
+        let missing = self.missing.diagnostics(situation);
         if allow_missing_modules {
             self.found.warnings.extend(missing);
         } else {

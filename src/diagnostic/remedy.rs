@@ -18,7 +18,7 @@ pub enum HelpPart {
     #[from(&str, String)]
     Text(String),
     /// Something that the user can ask for.
-    #[from(Remedy, LockRemedy, RunOption)]
+    #[from(Remedy, LockRemedy, UpgradeRemedy, RunOption)]
     Remedy(Remedy),
 }
 
@@ -41,11 +41,11 @@ pub enum Remedy {
         /// The platforms that must be covered, as in [`LockRemedy::platforms`].
         platforms: Option<Vec<Platform>>,
     },
-    /// Add the lock files of the root modules to git.
+    /// Add lock files to git.
     AddToGit {
-        /// The name of the lock files.
-        name: &'static str,
-        /// Whether it ignores them.
+        /// Paths of the lock files. A unit may use the lock file of its module.
+        files: Vec<PathBuf>,
+        /// Whether git ignores them.
         force: bool,
     },
     /// Take the directories of installed modules and packages of the root modules out of git's
@@ -56,6 +56,8 @@ pub enum Remedy {
         /// The name of the remote.
         remote: String,
     },
+    /// Install modules with OpenTofu or Terraform.
+    InstallModules,
     /// Merge the two sides of each conflict in a lock file.
     Merge {
         /// The lock file.
@@ -170,9 +172,34 @@ impl Help {
             .and_text(" and with the same cache")
     }
 
+    /// Whether it advises to install modules with OpenTofu or Terraform.
+    pub(crate) fn installs_modules(&self) -> bool {
+        self.parts
+            .contains(&HelpPart::Remedy(Remedy::InstallModules))
+    }
+
     /// The pieces in their order; nothing is to be put between them.
     pub fn parts(&self) -> &[HelpPart] {
         &self.parts
+    }
+
+    /// Adds the files of `other` to the remedies that add files to git, for a diagnostic that
+    /// stands for both.
+    pub fn add_files_of(&mut self, other: &Self) {
+        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
+            let (
+                HelpPart::Remedy(Remedy::AddToGit { files, .. }),
+                HelpPart::Remedy(Remedy::AddToGit { files: more, .. }),
+            ) = (part, other)
+            else {
+                continue;
+            };
+            for file in more {
+                if !files.contains(file) {
+                    files.push(file.clone());
+                }
+            }
+        }
     }
 }
 

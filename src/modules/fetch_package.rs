@@ -22,7 +22,7 @@ use super::package::{Package, PackageOrigin, Wildcards};
 use super::registry::PackageLocation;
 use super::source::{Getter, RegistryModule, RemoteSource, request_url, with_directory};
 use crate::cli_config::Netrc;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Help, Remedy};
 use crate::net::{RequestCredentials, WEB_PAGE_HELP, is_web_page};
 use crate::packages::oci::ModulePackage;
 use crate::provider::{Dialect, Hash, Version};
@@ -270,7 +270,7 @@ impl ModuleFetcher {
                     self.fetch_oci(wanted, scratch.path())
                 }
                 Getter::Unsupported => {
-                    Err(unknown().help("install it with tofu get or terraform get"))
+                    Err(unknown().help(Help::text("install it with ").and(Remedy::InstallModules)))
                 }
                 Getter::Oci | Getter::Unknown => {
                     Err(unknown()

@@ -22,5 +22,5 @@ pub use oci_repository::{OciRepository, OciRepositoryError, SharedCache};
 pub use pattern::{PatternError, ProviderPattern, ProviderSelection};
 pub use platform::{Platform, PlatformError};
 pub use public_key::{KeyError, PublicKey, SigningKey};
-pub use spec::{ProviderPatternSpec, ProviderSpec, ProviderSpecError};
+pub use spec::{NamedProvider, ProviderPatternSpec, ProviderSpec, ProviderSpecError};
 pub use version::{Version, VersionError};

@@ -12,10 +12,22 @@ use crate::provider::{
 /// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with an optional version after an `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSpec {
-    /// With the host of the default dialect if none is written.
+    /// With the host of the default dialect and the namespace `hashicorp` if none is written.
     address: ProviderAddress,
-    has_host: bool,
+    /// Number of written parts: the type, the namespace and the host.
+    parts: usize,
     version: Option<Version>,
+}
+
+/// Providers that a [`ProviderSpec`] may stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedProvider<'a> {
+    /// A provider.
+    One(&'a ProviderAddress),
+    /// No known provider.
+    Unknown,
+    /// Several, none of them by the rules of the dialect.
+    Ambiguous(Vec<&'a ProviderAddress>),
 }
 
 /// Providers, `[HOSTNAME/]NAMESPACE/TYPE` with `*` for any part.
@@ -40,11 +52,67 @@ pub enum ProviderSpecError {
 impl ProviderSpec {
     /// Address of the provider by the rules of a dialect.
     pub fn resolve(&self, dialect: Dialect) -> ProviderAddress {
-        if self.has_host {
+        if self.has_host() {
             self.address.clone()
         } else {
             self.address.at_host(Hostname::default_of(dialect))
         }
+    }
+
+    /// The provider among `known` addresses: the one by the rules of the dialect, or else the only
+    /// one with the written parts. `alpha` stands for `registry.example.com/acme/alpha` if no
+    /// `hashicorp/alpha` and no other `alpha` is known.
+    pub fn find<'a>(
+        &self,
+        dialect: Dialect,
+        known: impl IntoIterator<Item = &'a ProviderAddress>,
+    ) -> NamedProvider<'a> {
+        let resolved = self.resolve(dialect);
+        let mut short = Vec::new();
+        for address in known {
+            if *address == resolved {
+                return NamedProvider::One(address);
+            }
+            if self.is_short_for(address) && !short.contains(&address) {
+                short.push(address);
+            }
+        }
+        match short[..] {
+            [] => NamedProvider::Unknown,
+            [address] => NamedProvider::One(address),
+            _ => NamedProvider::Ambiguous(short),
+        }
+    }
+
+    /// Whether an address has the written parts.
+    pub fn is_short_for(&self, address: &ProviderAddress) -> bool {
+        match self.parts {
+            1 => address.name == self.address.name,
+            2 => address.name == self.address.name && address.namespace == self.address.namespace,
+            _ => *address == self.address,
+        }
+    }
+
+    /// The same version of a provider, written in full.
+    #[must_use]
+    pub fn in_full(&self, address: &ProviderAddress) -> Self {
+        Self {
+            address: address.clone(),
+            parts: 3,
+            version: self.version.clone(),
+        }
+    }
+
+    /// The provider as it is written, without the version.
+    pub fn written(&self) -> String {
+        match self.parts {
+            1 => self.address.name.clone(),
+            _ => self.to_string(),
+        }
+    }
+
+    fn has_host(&self) -> bool {
+        self.parts == 3
     }
 
     /// The requested version.
@@ -67,7 +135,7 @@ impl FromStr for ProviderSpec {
         };
         Ok(Self {
             address: ProviderAddress::parse(name, Dialect::default())?,
-            has_host: name.split('/').count() == 3,
+            parts: name.split('/').count(),
             version: version.map(read).transpose()?,
         })
     }
@@ -76,7 +144,7 @@ impl FromStr for ProviderSpec {
 /// As short as it can be written, without the version.
 impl fmt::Display for ProviderSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.has_host {
+        if self.has_host() {
             write!(f, "{}", self.address)
         } else {
             f.write_str(&self.address.short(Dialect::default()))
@@ -144,6 +212,42 @@ mod tests {
             assert_eq!(spec.resolve(Dialect::Terraform).to_string(), terraform);
             assert_eq!((spec.to_string(), spec.version()), (shown.to_owned(), None));
         }
+    }
+
+    #[test]
+    fn a_short_name_stands_for_the_only_provider_with_it() {
+        let known = [
+            "h.test/acme/alpha",
+            "h.test/acme/beta",
+            "other.test/acme/beta",
+        ];
+        let known: Vec<_> = known
+            .iter()
+            .map(|text| ProviderAddress::parse(text, Dialect::Tofu).unwrap())
+            .collect();
+        let find = |text: &str, known: &[ProviderAddress]| {
+            let spec: ProviderSpec = text.parse().unwrap();
+            match spec.find(Dialect::Tofu, known) {
+                NamedProvider::One(address) => address.to_string(),
+                NamedProvider::Unknown => "unknown".to_owned(),
+                NamedProvider::Ambiguous(all) => format!("{} of them", all.len()),
+            }
+        };
+        for (text, expected) in [
+            ("alpha", "h.test/acme/alpha"),
+            ("acme/alpha", "h.test/acme/alpha"),
+            ("other/alpha", "unknown"),
+            ("h.test/acme/alpha", "h.test/acme/alpha"),
+            ("other.test/acme/alpha", "unknown"),
+            ("beta", "2 of them"),
+            ("acme/beta", "2 of them"),
+            ("gamma", "unknown"),
+        ] {
+            assert_eq!(find(text, &known), expected, "{text}");
+        }
+        let by_rule = ProviderAddress::parse("beta", Dialect::Tofu).unwrap();
+        let all = [known, vec![by_rule]].concat();
+        assert_eq!(find("beta", &all), "registry.opentofu.org/hashicorp/beta");
     }
 
     #[test]

@@ -134,7 +134,7 @@ hashicorp/random            3.7.2     3.7.2    live/129
   https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.7.2
 ----- stderr -----
 130 root modules: 130 can move, 0 up to date
-Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints
+Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints -p linux_amd64
 "#]]);
     environment
         .provlock(command("upgrade", &["--constraints", "--quiet"]))

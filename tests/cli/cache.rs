@@ -392,7 +392,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
-The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock -p all
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.provlock(["cache", "clean"]).matches(str![[r#"

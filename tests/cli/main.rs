@@ -64,6 +64,8 @@ mod not_checked;
 mod offline;
 mod only_h1;
 #[cfg(unix)]
+mod pasted_help;
+#[cfg(unix)]
 mod pin;
 mod policy;
 mod private;

@@ -325,7 +325,7 @@ exit code: 0
 ----- stderr -----
 Upgraded 2 root modules: 0 changed, 1 up to date, 1 held back
 hashicorp/null is held back from 3.2.4 by modules/m/versions.tf:5  ~> 3.1.0
-1 provider held back from the newest version; see: provlock upgrade -r --check
+1 provider held back from the newest version; see: provlock upgrade -r --check hashicorp/null -p linux_amd64
 "#]]);
 }
 

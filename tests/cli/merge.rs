@@ -245,7 +245,7 @@ error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
 error[merge-conflict]: conflict: theirs removed hashicorp/old, ours changed it (now 2.0.0)
  |
  = locked at 1.0.0 before
-help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl
+help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl -p linux_arm64
 "#]]);
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &[&h1("p")])]);

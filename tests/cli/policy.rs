@@ -239,7 +239,7 @@ exit code: 0
 ----- stderr -----
 warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
 No newer version is allowed: 1 provider for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64
 "#]]);
     environment
         .provlock(["verify", "--platform", "linux_amd64"])
@@ -267,7 +267,7 @@ error[version-not-allowed]: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it lo
 5 |   version     = "2.1.0"
   |                 ------- locked here
   |
-help: provlock upgrade acme/gamma
+help: provlock upgrade --constraints acme/gamma@1.5.0
 "#]]);
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 1

@@ -576,7 +576,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b and c
 Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
 1 warning
-1 provider held back from the newest version; see: provlock upgrade -r --check
+1 provider held back from the newest version; see: provlock upgrade -r --check -p linux_amd64
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
         assert_eq!(

@@ -212,6 +212,14 @@ impl TestEnvironment {
             .env("PATH", self.search_path())
     }
 
+    /// Runs a command line in the project directory, as a user who pastes it into a POSIX shell.
+    pub fn paste(&self, command_line: &str) -> Output {
+        let script = format!("provlock() {{ '{}' \"$@\"; }}\n{command_line}", program());
+        self.program("sh", ["-c", &script])
+            .env("PATH", self.search_path())
+            .run()
+    }
+
     /// `PATH` without the machine's directories that contain `tofu` or `terraform`.
     fn search_path(&self) -> OsString {
         let holds_any = |directory: &Path| {

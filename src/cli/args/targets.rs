@@ -41,6 +41,25 @@ impl Targets {
         errors.into_result(targets)
     }
 
+    /// Returns the providers and modules as they are written on a command line, with their versions
+    /// or without.
+    pub(crate) fn names(&self, with_versions: bool) -> Vec<String> {
+        let mut names = Vec::new();
+        for provider in &self.providers {
+            names.push(match provider.version() {
+                Some(version) if with_versions => format!("{}@{version}", provider.written()),
+                _ => provider.written(),
+            });
+        }
+        for (key, version) in &self.modules {
+            names.push(match version {
+                Some(version) if with_versions => format!("module.{key}@{version}"),
+                _ => format!("module.{key}"),
+            });
+        }
+        names
+    }
+
     /// Fails if an argument has a version or is a module.
     pub(crate) fn refuse_versions(&self) -> Result<()> {
         if let Some(module) = self.modules.keys().next() {

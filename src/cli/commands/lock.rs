@@ -74,6 +74,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     } = arguments;
     let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
     targets.refuse_versions()?;
+    ui.invocation.set_names("lock", &targets);
     let mut options = selection.lock_options(targets.providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;

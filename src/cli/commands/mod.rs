@@ -149,7 +149,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
-    invocation.repeated = repeated_flags(arguments);
+    invocation.repeated = repeated_flags(&mut Cli::command(), name, arguments);
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &ui.global.chdir {

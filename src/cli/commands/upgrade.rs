@@ -121,12 +121,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if arguments.interactive {
         check_terminal()?;
     }
-    let (
-        selected,
-        Targets {
-            providers, modules, ..
-        },
-    ) = arguments.targets.read(arguments.with_modules)?;
+    let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
+    ui.invocation.set_names("upgrade", &targets);
+    let Targets {
+        providers, modules, ..
+    } = targets;
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;

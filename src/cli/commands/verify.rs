@@ -343,6 +343,12 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         current_directory: &current_directory,
         top: repository.map(Repository::top),
     };
+    let has_no_need = |root: &&VerifiedRoot| !root.has_lock_file && !root.needs_lock_file;
+    let without_needs = checked.iter().filter(has_no_need).count();
+    let many = Many::of(&roots, &selection).map(|many| Many {
+        without_needs,
+        ..many
+    });
     let report = Report {
         found: Verification {
             roots: &checked,
@@ -354,7 +360,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             invocation: &ui.invocation,
             at_top: &ui.invocation.at_top(&paths),
         },
-        many: Many::of(&roots, &selection),
+        many,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };

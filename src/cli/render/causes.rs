@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
+use provlock::diagnostic::{Code, Diagnostic, HelpPart, Remedy, RootModules, Severity};
 use provlock::project::{DirectoryKind, Roots, Selection};
+use provlock::provider::Dialect;
 
 use super::coverage::noun;
+use super::remedy::{arguments, takes_root_modules};
 use super::style::group_by;
 
 /// Selection and number of several root modules.
@@ -19,6 +21,9 @@ pub(crate) struct Many<'a> {
     pub(crate) number: usize,
     /// Number of Terragrunt units among them.
     pub(crate) units: usize,
+    /// Number of root modules that need no lock file and have none, so that no command changes
+    /// them.
+    pub(crate) without_needs: usize,
 }
 
 impl<'a> Many<'a> {
@@ -28,6 +33,7 @@ impl<'a> Many<'a> {
             selection,
             number: roots.len(),
             units: roots.units(),
+            without_needs: 0,
         })
     }
 
@@ -45,7 +51,7 @@ impl<'a> Many<'a> {
     fn only(self, directories: Vec<PathBuf>) -> RootModules {
         const MOST_PATHS: usize = 20;
         let (paths, recursive) = match directories.len() {
-            number if number >= self.number => {
+            number if number + self.without_needs >= self.number => {
                 (self.selection.paths.clone(), self.selection.recursive)
             }
             ..=MOST_PATHS => (directories.clone(), false),
@@ -69,10 +75,10 @@ pub(crate) fn by_cause<'a>(
 ) -> Vec<Diagnostic> {
     let keyed = diagnostics
         .into_iter()
-        .map(|(root, diagnostic)| (cause(diagnostic), (root, diagnostic)));
+        .map(|(root, diagnostic)| (Cause::of(diagnostic), (root, diagnostic)));
     let mut causes = group_by(keyed);
     if many.is_some() {
-        causes.sort_by_key(|((severity, ..), _)| Reverse(*severity));
+        causes.sort_by_key(|(cause, _)| Reverse(cause.severity));
     }
     causes
         .iter()
@@ -105,13 +111,36 @@ fn one_cause(
         message_of_all(cause),
         count(others.len() + 1, many.noun())
     );
+    let mut help = first.help.clone();
+    for other in cause.iter().filter_map(|(_, other)| other.help.as_ref()) {
+        if let Some(help) = &mut help {
+            help.add_files_of(other);
+        }
+    }
     let shown = Diagnostic {
         message,
         named: None,
+        help,
         ..first.clone()
     }
     .in_root_modules(many.only(directories));
     vec![shown.note(places(first, root, &others, all))]
+}
+
+/// Returns the command in the help of a diagnostic that takes several root modules, with its
+/// dialect. Root modules that need different commands do not share a diagnostic.
+fn suggested_command(diagnostic: &Diagnostic) -> Option<SuggestedCommand<'_>> {
+    for part in diagnostic.help.as_ref()?.parts() {
+        if let HelpPart::Remedy(remedy) = part
+            && takes_root_modules(&arguments(remedy))
+        {
+            return Some(SuggestedCommand {
+                remedy,
+                dialect: diagnostic.dialect,
+            });
+        }
+    }
+    None
 }
 
 /// Returns each diagnostic once, in the order of the first ones.
@@ -125,13 +154,31 @@ pub(crate) fn without_repetition<'a>(
         .collect()
 }
 
-/// Key that diagnostics with the same cause share.
-fn cause(diagnostic: &Diagnostic) -> (Severity, Code, String) {
-    (
-        diagnostic.severity,
-        diagnostic.code,
-        cause_in_words(diagnostic),
-    )
+/// A command in help that takes root modules.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct SuggestedCommand<'a> {
+    remedy: &'a Remedy,
+    dialect: Option<Dialect>,
+}
+
+/// What diagnostics with the same cause share.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Cause<'a> {
+    severity: Severity,
+    code: Code,
+    message: String,
+    command: Option<SuggestedCommand<'a>>,
+}
+
+impl<'a> Cause<'a> {
+    fn of(diagnostic: &'a Diagnostic) -> Self {
+        Self {
+            severity: diagnostic.severity,
+            code: diagnostic.code,
+            message: cause_in_words(diagnostic),
+            command: suggested_command(diagnostic),
+        }
+    }
 }
 
 /// Returns the message without the names that differ between diagnostics with the same cause.
@@ -191,7 +238,6 @@ fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: 
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::Remedy;
 
     use super::*;
 
@@ -215,6 +261,7 @@ mod tests {
                 selection,
                 number: 5,
                 units: 0,
+                without_needs: 0,
             }),
             all,
         )

@@ -10,6 +10,7 @@ use provlock::system::{Boundary, Secrets, files};
 
 use super::remedy::{self, RepeatedFlag};
 use super::repository_paths::{RepositoryPaths, renamed_paths};
+use crate::cli::args::Targets;
 
 /// Start of the program. Commands in help repeat its directory, so that a user can paste them.
 pub(crate) struct Invocation {
@@ -21,11 +22,22 @@ pub(crate) struct Invocation {
     pub(crate) data_directory: Option<PathBuf>,
     /// Flags of the command that commands in help repeat.
     pub(crate) repeated: Vec<RepeatedFlag>,
+    /// Names on the command line, which the same command in help repeats if it has none.
+    names: OnceLock<Names>,
     boundary: OnceLock<Boundary>,
     /// The directory of `-C`, to which the directories of commands are relative; `.` without the
     /// flag.
     directory: PathBuf,
     shell: Shell,
+}
+
+/// Providers and modules on the command line of a command.
+#[derive(Clone)]
+pub(crate) struct Names {
+    command: &'static str,
+    names: Vec<String>,
+    /// The names with the requested versions.
+    with_versions: Vec<String>,
 }
 
 /// The shells that commands are quoted for.
@@ -57,6 +69,7 @@ impl Invocation {
             start,
             data_directory: None,
             repeated,
+            names: OnceLock::new(),
             boundary,
             directory,
             shell: Shell::CURRENT,
@@ -78,6 +91,15 @@ impl Invocation {
                 .map(|path| self.start.join(path));
             Boundary::around(paths.iter().map(|path| self.start.join(path))).and(data_directory)
         })
+    }
+
+    /// Sets the providers and modules that a command names: each without and with its version.
+    pub(crate) fn set_names(&self, command: &'static str, targets: &Targets) {
+        let _ = self.names.set(Names {
+            command,
+            names: targets.names(false),
+            with_versions: targets.names(true),
+        });
     }
 
     /// The files that may be quoted: those in the repositories around the paths, and in the data
@@ -126,6 +148,7 @@ impl Invocation {
             start,
             data_directory: self.data_directory.clone(),
             repeated,
+            names: self.names.clone(),
             boundary: self.boundary.clone(),
             directory,
             shell: self.shell,
@@ -153,6 +176,7 @@ impl Invocation {
         let part = |part: &HelpPart| match part {
             HelpPart::Text(text) => text.clone(),
             HelpPart::Remedy(Remedy::Option(option)) => remedy::flag(option),
+            HelpPart::Remedy(Remedy::InstallModules) => "tofu get or terraform get".to_owned(),
             HelpPart::Remedy(remedy) => self.command(remedy, diagnostic),
         };
         let first = if remedy::is_for_each(diagnostic) {
@@ -184,8 +208,15 @@ impl Invocation {
             recursive,
             directories: Vec::new(),
         };
-        let (directory, arguments) = remedy::command(words, Some(&roots), dialect);
-        self.written(directory, arguments, false)
+        let (directory, mut arguments) = remedy::command(words, Some(&roots), dialect);
+        if let Some(names) = self.names.get()
+            && arguments.first().is_some_and(|word| word == names.command)
+        {
+            arguments.extend(names.names.iter().cloned());
+        }
+        // A hint completes an offline run.
+        let repeated = self.repeated.iter().filter(|flag| !flag.is_offline());
+        self.written(directory, arguments, repeated, false)
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
@@ -196,20 +227,26 @@ impl Invocation {
                 .collect::<Vec<_>>()
                 .join(" ");
         }
-        let (directory, arguments) = remedy::command(
-            remedy::arguments(remedy),
-            diagnostic.root_modules.as_deref(),
-            diagnostic.dialect,
-        );
-        self.written(directory, arguments, remedy::is_for_each(diagnostic))
+        let mut words = remedy::arguments(remedy);
+        if let Some(names) = self.names.get()
+            && remedy::is_for_all_providers(remedy)
+            && words.first().is_some_and(|word| word == names.command)
+        {
+            words.extend(names.with_versions.iter().cloned());
+        }
+        let roots = diagnostic.root_modules.as_deref();
+        let (directory, arguments) = remedy::command(words, roots, diagnostic.dialect);
+        let in_each = remedy::is_for_each(diagnostic);
+        self.written(directory, arguments, self.repeated.iter(), in_each)
     }
 
     /// Writes a command, which the user runs `in_each` root module or where the program was
     /// started.
-    fn written(
+    fn written<'a>(
         &self,
         directory: Option<&Path>,
         mut arguments: Vec<String>,
+        repeated: impl Iterator<Item = &'a RepeatedFlag>,
         in_each: bool,
     ) -> String {
         // A relative path is relative to the directory of the command.
@@ -220,12 +257,10 @@ impl Invocation {
                 path.to_owned()
             }
         };
-        let repeated: Vec<_> = self
-            .repeated
-            .iter()
+        let flags: Vec<_> = repeated
             .flat_map(|flag| flag.words(&arguments, path))
             .collect();
-        arguments.extend(repeated);
+        arguments.extend(flags);
         let start =
             || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
         let directory = directory

@@ -1,11 +1,12 @@
 //! Remedies as commands: the only file that contains the commands and flags of this program by
 //! name.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
 use provlock::diagnostic::{
     Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, RunOption, UpgradeRemedy,
 };
@@ -17,51 +18,159 @@ use super::repository_paths::RepositoryPaths;
 /// without it.
 #[derive(Clone)]
 pub(crate) struct RepeatedFlag {
-    flag: &'static str,
+    flag: String,
     /// `None` for a flag without a value.
     value: Option<String>,
     is_path: bool,
+    /// Commands that repeat the flag.
+    commands: Vec<String>,
 }
 
-/// Returns the flags on the command line that commands in help repeat. An address that may contain
-/// a secret is omitted.
-pub(crate) fn repeated_flags(matches: &ArgMatches) -> Vec<RepeatedFlag> {
-    const FLAGS: [(&str, &str); 7] = [
-        ("config", "--config"),
-        ("dialect", "--dialect"),
-        ("fs_mirror", "--fs-mirror"),
-        ("net_mirror", "--net-mirror"),
-        ("oci_mirror", "--oci-mirror"),
-        ("use_cli_config", "--use-cli-config"),
-        ("min_age", "--min-age"),
-    ];
+/// Commands that repeat a flag, as far as they have it.
+#[derive(Clone, Copy)]
+enum RepeatedBy {
+    /// All commands.
+    All,
+    /// `lock` and `upgrade`. A suggested `verify` compares with the registries.
+    Locking,
+    /// `lock` and `upgrade`, if one of them was run.
+    LockingAgain,
+    /// The command that was run. For a different one the flag has a different meaning: `lock` adds
+    /// platforms, `upgrade` replaces them, and `verify` checks them.
+    Same,
+}
+
+/// Flags that commands in help repeat, by the names of clap. `--accept-changed-hashes` is not among
+/// them, because a user accepts hashes of one provider at a time.
+const REPEATED: [(&str, RepeatedBy); 23] = [
+    ("config", RepeatedBy::All),
+    ("dialect", RepeatedBy::All),
+    ("fs_mirror", RepeatedBy::Locking),
+    ("net_mirror", RepeatedBy::Locking),
+    ("oci_mirror", RepeatedBy::Locking),
+    ("use_cli_config", RepeatedBy::Locking),
+    ("trust_registry", RepeatedBy::Locking),
+    ("min_age", RepeatedBy::Locking),
+    ("no_fetch_modules", RepeatedBy::Locking),
+    ("variables", RepeatedBy::All),
+    ("var_file", RepeatedBy::All),
+    ("no_tests", RepeatedBy::All),
+    ("allow_missing_modules", RepeatedBy::All),
+    ("allow_outside", RepeatedBy::All),
+    ("cache_dir", RepeatedBy::All),
+    ("no_cache", RepeatedBy::All),
+    ("offline", RepeatedBy::LockingAgain),
+    ("platforms", RepeatedBy::Same),
+    ("prune", RepeatedBy::Same),
+    ("constraints", RepeatedBy::Same),
+    ("pre", RepeatedBy::Same),
+    ("allow_downgrade", RepeatedBy::Same),
+    ("with_modules", RepeatedBy::Same),
+];
+
+impl RepeatedBy {
+    /// Whether a suggested command repeats the flag after a run of `command`.
+    fn includes(self, suggested: &str, command: &str) -> bool {
+        let is_locking = |command: &str| matches!(command, "lock" | "upgrade");
+        match self {
+            Self::All => true,
+            Self::Locking => is_locking(suggested),
+            Self::LockingAgain => is_locking(suggested) && is_locking(command),
+            Self::Same => suggested == command,
+        }
+    }
+}
+
+/// Returns the flags on the command line of `command` that commands in help repeat, in the order of
+/// the table, and then variables in their own order. An address that may contain a secret is
+/// omitted.
+pub(crate) fn repeated_flags(
+    program: &mut Command,
+    command: &str,
+    matches: &ArgMatches,
+) -> Vec<RepeatedFlag> {
     let is_given = |id: &str| {
         matches.try_contains_id(id).unwrap_or(false)
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
-    let flag = |(id, flag): (&str, &'static str)| {
-        let value = matches
-            .get_raw(id)
-            .and_then(|mut values| values.next())
-            .and_then(OsStr::to_str);
-        let value = if flag == "--use-cli-config" {
-            None
-        } else {
-            Some(value?.to_owned())
+    let given: Vec<_> = REPEATED
+        .iter()
+        .enumerate()
+        .filter(|(_, (id, _))| is_given(id))
+        .collect();
+    if given.is_empty() {
+        return Vec::new();
+    }
+
+    // Adds the flags of every command to each command.
+    program.build();
+    let mut sorted = BTreeMap::new();
+    for (index, (id, by)) in given {
+        let Some(argument) = program
+            .find_subcommand(command)
+            .and_then(|command| argument_of(command, id))
+        else {
+            continue;
         };
-        let may_be_secret =
-            flag == "--net-mirror" && value.as_ref().is_some_and(|url| url.contains(['@', '?']));
-        let is_path = matches!(flag, "--config" | "--fs-mirror");
-        (!may_be_secret).then_some(RepeatedFlag {
-            flag,
-            value,
-            is_path,
-        })
-    };
-    FLAGS
+        let commands: Vec<_> = program
+            .get_subcommands()
+            .filter(|suggested| argument_of(suggested, id).is_some())
+            .map(|suggested| suggested.get_name().to_owned())
+            .filter(|suggested| by.includes(suggested, command))
+            .collect();
+        for (position, value) in given_values(argument, matches) {
+            let flag = RepeatedFlag {
+                flag: spelled(argument),
+                value,
+                is_path: matches!(*id, "config" | "fs_mirror" | "var_file" | "cache_dir"),
+                commands: commands.clone(),
+            };
+            if flag.may_be_secret() {
+                continue;
+            }
+            // A later value of a variable wins.
+            let place = match *id {
+                "variables" | "var_file" => (REPEATED.len(), position),
+                _ => (index, position),
+            };
+            sorted.insert(place, flag);
+        }
+    }
+    sorted.into_values().collect()
+}
+
+/// Returns the argument of a command with this name of clap.
+fn argument_of<'a>(command: &'a Command, id: &str) -> Option<&'a Arg> {
+    command
+        .get_arguments()
+        .find(|argument| argument.get_id() == id)
+}
+
+/// Returns a flag as help spells it.
+fn spelled(argument: &Arg) -> String {
+    match argument.get_long() {
+        Some("platform") | None => "-p".to_owned(),
+        Some(long) => format!("--{long}"),
+    }
+}
+
+/// Returns the values of a flag on the command line with their positions there. Values that commas
+/// separate are one, and a flag without values has no value.
+fn given_values(argument: &Arg, matches: &ArgMatches) -> Vec<(usize, Option<String>)> {
+    let id = argument.get_id().as_str();
+    let positions: Vec<usize> = matches.indices_of(id).into_iter().flatten().collect();
+    let first = positions.first().copied().unwrap_or_default();
+    if !argument.get_action().takes_values() {
+        return vec![(first, None)];
+    }
+    let raw = matches.get_raw(id).into_iter().flatten();
+    let values: Vec<_> = raw.filter_map(OsStr::to_str).map(str::to_owned).collect();
+    if argument.get_value_delimiter().is_some() {
+        return vec![(first, Some(values.join(",")))];
+    }
+    positions
         .into_iter()
-        .filter(|(id, _)| is_given(id))
-        .filter_map(flag)
+        .zip(values.into_iter().map(Some))
         .collect()
 }
 
@@ -78,6 +187,17 @@ impl RepeatedFlag {
         }
     }
 
+    /// Whether the value is an address that may contain a secret.
+    fn may_be_secret(&self) -> bool {
+        let value = self.value.as_deref().unwrap_or_default();
+        self.flag == "--net-mirror" && value.contains(['@', '?'])
+    }
+
+    /// Whether it is `--offline`. Hints suggest runs that complete an offline run.
+    pub(super) fn is_offline(&self) -> bool {
+        self.flag == "--offline"
+    }
+
     /// Returns the words for a command, none if it does not need the flag. `path` completes a
     /// relative path.
     pub(super) fn words(
@@ -86,12 +206,18 @@ impl RepeatedFlag {
         path: impl Fn(&Path) -> PathBuf,
     ) -> Vec<String> {
         let command = arguments.first().map_or("", String::as_str);
-        let is_used = match self.flag {
-            "--config" | "--dialect" => !["explain", "login", "logout"].contains(&command),
-            // A suggested `verify` compares with the registries.
-            _ => matches!(command, "lock" | "upgrade"),
-        };
-        if !is_used || arguments.iter().any(|word| word == self.flag) {
+        // Neither has a configuration or a dialect that would matter.
+        let is_used = self.commands.iter().any(|repeats| repeats == command)
+            && !["explain", "login", "logout"].contains(&command);
+        if !is_used || arguments.contains(&self.flag) {
+            return Vec::new();
+        }
+        // The hashes of other platforms would be removed.
+        if self.flag == "-p"
+            && arguments
+                .iter()
+                .any(|word| word == "--accept-changed-hashes")
+        {
             return Vec::new();
         }
         let value = self.value.as_ref().map(|value| {
@@ -101,7 +227,7 @@ impl RepeatedFlag {
                 value.clone()
             }
         });
-        [self.flag.to_owned()].into_iter().chain(value).collect()
+        [self.flag.clone()].into_iter().chain(value).collect()
     }
 }
 
@@ -164,44 +290,60 @@ fn is_current(directory: &Path) -> bool {
 }
 
 /// A command of git that applies a remedy to all root modules that a diagnostic is about; `None`
-/// for other remedies. Git takes a pattern for very many.
+/// for other remedies.
 pub(super) fn git_command(
     remedy: &Remedy,
     diagnostic: &Diagnostic,
     shown: impl Fn(&Path) -> PathBuf,
 ) -> Option<Vec<String>> {
-    const MOST: usize = 20;
-    if let Remedy::FetchMissingObjects { remote } = remedy {
-        return Some(fetch_command(remote, &shown(Path::new(""))));
-    }
-    let (command, name, pattern): (&[&str], _, _) = match *remedy {
-        Remedy::AddToGit { name, force: true } => {
-            (&["git", "add", "--force"], name, format!("*{name}"))
+    match remedy {
+        Remedy::FetchMissingObjects { remote } => {
+            Some(fetch_command(remote, &shown(Path::new(""))))
         }
-        Remedy::AddToGit { name, force: false } => (&["git", "add"], name, format!("*{name}")),
-        Remedy::UntrackDataDirectory => (
-            &["git", "rm", "-r", "--cached"],
-            ".terraform",
-            ":(glob)**/.terraform/**".to_owned(),
-        ),
-        _ => return None,
-    };
-    let directories = directories(diagnostic);
-    let path = |directory: &PathBuf| {
-        let directory = directory.strip_prefix(".").unwrap_or(directory);
-        path_argument(&shown(&directory.join(name)))
-    };
-    let paths = match directories.len() {
-        0..=MOST => directories.iter().map(path).collect(),
-        _ => vec![pattern],
-    };
-    Some(
-        command
-            .iter()
-            .map(|word| (*word).to_owned())
-            .chain(paths)
-            .collect(),
-    )
+        Remedy::AddToGit { files, force } => {
+            let command: &[&str] = if *force {
+                &["git", "add", "--force"]
+            } else {
+                &["git", "add"]
+            };
+            let pattern = format!("*{}", file_name(files));
+            Some(with_paths(command, files, pattern, shown))
+        }
+        Remedy::UntrackDataDirectory => {
+            let roots = directories(diagnostic);
+            let data: Vec<_> = roots.iter().map(|root| root.join(".terraform")).collect();
+            let command = ["git", "rm", "-r", "--cached"];
+            let pattern = ":(glob)**/.terraform/**".to_owned();
+            Some(with_paths(&command, &data, pattern, shown))
+        }
+        _ => None,
+    }
+}
+
+/// A command with paths, or with a pattern for very many.
+fn with_paths(
+    command: &[&str],
+    paths: &[PathBuf],
+    pattern: String,
+    shown: impl Fn(&Path) -> PathBuf,
+) -> Vec<String> {
+    const MOST: usize = 20;
+    let mut words: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+    if paths.len() > MOST {
+        words.push(pattern);
+        return words;
+    }
+    for path in paths {
+        let path = path.strip_prefix(".").unwrap_or(path);
+        words.push(path_argument(&shown(path)));
+    }
+    words
+}
+
+/// The name of the first file, which all have.
+fn file_name(files: &[PathBuf]) -> String {
+    let name = files.first().and_then(|file| file.file_name());
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A command of git that fetches the objects that a partial clone lacks, in the directory in which
@@ -238,8 +380,17 @@ pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
         && diagnostic.help.iter().flat_map(Help::parts).any(is_for_one)
 }
 
+/// Whether a remedy locks or upgrades all providers.
+pub(super) fn is_for_all_providers(remedy: &Remedy) -> bool {
+    match remedy {
+        Remedy::Lock(LockRemedy { providers, .. })
+        | Remedy::Upgrade(UpgradeRemedy { providers, .. }) => providers.is_empty(),
+        _ => false,
+    }
+}
+
 /// Whether a command accepts paths of root modules and `-r`.
-fn takes_root_modules(arguments: &[String]) -> bool {
+pub(super) fn takes_root_modules(arguments: &[String]) -> bool {
     arguments
         .first()
         .is_some_and(|command| ["lock", "upgrade", "verify"].contains(&command.as_str()))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{RejectedVersion, SkipReason};
-use crate::configuration::{Declaration, DeclarationKind, Requirement};
+use crate::configuration::{Declaration, DeclarationKind, Requirement, rewrite};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy,
@@ -133,20 +133,28 @@ impl Candidate<'_> {
             .against_version(self.address, self.dialect, version)
             .into_iter();
         against
-            .map(|error| self.against_policy(error, version))
+            .map(|error| self.against_policy(error, version, available))
             .collect::<Diagnostics>()
             .into_result(())
     }
 
     /// The error for a version that the policy does not allow, with where it is locked, or else
     /// required.
-    fn against_policy(&self, error: Diagnostic, version: &Version) -> Diagnostic {
+    fn against_policy(
+        &self,
+        error: Diagnostic,
+        version: &Version,
+        available: &AvailableVersions,
+    ) -> Diagnostic {
         if self.wanted == Wanted::Keep && self.has_locked(version) {
             let error = Diagnostic {
                 help: None,
                 ..self.at_locked_version(error)
             };
-            return error.help(Remedy::upgrade(self.name()));
+            return match self.upgrade_to_listed(available) {
+                Some(upgrade) => error.help(upgrade),
+                None => error.help("require a version that the policy allows"),
+            };
         }
         self.requirement.at_declarations(error)
     }
@@ -217,9 +225,32 @@ impl Candidate<'_> {
         let upgrade = UpgradeRemedy {
             providers,
             constraints: true,
+            allow_downgrade: self.would_go_down(chosen),
             ..UpgradeRemedy::default()
         };
         error.help(Help::text("change the constraints: ").and(upgrade))
+    }
+
+    /// Whether a version is below the locked one, although the constraints and the policy allow the
+    /// locked one.
+    fn would_go_down(&self, version: &Version) -> bool {
+        self.locked.is_some_and(|locked| {
+            *version < locked.version
+                && self.requirement.constraints.allows(&locked.version)
+                && self.not_allowed(&locked.version).is_none()
+        })
+    }
+
+    /// The upgrade from a version that its source no longer lists, or that the policy does not
+    /// allow, to a listed and allowed version.
+    fn upgrade_to_listed(&self, available: &AvailableVersions) -> Option<UpgradeRemedy> {
+        let is_allowed = |version: &Version| self.not_allowed(version).is_none();
+        let WayOut { remedy, target } =
+            upgrade_to_listed(self.name(), self.requirement, available, is_allowed)?;
+        Some(UpgradeRemedy {
+            allow_downgrade: self.would_go_down(&target),
+            ..remedy
+        })
     }
 
     /// Fails if the locked version must change, or if a mirror lacks it.
@@ -250,20 +281,22 @@ impl Candidate<'_> {
         if let Some(mirror) = source.mirror_of(self.address) {
             let message = format!("{name} {version} is locked, but {mirror} does not have it");
             let error = Diagnostic::error(Code::NoMatchingVersion, message);
-            let help = Help::text(
-                "put the version into the mirror; or, to lock a version that is there: ",
-            );
-            return Err(self
-                .at_locked_version(error)
-                .help(help.and(Remedy::upgrade(name)))
-                .into());
+            let help = match self.upgrade_to_listed(available) {
+                Some(upgrade) => Help::text(
+                    "put the version into the mirror; or, to lock a version that is there: ",
+                )
+                .and(upgrade),
+                None => Help::text("put the version into the mirror"),
+            };
+            return Err(self.at_locked_version(error).help(help).into());
         }
         let message = format!("{name} {version} is locked, but no longer listed by its source");
-        let error = Diagnostic::error(Code::VersionWithdrawn, message);
-        Err(self
-            .at_locked_version(error)
-            .help(Remedy::upgrade(name))
-            .into())
+        let error = self.at_locked_version(Diagnostic::error(Code::VersionWithdrawn, message));
+        let help = match self.upgrade_to_listed(available) {
+            Some(upgrade) => upgrade.into(),
+            None => Help::text("require a version that its source lists"),
+        };
+        Err(error.help(help).into())
     }
 
     /// Requirement of the configuration that a version does not meet, in words.
@@ -415,6 +448,59 @@ fn at_versions<'a>(
         }
     }
     error
+}
+
+/// An upgrade that leaves a version that cannot stay.
+pub(in crate::project) struct WayOut {
+    pub(in crate::project) remedy: UpgradeRemedy,
+    /// The version that it selects.
+    pub(in crate::project) target: Version,
+}
+
+/// The upgrade to a listed version for which `is_allowed` returns `true`. If the constraints allow
+/// none, it rewrites them; downgrades then require an explicit version. `None` if no version can be
+/// selected.
+pub(in crate::project) fn upgrade_to_listed(
+    name: String,
+    requirement: &Requirement,
+    available: &AvailableVersions,
+    is_allowed: impl Fn(&Version) -> bool,
+) -> Option<WayOut> {
+    let constraints = &requirement.constraints;
+    let mut newest = None;
+    for (version, release) in available.versions.iter().rev() {
+        if release.unsupported_protocols.is_some() || !is_allowed(version) {
+            continue;
+        }
+        if constraints.allows(version) {
+            return Some(WayOut {
+                remedy: UpgradeRemedy {
+                    providers: vec![name],
+                    ..UpgradeRemedy::default()
+                },
+                target: version.clone(),
+            });
+        }
+        if newest.is_none() && !version.is_prerelease() {
+            newest = Some(version);
+        }
+    }
+
+    let newest = newest?;
+    rewrite::allow(requirement, newest).ok()?;
+    let provider = if constraints.is_outgrown_by(newest) {
+        name
+    } else {
+        format!("{name}@{newest}")
+    };
+    Some(WayOut {
+        remedy: UpgradeRemedy {
+            providers: vec![provider],
+            constraints: true,
+            ..UpgradeRemedy::default()
+        },
+        target: newest.clone(),
+    })
 }
 
 /// Whether no `required_providers` block names the provider.

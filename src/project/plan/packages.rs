@@ -10,7 +10,9 @@ use super::kept_platforms::{self, KeptPlatforms};
 use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::{LockRequest, RequestedData};
 use super::select::{SelectedProvider, SelectedVersions, collected};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, UpgradeRemedy};
+use crate::diagnostic::{
+    Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
+};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{
@@ -369,19 +371,34 @@ fn check_platforms(
     } else {
         available.versions.iter().rev().find(has_package)
     };
-    let Some((newest, _)) = newest else {
-        let help = if available.is_partial {
-            None
-        } else {
-            let exempt = how_to_exempt(&candidate.name(), missing);
-            Some(Help::text(format!("remove the platform; {exempt}")))
-        };
-        return Err(error.map(|error| Diagnostic {
-            help: help.clone().or(error.help.clone()),
-            ..error
-        }));
-    };
     let is_set = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
+    let Some((newest, _)) = newest else {
+        // A merge names its files, and not only platforms.
+        let is_merge = !prepared.replaced.is_empty();
+        if available.is_partial {
+            return Err(error);
+        }
+        if is_set || is_merge {
+            let exempt = how_to_exempt(&candidate.name(), missing);
+            return Err(error.map(|error| error.help(format!("remove the platform; {exempt}"))));
+        }
+        let platforms = Some(Vec::new());
+        let lock_all: Remedy = if candidate.wanted == Wanted::Keep {
+            LockRemedy {
+                platforms,
+                ..LockRemedy::default()
+            }
+            .into()
+        } else {
+            UpgradeRemedy {
+                platforms,
+                ..UpgradeRemedy::default()
+            }
+            .into()
+        };
+        let help = Help::text("no version has it; to lock the platforms that exist: ");
+        return Err(error.map(|error| error.help(help.clone().and(lock_all.clone()))));
+    };
     let remedy = UpgradeRemedy {
         platforms: (!is_set).then(|| prepared.platforms.named().to_vec()),
         providers: vec![format!("{}@{newest}", candidate.name())],

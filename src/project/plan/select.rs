@@ -504,6 +504,7 @@ impl Search<'_> {
         };
         let remedy = UpgradeRemedy {
             providers: vec![provider],
+            constraints: options.rewrite_constraints,
             allow_downgrade: true,
             ..UpgradeRemedy::default()
         };

@@ -161,13 +161,20 @@ fn has_data_directory(root: &AuditedRoot<'_>) -> bool {
     })
 }
 
-fn untracked_file(path: &Path, name: &'static str) -> Diagnostic {
-    about_file(path, name, "git does not track").help(Remedy::AddToGit { name, force: false })
+fn untracked_file(path: &Path, name: &str) -> Diagnostic {
+    let add = Remedy::AddToGit {
+        files: vec![path.to_owned()],
+        force: false,
+    };
+    about_file(path, name, "git does not track").help(add)
 }
 
-fn ignored_file(path: &Path, name: &'static str) -> Diagnostic {
-    let help =
-        Help::from(Remedy::AddToGit { name, force: true }).and_text(", and correct .gitignore");
+fn ignored_file(path: &Path, name: &str) -> Diagnostic {
+    let add = Remedy::AddToGit {
+        files: vec![path.to_owned()],
+        force: true,
+    };
+    let help = Help::from(add).and_text(", and correct .gitignore");
     about_file(path, name, "git ignores").help(help)
 }
 

@@ -8,11 +8,12 @@ use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
 use crate::diagnostic::words::{enumerate, few};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, UpgradeRemedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::age::registry_warning;
+use crate::project::plan::candidate::{WayOut, upgrade_to_listed};
 use crate::project::plan::release_lookup::{ReleaseLookup, unexplained};
 use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
 use crate::settings::PlatformSelection;
@@ -128,7 +129,7 @@ impl<'a> EntryCheck<'a> {
                     self.root.release(self.entry)
                 );
                 let error = Diagnostic::finding(Code::VersionWithdrawn, message);
-                self.add(error.help(Remedy::upgrade(self.root.name(address))));
+                self.add(error.help(self.way_out(&available)));
             }
             return Ok(());
         }
@@ -141,6 +142,30 @@ impl<'a> EntryCheck<'a> {
             None => self.ask_registry(&platforms, &available)?,
         }
         Ok(())
+    }
+
+    /// The upgrade from a withdrawn version.
+    fn way_out(&self, available: &AvailableVersions) -> Help {
+        let Self { root, entry, .. } = self;
+        let (address, version) = (&entry.address, &entry.locked.version);
+        let name = root.name(address);
+        let Some(requirement) = root.requirements().providers.get(address) else {
+            return Remedy::upgrade(name).into();
+        };
+        let policy = &root.module.settings.policy;
+        let is_allowed = |version: &Version| {
+            policy
+                .against_version(address, root.module.dialect, version)
+                .is_empty()
+        };
+        match upgrade_to_listed(name, requirement, available, is_allowed) {
+            Some(WayOut { remedy, target }) => UpgradeRemedy {
+                allow_downgrade: target < *version && requirement.constraints.allows(version),
+                ..remedy
+            }
+            .into(),
+            None => Help::text("require a version that its source lists"),
+        }
     }
 
     /// Compares the entry with the packages of a mirror that has the release for these platforms.

@@ -103,7 +103,7 @@ exit code: 2
 error[platform-not-available]: registry.opentofu.org/acme/gamma 1.5.0 has no package for plan9_386
  |
  = there are packages for darwin_arm64, linux_amd64
-help: remove the platform; if the provider has none, add "acme/gamma" = ["plan9_386"] to [without-platforms] in provlock.toml
+help: no version has it; to lock the platforms that exist: provlock lock -p all
 "#]]);
 }
 

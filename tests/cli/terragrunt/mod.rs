@@ -514,7 +514,7 @@ warning[version-outside-constraints]: the constraint ~> 3.0 cannot be made to al
 1 | generate "versions" {
   | ^^^^^^^^
 No newer version within the constraints: 1 provider for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64 --constraints
 "#]]);
     before.assert_same(&environment.snapshot());
 }

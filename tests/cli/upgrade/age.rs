@@ -52,7 +52,7 @@ warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it mus
  |
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
 1 provider can move within the constraints; 1 held back
-Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints --min-age 7d
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints acme/gamma --min-age 7d
 "#]]);
     registry.reset_statistics();
     let output = environment.provlock(upgrade(&["--min-age", "7d"]));
@@ -66,7 +66,7 @@ warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it mus
   ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d
+1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d -p linux_amd64
 "#]]);
     assert_eq!(
         environment.lock_file(),
@@ -138,7 +138,7 @@ exit code: 0
 warning[too-young]: acme/gamma 1.1.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d
+1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d -p linux_amd64
 "#]]);
     assert_eq!(
         environment.lock_file(),
@@ -178,7 +178,7 @@ Not checked: dates of releases on registry.example.com (Last-Modified, the serve
 warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
   ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check --min-age 2w
+1 provider held back from the newest version; see: provlock upgrade --check --min-age 2w -p linux_amd64
 "#]]);
 
     assert_eq!(

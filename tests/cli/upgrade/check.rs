@@ -84,7 +84,7 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
 ----- stderr -----
   ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Would upgrade 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
-Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints acme/gamma -p linux_amd64
 "#]]);
     let both = environment.provlock(upgrade(&["--dry-run", "--check", "acme/gamma"]));
     both.assert_code(1).assert_stdout_has(&dry_run.stdout);

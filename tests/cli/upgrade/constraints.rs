@@ -172,7 +172,7 @@ warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to al
   ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64 --constraints
 "#]]);
     assert_eq!(environment.read("main.tf"), main);
     assert_eq!(
@@ -262,6 +262,6 @@ exit code: 0
   ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed)
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check acme/gamma
 "#]]);
 }

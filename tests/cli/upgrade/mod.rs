@@ -81,7 +81,7 @@ exit code: 0
   ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64
 "#]]);
     let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
     assert_eq!(
@@ -94,7 +94,7 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 exit code: 0
 ----- stderr -----
 No newer version within the constraints: 2 providers for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -159,7 +159,7 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
 5 |   version     = "1.1.0"
   |                 ^^^^^^^ locked here
   |
-help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma@1.0.0
+help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma@1.0.0 -p linux_amd64
 "#]]);
     environment
         .provlock(upgrade(&[
@@ -236,7 +236,7 @@ error[version-outside-constraints]: acme/gamma cannot be 2.0.0, because the conf
 5 |       version = "< 1.5"
   |                 ------- asked for here
   |
-help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0
+help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0 -p linux_amd64
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -293,7 +293,7 @@ error[version-withdrawn]: acme/gamma 1.1.0 is locked, but no longer listed by it
 5 |   version     = "1.1.0"
   |                 ^^^^^^^ locked here
   |
-help: provlock upgrade acme/gamma
+help: provlock upgrade --allow-downgrade acme/gamma
 "#]]);
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 2
@@ -305,7 +305,7 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
   |                 ^^^^^^^ locked here
   |
   = its source no longer lists 1.1.0
-help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma
+help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma -p linux_amd64
 "#]]);
     environment
         .provlock(upgrade(&["--allow-downgrade"]))
@@ -314,7 +314,7 @@ exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.1.0 → 1.0.0   signed, key 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64 --allow-downgrade
 "#]]);
     assert_eq!(
         environment.lock_file(),
@@ -343,7 +343,7 @@ acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
 exit code: 2
 ----- stderr -----
 error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is locked only if a constraint names it exactly
-help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1
+help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1 -p linux_amd64
 "#]]);
 }
 
@@ -363,7 +363,7 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: its publication date is not
 help: only the newest 30 versions were checked
 No newer version is allowed: 1 provider for linux_amd64
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
-1 provider held back from the newest version; see: provlock upgrade --check --min-age 7d
+1 provider held back from the newest version; see: provlock upgrade --check acme/gamma --min-age 7d -p linux_amd64
 "#]]);
     assert_eq!(
         environment.lock_file(),
@@ -419,7 +419,7 @@ acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 1 provider can move within the constraints; 1 held back
-Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints acme/gamma --pre
 "#]]);
 
     environment.write("main.tf", requires_both("1.0.0", "~> 3.0"));

@@ -372,7 +372,7 @@ warning[version-too-young]: acme/gamma 1.2.0 is new, and its age was not checked
 5 |   version     = "1.2.0"
   |                 ^^^^^^^
   |
-help: provlock verify --online
+help: provlock verify --online -p linux_amd64
 
 ----- stderr -----
 Not checked: hashes against the registry (--online does)

@@ -514,7 +514,7 @@ error[version-outside-constraints]: hashicorp/null is locked at 2.0.0, but the c
   |                 -------- asked for here
   |
   = also in b
-help: provlock upgrade a b hashicorp/null
+help: provlock upgrade a b hashicorp/null --offline
 
 error[platform-not-known]: registry.opentofu.org/hashicorp/null 2.0.0 for linux_amd64: the package is not in the cache of hashes
  |

@@ -75,7 +75,7 @@ warning[platform-not-known]: the platforms of the recorded h1 are unknown offlin
    |          --------------------------------------
    |
    = not confirmed: {shown}
-help: provlock verify --online -p {online}
+help: provlock verify --online -p {online} --no-cache
 
 ----- stderr -----
 Not checked: which platforms the hashes are for (--online checks that)
@@ -336,7 +336,7 @@ error[platform-not-covered]: no h1 is recorded, but all platforms are required
 4 | provider "registry.opentofu.org/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: provlock lock -p all
+help: provlock lock -p all --no-cache
 
 ----- stderr -----
 1 error in .terraform.lock.hcl

@@ -173,7 +173,7 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = no package from it has them; only a registry knows the published hashes
-help: provlock verify --online
+help: provlock verify --online -p linux_amd64,darwin_arm64
 
 ----- stderr -----
 Not checked: which platforms the hashes are for
@@ -272,7 +272,7 @@ warning[hash-not-checked]: the mirror https://mirror.example.com/providers/ does
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = no package from it has them; only a registry knows the published hashes
-help: provlock verify --online
+help: provlock verify --online -p linux_amd64
 
 ----- stderr -----
 Not checked: the registry's hashes of 1 provider, because the mirror https://mirror.example.com/providers/ was used
