@@ -21,6 +21,7 @@ mod module_choices;
 mod module_edit;
 mod module_locks;
 mod moves;
+mod named_targets;
 mod open;
 mod options;
 mod pin;

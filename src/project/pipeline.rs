@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::event::{Event, LockedRootModule, Report, RootOutcome};
 use super::linked_lock_files::{LOCK_FILES, Linked};
 use super::moves::UpgradePlan;
+use super::named_targets::{NamedTargets, no_such_call};
 use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{
     self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions,
@@ -17,11 +18,10 @@ use super::root_module::RootModule;
 use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
 use crate::configuration::rewrite::ConstraintEdit;
-use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
-use crate::lockfile::{self, CanonicalBlocks, EntryKind as _, LockedModule};
+use crate::lockfile::{self, CanonicalBlocks};
 use crate::packages::{ProgressSink, Source};
-use crate::provider::{Dialect, Hostname, ProviderAddress, ProviderSpec};
+use crate::provider::{Hostname, ProviderAddress};
 use crate::settings::Settings;
 use crate::system::files::{self, FileChange, WriteError};
 use crate::system::lock;
@@ -96,9 +96,12 @@ impl Session<'_> {
         // An earlier run may have read other files.
         self.sharing.forget_more_than(0);
         self.notify(Event::Reading);
-        let named = check_names(self, roots, options, upgrade);
+        let named = NamedTargets::find(self, roots, options, upgrade);
         self.announce();
-        named?;
+        let options = &LockOptions {
+            providers: named?,
+            ..options.clone()
+        };
         let offline = self.options.offline.then(|| offline_source(self, roots));
         let mut report = Report {
             roots: Vec::new(),
@@ -612,77 +615,6 @@ impl Pipeline<'_, '_> {
     fn is_plan_only(&self) -> bool {
         self.upgrade.is_some_and(|options| options.plan_only)
     }
-}
-
-/// Checks that each named provider and module call is in one of several root modules, unless one
-/// cannot be read. Reads all of them.
-///
-/// # Errors
-/// A name that no root module has.
-fn check_names(
-    session: &Session<'_>,
-    roots: &Roots,
-    options: &LockOptions,
-    upgrade: Option<&UpgradeOptions>,
-) -> Result<()> {
-    let providers = &options.providers;
-    let calls: BTreeSet<_> = upgrade
-        .into_iter()
-        .flat_map(|options| options.calls.keys())
-        .collect();
-    if !roots.may_be_several() || (providers.is_empty() && calls.is_empty()) {
-        return Ok(());
-    }
-    let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
-    let read = |root: &FoundRoot| match session.read_to_lock(root, options, upgrade) {
-        Ok(Prepared {
-            root, requirements, ..
-        }) => {
-            let (providers, calls) = &mut *lock(&unknown);
-            providers.retain(|provider| {
-                !requirements
-                    .providers
-                    .contains_key(&provider.resolve(root.dialect))
-            });
-            requirements
-                .package_calls()
-                .for_each(|call| _ = calls.remove(&call.key));
-        }
-        // It may have all of them.
-        Err(_) => *lock(&unknown) = (Vec::new(), BTreeSet::new()),
-    };
-    parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
-    let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let error = providers
-        .first()
-        .map(|provider| no_such_provider(provider))
-        .or_else(|| no_such_call(calls));
-    error.map_or(Ok(()), |error| Err(error.into()))
-}
-
-fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {
-    let message =
-        format!("no root module requires {provider}, and there is no directory of that name");
-    let error = Diagnostic::error(Code::InvalidArgument, message);
-    error.help("correct its name, or require it in a configuration first")
-}
-
-/// The error for named calls that do not exist, if there are any.
-fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) -> Option<Diagnostic> {
-    let names: Vec<_> = missing
-        .into_iter()
-        .map(|key| LockedModule::name(key, Dialect::default()))
-        .collect();
-    let message = format!(
-        "there is no call {} of a module that could be locked",
-        few(&names)
-    );
-    let error = Diagnostic::error(Code::InvalidArgument, message);
-    (!names.is_empty()).then(|| {
-        error.help(
-            "a call in a called module has the names of both: module.network.module.endpoints",
-        )
-    })
 }
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of

@@ -83,9 +83,11 @@ help: for more information, try '--help'.
     environment.provlock(["verify", "-json"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error: invalid value 'son' for '--jobs <N>': must be a number
+error: unexpected argument '-json' found
 
   tip: a similar argument exists: '--json'
+
+Usage: provlock verify [OPTIONS] [PATH]...
 
 help: for more information, try '--help'.
 "#]]);
@@ -99,6 +101,93 @@ error[invalid-argument]: "linux_x86_64" is not a platform; did you mean linux_am
 1 | platforms = ["linux_x86_64"]
   |              ^^^^^^^^^^^^^^
 "#]]);
+}
+
+#[test]
+fn words_of_other_tools_get_a_true_answer() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    for (arguments, word, tip) in [
+        (&["lock", "-json"][..], "'-json'", "exists: '--json'"),
+        (&["tree", "-json"], "'-json'", "exists: '--json'"),
+        (
+            &["lock", "-recursive"],
+            "'-recursive'",
+            "exists: '--recursive'",
+        ),
+        (
+            &["verify", "-recursive"],
+            "'-recursive'",
+            "exists: '--recursive'",
+        ),
+        (&["lock", "-check"], "'-check'", "exists: '--check'"),
+        (
+            &["lock", "-oci-mirror=ghcr.io/x"],
+            "'-oci-mirror=ghcr.io/x'",
+            "exists: '--oci-mirror'",
+        ),
+        (
+            &["lock", "-upgrade"],
+            "'-upgrade'",
+            "to move to newer versions: provlock upgrade",
+        ),
+        (
+            &["init", "-upgrade"],
+            "'-upgrade'",
+            "to move to newer versions: provlock upgrade",
+        ),
+        (
+            &["lock", "--upgrade"],
+            "'--upgrade'",
+            "to move to newer versions: provlock upgrade",
+        ),
+        (
+            &["lock", "-lockfile=readonly"],
+            "'-lockfile=readonly'",
+            "provlock lock --check",
+        ),
+        (
+            &["install"],
+            "'install'",
+            "to install locked modules: provlock get",
+        ),
+        (
+            &["check"],
+            "'check'",
+            "to check lock files: provlock verify",
+        ),
+        (
+            &["version"],
+            "'version'",
+            "to print the version: provlock --version",
+        ),
+        (
+            &["providers", "lock"],
+            "'providers'",
+            "to lock providers: provlock lock",
+        ),
+    ] {
+        let output = environment.provlock(arguments);
+        output
+            .assert_code(2)
+            .assert_stderr_has(word)
+            .assert_stderr_has(tip)
+            .assert_lacks("as a value");
+        assert_eq!(output.stderr.matches("tip: ").count(), 1, "{output}");
+    }
+    // A word without a meaning is named as a whole.
+    environment
+        .provlock(["lock", "-nonsense"])
+        .assert_code(2)
+        .assert_stderr_has("unexpected argument '-nonsense' found");
+    // A similar command is proposed as before, and letters after one dash are flags.
+    environment
+        .provlock(["verfy"])
+        .assert_code(2)
+        .assert_stderr_has("a similar subcommand exists: 'verify'");
+    environment.provlock(["verify", "-vv"]).assert_code(0);
+    let json = environment.provlock(["lock", "--upgrade", "--json"]);
+    json.assert_stdout_has("to move to newer versions: provlock upgrade");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn a_command_line_that_cannot_be_understood_is_an_error_as_data() {
         (
             &["lock", "--json", "-jobs=4"][..],
             "lock",
-            "invalid value",
+            "unexpected argument '-jobs=4'",
             Some("'--jobs'"),
         ),
         (

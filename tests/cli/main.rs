@@ -78,6 +78,7 @@ mod setup_git;
 mod shared_facts;
 #[cfg(unix)]
 mod shared_lock_files;
+mod short_names;
 mod size_limits;
 mod state;
 mod terminal;

@@ -76,7 +76,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64,darwin_arm64
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     assert_eq!(
@@ -106,7 +106,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p all
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
@@ -159,7 +159,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 added)
-1 provider held back from the newest version; see: provlock upgrade --check
+1 provider held back from the newest version; see: provlock upgrade --check -p linux_amd64,darwin_arm64
 The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
@@ -278,7 +278,7 @@ help: run the command once without --offline and with the same cache
 error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
  |
  = locked at 3.0.0 before
-help: choose a side of each conflict in ours, or run: provlock merge --resolve ours
+help: choose a side of each conflict in ours, or run: provlock merge --resolve ours -p darwin_arm64
 "#]]);
     assert_eq!(registry.statistics().requests, 0);
     environment.write("ours", locked(&null[1]));
@@ -308,18 +308,9 @@ fn nothing_that_asks_a_host_goes_with_it() {
         }
     }
     environment
-        .provlock(["verify", "--offline"])
-        .matches(str![[r#"
-exit code: 2
------ stderr -----
-error: unexpected argument '--offline' found
-
-  tip: a similar argument exists: '--online'
-
-Usage: provlock verify --online [PATH]...
-
-help: for more information, try '--help'.
-"#]]);
+        .provlock(["verify", "--online", "--offline"])
+        .assert_code(2)
+        .assert_stderr_has("cannot be used with");
 }
 
 #[test]
@@ -391,7 +382,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   unauthenticated   1 h1, 1 zh
 Locked 1 provider for linux_amd64 (1 added)
-The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock -p linux_amd64
 Locked for OpenTofu (registry.opentofu.org), like the nearest other lock files; --dialect terraform changes that
 "#]]);
     environment
@@ -429,5 +420,45 @@ fn a_policy_about_signatures_cannot_be_met_offline() {
             "{output}"
         );
         before.assert_same(&environment.snapshot());
+    }
+}
+
+#[test]
+fn commands_that_can_obey_it_accept_the_flag() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    environment.git_init(".");
+    environment.commit_all(".");
+    for command in [
+        &["init"][..],
+        &["lock"],
+        &["get"],
+        &["verify"],
+        &["upgrade"],
+        &["pin"],
+        &["diff"],
+        &["tree"],
+        &["sbom"],
+        &["merge"],
+        &["explain"],
+        &["setup", "git"],
+        &["login", "--check", "h.test"],
+        &["logout", "h.test"],
+        &["cache", "dir"],
+        &["cache", "clean"],
+        &["cache", "keygen", "key"],
+        &["completions", "bash"],
+    ] {
+        let output = environment.provlock(command.iter().chain(&["--offline"]));
+        let shown = output.stdout.clone() + &output.stderr;
+        assert!(!shown.contains("unexpected argument"), "{output}");
+    }
+    // Contradictions and impossible runs are refused.
+    for command in [
+        &["verify", "--online", "--offline"][..],
+        &["tree", "--online", "--offline"],
+        &["mirror", "--offline", "directory"],
+    ] {
+        environment.provlock(command).assert_code(2);
     }
 }

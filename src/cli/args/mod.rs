@@ -2,6 +2,7 @@
 //! some of them.
 
 pub(crate) mod candidates;
+mod foreign_words;
 mod format;
 mod global;
 mod roots;
@@ -18,7 +19,7 @@ pub(crate) use roots::{RootArgs, TargetArgs};
 pub(crate) use selection::{
     AgeArgs, DateArgs, ModuleArgs, OfflineArgs, PlatformArgs, SelectionArgs,
 };
-pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
+pub(crate) use source::{CacheArgs, CacheDirectory, NoRequestsArgs, OnlineArgs, SourceArgs};
 pub(crate) use targets::{Targets, is_surely_path};
 pub(crate) use variables::parse;
 

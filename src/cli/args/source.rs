@@ -21,6 +21,14 @@ pub(crate) struct SourceArgs {
     pub(crate) offline: bool,
 }
 
+/// `--offline` of commands that never make requests, for scripts that pass it to every command.
+#[derive(Args)]
+pub(crate) struct NoRequestsArgs {
+    /// Make no network requests; this command never does
+    #[arg(long = "offline", help_heading = "Network", hide_short_help = true)]
+    _offline: bool,
+}
+
 /// Source of packages of a run with network.
 #[derive(Args)]
 #[command(next_help_heading = "Sources")]

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, Command, Parser};
 
+use super::foreign_words::explained;
+
 /// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with
 /// one dash.
 const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-chdir"];
@@ -35,12 +37,12 @@ pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatche
                 error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
             }
         }
-        let words = std::env::args().skip(1).take_while(|word| word != "--");
-        let mut words = words.filter(|word| !is_flag_of_terraform(word.as_ref()));
-        if let Some(flag) = words.find_map(|word| flag_meant(&command, &word)) {
-            error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
-        }
-        error
+        let words = std::env::args_os().skip(1).take_while(|word| word != "--");
+        let words: Vec<_> = words
+            .filter(|word| !is_flag_of_terraform(word))
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        explained(error, &command, &words)
     })
 }
 
@@ -67,20 +69,6 @@ fn is_flag_of_terraform(word: &OsStr) -> bool {
         .next()
         .unwrap_or_default();
     TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name)
-}
-
-/// The long flag that a word with one dash stands for, such as `-json`, which is how Terraform
-/// writes flags.
-fn flag_meant(command: &Command, word: &str) -> Option<String> {
-    let name = word.strip_prefix('-')?.split('=').next()?;
-    let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);
-    let is_here = command.get_arguments().any(is_meant);
-    let flag = is_here.then(|| format!("--{name}"));
-    flag.or_else(|| {
-        command
-            .get_subcommands()
-            .find_map(|subcommand| flag_meant(subcommand, word))
-    })
 }
 
 /// A command whose arguments take the value of a variable only if that is not empty and `counts`

@@ -6,6 +6,7 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use provlock::system::variables;
 
+use crate::cli::args::NoRequestsArgs;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
@@ -19,6 +20,8 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
 }
 
 pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcome> {

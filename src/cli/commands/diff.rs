@@ -13,7 +13,7 @@ use provlock::lockfile::{
 use provlock::provider::Dialect;
 use provlock::system::{canonicalize, repository};
 
-use crate::cli::args::{ARGUMENTS, FormatArgs, OWN, OutputFormat, is_surely_path};
+use crate::cli::args::{ARGUMENTS, FormatArgs, NoRequestsArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
 use crate::cli::render::diff::{self as text, Entries, FileDiff};
 use crate::cli::render::{json, markdown};
@@ -50,6 +50,8 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct DiffArgs {
     #[command(flatten)]
     what: WhatArgs,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Exit with 1 if there are differences

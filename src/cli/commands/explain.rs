@@ -10,6 +10,7 @@ use provlock::diagnostic::Code;
 use serde_json::json;
 use textwrap::{Options, WordSplitter};
 
+use crate::cli::args::NoRequestsArgs;
 use crate::cli::render::json::Explanation;
 use crate::cli::render::pages;
 use crate::cli::run::outcome::Outcome;
@@ -22,6 +23,8 @@ pub(crate) struct ExplainArgs {
     /// The code, as in error[CODE] [default: list all codes]
     #[arg(value_name = "CODE", hide_possible_values = true, value_parser = parser())]
     code: Option<Code>,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
 }
 
 /// Accepts the codes, proposes the nearest one for any other, and gives completions.

@@ -11,7 +11,7 @@ use provlock::project::Selection;
 use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
-use crate::cli::args::OWN;
+use crate::cli::args::{NoRequestsArgs, OWN};
 use crate::cli::environment::environment;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
@@ -28,6 +28,8 @@ pub(crate) struct LoginArgs {
     /// The registry or mirror, such as `registry.example.com`
     #[arg(value_name = "HOST")]
     host: String,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
     /// Store nothing; show where the token for the host comes from, but not the token
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -40,6 +42,8 @@ pub(crate) struct LogoutArgs {
     /// The registry or mirror, such as `registry.example.com`
     #[arg(value_name = "HOST")]
     host: String,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
 }
 
 pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {

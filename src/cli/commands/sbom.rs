@@ -7,7 +7,7 @@ use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::{Environment, canonicalize, repository};
 
-use crate::cli::args::{CacheArgs, ModuleArgs, OutputFormat, RootArgs};
+use crate::cli::args::{CacheArgs, ModuleArgs, NoRequestsArgs, OutputFormat, RootArgs};
 use crate::cli::environment::source_date;
 use crate::cli::git;
 use crate::cli::render::causes::{Many, by_cause};
@@ -51,6 +51,8 @@ pub(crate) struct SbomArgs {
     modules: ModuleArgs,
     #[command(flatten)]
     cache: CacheArgs,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
     /// Output format
     #[arg(
         long,
@@ -73,6 +75,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         cache,
         format,
         name,
+        ..
     } = arguments;
     let selection = roots.selection(true);
     let session = start(ui, &selection.paths, |environment, options| {

@@ -8,6 +8,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::system::files;
 
+use crate::cli::args::NoRequestsArgs;
 use crate::cli::git;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
@@ -29,6 +30,8 @@ pub(crate) struct GitArgs {
     /// Add the lines to .gitattributes and to this clone's configuration
     #[arg(long)]
     write: bool,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
 }
 
 const ATTRIBUTES_FILE: &str = ".gitattributes";

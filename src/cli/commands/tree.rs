@@ -1,12 +1,13 @@
 //! `tree`: which modules require which providers, and which root modules lock which versions.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Session};
-use provlock::provider::{Dialect, ProviderAddress, ProviderSpec};
+use provlock::provider::{Dialect, NamedProvider, ProviderAddress, ProviderSpec};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -68,6 +69,10 @@ pub(crate) struct TreeArgs {
     /// Fetch modules that are not installed
     #[arg(long, help_heading = "Network")]
     online: bool,
+    /// Make no network requests; the default
+    #[arg(long = "offline", conflicts_with = "online", help_heading = "Network")]
+    #[arg(hide_short_help = true)]
+    _offline: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -172,46 +177,57 @@ fn one(
     warnings.extend(more);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
-    let is_known = |address: &ProviderAddress| {
-        requirements.providers.contains_key(address) || locks.contains_key(address)
-    };
-    let mut wanted: Vec<_> = wanted
-        .iter()
-        .map(|provider| provider.resolve(root.dialect))
-        .collect();
-    if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
-        let name = unknown.short(root.dialect);
-        let error = Diagnostic::error(
-            Code::InvalidArgument,
-            format!("{name} is neither required nor locked"),
-        );
-        let tree = Remedy::Run(vec!["tree".to_owned()]);
-        return Err(error
-            .help(Help::text("to list all providers: ").and(tree))
-            .in_root(root.path(), false)
-            .into());
+    let known: BTreeSet<&ProviderAddress> =
+        requirements.providers.keys().chain(locks.keys()).collect();
+    let mut named = BTreeSet::new();
+    for spec in wanted {
+        match spec.find(root.dialect, known.iter().copied()) {
+            NamedProvider::One(address) => _ = named.insert(address),
+            NamedProvider::Ambiguous(addresses) => named.extend(addresses),
+            NamedProvider::Unknown => {
+                let name = spec.resolve(root.dialect).short(root.dialect);
+                let error = Diagnostic::error(
+                    Code::InvalidArgument,
+                    format!("{name} is neither required nor locked"),
+                );
+                let tree = Remedy::Run(vec!["tree".to_owned()]);
+                return Err(error
+                    .help(Help::text("to list all providers: ").and(tree))
+                    .in_root(root.path(), false)
+                    .into());
+            }
+        }
     }
-    if wanted.is_empty() {
-        wanted = requirements
-            .providers
-            .keys()
-            .chain(locks.keys())
-            .cloned()
-            .collect();
+    if named.is_empty() {
+        named = known;
     }
-    wanted.sort();
-    wanted.dedup();
     let tree = |address| {
         let tree = RequiredProvider::new(address, &requirements, locks, module_lock_file.locks());
         let locked = if with_signers { tree.locked } else { None };
         let signed_by = locked.and_then(|version| session.remembered_signer(address, version.0));
         RequiredProvider { signed_by, ..tree }
     };
-    let trees: Vec<_> = wanted.iter().map(tree).collect();
+    let trees: Vec<_> = named.into_iter().map(tree).collect();
     Ok((
         text(&trees, root.dialect),
         raw(&TreeRoot::new(root, &trees)),
     ))
+}
+
+/// Whether a name stands for a locked provider by the rules of one of the dialects.
+fn is_by_rule(named: &ProviderSpec, found: &ProviderUse<'_>) -> bool {
+    let dialects = [Dialect::Tofu, Dialect::Terraform];
+    dialects
+        .iter()
+        .any(|dialect| named.resolve(*dialect) == *found.address.0)
+}
+
+/// Returns the names that stand for no locked provider by the rules of a dialect.
+fn short_names<'a>(named: &'a [ProviderSpec], uses: &[ProviderUse<'_>]) -> Vec<&'a ProviderSpec> {
+    named
+        .iter()
+        .filter(|named| !uses.iter().any(|found| is_by_rule(named, found)))
+        .collect()
 }
 
 /// Shows the locked versions of the named providers, or of all, with their root modules.
@@ -223,14 +239,9 @@ fn show_versions(
 ) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {
-        let is_named = |named: &ProviderSpec, found: &ProviderUse<'_>| {
-            [Dialect::Tofu, Dialect::Terraform]
-                .into_iter()
-                .any(|dialect| named.resolve(dialect) == *found.address.0)
-        };
         if let Some(unknown) = named
             .iter()
-            .find(|named| !uses.iter().any(|found| is_named(named, found)))
+            .find(|named| !uses.iter().any(|found| named.is_short_for(found.address.0)))
         {
             let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
@@ -238,7 +249,13 @@ fn show_versions(
                 .help(Remedy::Run(["tree", "-r"].map(str::to_owned).into()))
                 .into());
         }
-        uses.retain(|found| named.iter().any(|named| is_named(named, found)));
+        let short = short_names(named, &uses);
+        uses.retain(|found| {
+            named.iter().any(|named| is_by_rule(named, found))
+                || short
+                    .iter()
+                    .any(|named| named.is_short_for(found.address.0))
+        });
     }
     match ui.format {
         OutputFormat::Json => {}

@@ -82,6 +82,10 @@ pub(crate) struct VerifyArgs {
     /// Ask the registries whether every hash was published
     #[arg(long, help_heading = "Network")]
     online: bool,
+    /// Make no network requests; the default
+    #[arg(long = "offline", conflicts_with = "online", help_heading = "Network")]
+    #[arg(hide_short_help = true)]
+    _offline: bool,
     /// With --online, trust hashes signed by a key in `trusted-keys` of provlock.toml
     #[arg(
         long,

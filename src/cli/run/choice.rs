@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{Subject, UpgradeOptions};
-use provlock::provider::{Dialect, ProviderSpec};
+use provlock::provider::ProviderSpec;
 
 use crate::cli::render::upgrade::{MoveGroup, choices};
 use crate::cli::ui::{Ui, can_ask, table_columns};
@@ -64,11 +64,7 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     let moves: BTreeSet<_> = rows.iter().flat_map(|row| row.moves()).collect();
     let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address.clone()).collect();
     let is_chosen = |spec: &ProviderSpec| {
-        let dialects = [Dialect::Tofu, Dialect::Terraform];
-        spec.version().is_some()
-            && dialects
-                .iter()
-                .any(|dialect| addresses.contains(&spec.resolve(*dialect)))
+        spec.version().is_some() && addresses.iter().any(|address| spec.is_short_for(address))
     };
     options.lock.providers.retain(is_chosen);
     options.lock.providers.extend(

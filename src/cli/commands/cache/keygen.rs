@@ -8,6 +8,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider::SigningKey;
 use provlock::system::files;
 
+use crate::cli::args::NoRequestsArgs;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
@@ -21,6 +22,8 @@ pub(crate) struct KeygenArgs {
     /// The file for the private key; it must not exist
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
+    #[command(flatten)]
+    _offline: NoRequestsArgs,
 }
 
 pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {

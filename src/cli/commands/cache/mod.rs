@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::storage;
 
-use crate::cli::args::CacheDirectory;
+use crate::cli::args::{CacheDirectory, NoRequestsArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::style::bytes;
 use crate::cli::run::outcome::Outcome;
@@ -30,9 +30,9 @@ pub(crate) struct CacheCommand {
 #[derive(Subcommand)]
 enum Action {
     /// Print the directory of the cache
-    Dir,
+    Dir(NoRequestsArgs),
     /// Remove everything that provlock has written to the cache
-    Clean,
+    Clean(NoRequestsArgs),
     Push(push::PushArgs),
     Keygen(keygen::KeygenArgs),
 }
@@ -45,11 +45,11 @@ impl CacheCommand {
 
 pub(crate) fn run(arguments: &CacheCommand, ui: &Ui) -> Result<Outcome> {
     match &arguments.action {
-        Action::Dir => ui.print(&format!(
+        Action::Dir(_) => ui.print(&format!(
             "{}\n",
             directory(&arguments.directory, ui)?.display()
         )),
-        Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,
+        Action::Clean(_) => clean(&directory(&arguments.directory, ui)?, ui)?,
         Action::Push(push) => return push::run(push, &arguments.directory, ui),
         Action::Keygen(keygen) => return keygen::run(keygen, ui),
     }
