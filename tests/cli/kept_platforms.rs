@@ -442,18 +442,18 @@ fn an_unchanged_entry_is_not_called_up_to_date_for_one_platform() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
+Up to date: 1 provider, covered: darwin_arm64 and linux_amd64, checked now: linux_amd64
 "#]]);
     environment.provlock(["lock", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
-Checked only linux_amd64; set platforms in provlock.toml, or, for all: provlock lock --check -p all
+Up to date: 1 provider, covered: darwin_arm64 and linux_amd64, checked now: linux_amd64
+Checked now: linux_amd64 only; set platforms in provlock.toml, or, for all: provlock lock --check -p all
 "#]]);
     environment.provlock(["upgrade"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
+Up to date: 1 provider, covered: darwin_arm64 and linux_amd64, checked now: linux_amd64
 "#]]);
     environment
         .provlock(["lock", "-p", "linux_amd64"])
@@ -467,7 +467,7 @@ Up to date: 1 provider for linux_amd64
         .matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider, checked for linux_amd64 only
+Up to date: 1 provider, checked now: linux_amd64
 "#]]);
 }
 
@@ -497,6 +497,39 @@ fn platforms_that_not_every_entry_covers_are_not_called_covered() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 2 providers, checked for linux_amd64 only
+Up to date: 2 providers, checked now: linux_amd64
 "#]]);
+}
+
+#[test]
+fn summaries_tell_covered_platforms_from_checked_and_added_ones() {
+    let (registry, environment) = Registry::with_project();
+    for name in ["hashicorp/null", "hashicorp/random"] {
+        registry
+            .publish(name, "3.2.4")
+            .platforms(["darwin_arm64", "linux_amd64"])
+            .done();
+    }
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("more.tf", "resource \"random_id\" \"a\" {}\n");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_stderr_has("Locked 2 providers for linux_amd64 (2 added)");
+    environment
+        .provlock(["lock", "-p", "darwin_arm64"])
+        .assert_stderr_has("h1 for darwin_arm64 added")
+        .assert_stderr_has("Locked 2 providers for darwin_arm64 (2 changed)");
+    let words = "covered: darwin_arm64 and linux_amd64, checked now: linux_amd64";
+    environment
+        .provlock(["lock"])
+        .assert_stderr_has(&format!("Up to date: 2 providers, {words}\n"));
+    environment
+        .provlock(["lock", "-r", "--check"])
+        .assert_stderr_has("Checked now: linux_amd64 only;");
+    std::fs::remove_file(environment.project().join("more.tf")).unwrap();
+    environment
+        .provlock(["lock", "--prune"])
+        .assert_stderr_has(&format!(
+            "Locked 1 provider, {words} (1 removed, 1 unchanged)\n"
+        ));
 }

@@ -130,10 +130,12 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
         }
         Hint::LookedAtOnly(platforms) => {
             let lock = suggest(&["lock", "--check", "-p", "all"]);
-            format!("Checked only {platforms}; set platforms in provlock.toml, or, for all: {lock}")
+            format!(
+                "Checked now: {platforms} only; set platforms in provlock.toml, or, for all: {lock}"
+            )
         }
         Hint::NotLookedAt(platforms) => {
-            format!("Did not check {platforms}, which provlock.toml lists but -p does not")
+            format!("Not checked now: {platforms}, which provlock.toml lists but -p does not")
         }
         Hint::GuessedDialect(dialect, reason) => guessed(*dialect, *reason),
         Hint::StaleCache(_) => {

@@ -385,7 +385,8 @@ fn summary(locked: &LockedRootModule) -> String {
     format!("{verb} {what}{changes}{modules}")
 }
 
-/// `2 providers for darwin_arm64, checked for linux_amd64 only`
+/// `2 providers for linux_amd64`, or, if the entries cover more platforms than this run checked,
+/// `2 providers, covered: darwin_arm64 and linux_amd64, checked now: linux_amd64`.
 fn providers_and_platforms(locked: &LockedRootModule) -> String {
     let providers = &locked.outcome.providers;
     let checked = || providers.iter().filter(|report| report.is_checked);
@@ -400,7 +401,7 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
     };
     let platforms: BTreeSet<Platform> = providers.iter().flat_map(covered).collect();
     let what = count(checked().count(), "provider");
-    let is_unnamed = !locked.changed && !locked.prepared.platforms_are_named;
+    let is_unnamed = !locked.prepared.platforms_are_named;
     if platforms.is_empty() {
         what
     } else if is_unnamed && checked().any(|report| h1_count(report) > platforms.len()) {
@@ -409,9 +410,9 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         let of_all = of_each.into_iter().flatten().reduce(|all, one| &all & &one);
         let shown = of_all.filter(|covered| !covered.is_empty() && *covered != platforms);
         let shown = shown
-            .map(|covered| format!(" for {}", enumerate(&covered)))
+            .map(|covered| format!(", covered: {}", enumerate(&covered)))
             .unwrap_or_default();
-        format!("{what}{shown}, checked for {} only", enumerate(&platforms))
+        format!("{what}{shown}, checked now: {}", enumerate(&platforms))
     } else {
         format!("{what} for {}", enumerate(&platforms))
     }
