@@ -145,12 +145,23 @@ pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
 
 /// Returns the groups that can move as a table with a number for each.
 pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
+    let modules = groups
+        .iter()
+        .filter(|group| group.first.planned.is_of_module())
+        .count();
+    let subject = if modules == 0 {
+        "provider"
+    } else if modules == groups.len() {
+        "module"
+    } else {
+        "name"
+    };
     let numbered = |(index, group): (usize, &&MoveGroup<'_>)| {
         let mut row = group.row(true);
         row.cells.insert(0, Cell::own((index + 1).to_string()));
         row
     };
-    let header = [""].into_iter().chain(header("", true)).collect();
+    let header = ["#"].into_iter().chain(header(subject, true)).collect();
     Table {
         header,
         rows: groups.iter().enumerate().map(numbered).collect(),

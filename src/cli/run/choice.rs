@@ -9,7 +9,8 @@ use provlock::provider::ProviderSpec;
 use crate::cli::render::upgrade::{MoveGroup, choices};
 use crate::cli::ui::{Ui, can_ask, table_columns};
 
-const QUESTION: &str = "Which ones to upgrade? Numbers as in 1,3-5, or all; Enter for none: ";
+const QUESTION: &str =
+    "Which ones to upgrade? Numbers as in 1 2 or 1,3-5, or all; Enter or q for none: ";
 
 /// Fails without a terminal.
 pub(crate) fn check_terminal() -> Result<()> {
@@ -83,8 +84,8 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     options.moves = Some(moves);
 }
 
-/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for
-/// numbers above `most`.
+/// Parses an answer such as `1,3-5`, `1 3`, `all`, or `q` for none. Returns `None` for any other
+/// answer, and for numbers above `most`.
 fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
     let number = |text: &str| {
         text.trim()
@@ -93,6 +94,9 @@ fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
             .filter(|number| (1..=most).contains(number))
     };
     let mut numbers = BTreeSet::new();
+    if matches!(answer.trim(), "q" | "quit" | "none") {
+        return Some(numbers);
+    }
     for part in answer
         .split([',', ' ', '\t', '\r', '\n'])
         .filter(|part| !part.is_empty())

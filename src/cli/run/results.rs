@@ -231,12 +231,13 @@ impl<'a> Results<'a> {
             .warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
     }
 
-    /// Shows the results of the root modules, then rewritten constraints, errors and a summary.
+    /// Shows the entries of the root modules, then rewritten constraints, errors and a summary.
     pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
         let (ui, style) = (self.ui, self.ui.stderr_style);
         match self.many {
             None => self.locked().for_each(|(_, text)| {
                 ui.status_lines(&lines(&text.rows, style));
+                ui.statuses(edits);
                 let downloaded = if text.is_changed {
                     downloaded([text].into_iter())
                 } else {
@@ -251,7 +252,9 @@ impl<'a> Results<'a> {
             }),
             Some(many) => ui.status_lines(&lines_of_many(self.locked(), many.noun(), style)),
         }
-        ui.statuses(edits);
+        if self.many.is_some() {
+            ui.statuses(edits);
+        }
         let errors = || self.failed.iter().flat_map(|(_, errors)| errors);
         ui.error(&by_cause(
             errors().map(|error| (error.root(), error)),

@@ -147,8 +147,35 @@ pub(crate) struct Listings<'a> {
 /// Warning of a registry about a provider.
 pub(in crate::project) fn registry_warning(address: &ProviderAddress, text: &str) -> Diagnostic {
     let message = format!("{} says about {address}: {text}", address.hostname);
-    Diagnostic::finding(Code::ProviderWarning, message)
-        .help("ask its publisher what this means for its users")
+    let warning = Diagnostic::finding(Code::ProviderWarning, message);
+    warning.help(if says_what_to_do(text) {
+        "check this advice before you follow it"
+    } else {
+        "ask its publisher what this means for its users"
+    })
+}
+
+/// Whether the warning of a registry contains a next step, as in `please use acme/other instead`.
+fn says_what_to_do(text: &str) -> bool {
+    const STEPS: [&str; 14] = [
+        "please",
+        "use",
+        "update",
+        "upgrade",
+        "migrate",
+        "migrating",
+        "switch",
+        "replace",
+        "replaced",
+        "moved",
+        "instead",
+        "see",
+        "visit",
+        "http",
+    ];
+    let text = text.to_lowercase();
+    text.split(|c: char| !c.is_alphanumeric())
+        .any(|word| STEPS.contains(&word) || word == "https")
 }
 
 impl Listings<'_> {

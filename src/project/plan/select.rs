@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::iter;
 
-use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions};
+use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
 use super::recorded_entries::UnconfirmedHashes;
 use super::request::{LockRequest, OldEntries, RequestedData};
@@ -558,6 +558,12 @@ impl Search<'_> {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
         selected.planned = Some(versions);
+        if options.plan_only {
+            let texts = available.warnings.iter();
+            selected
+                .warnings
+                .extend(texts.map(|text| registry_warning(address, text)));
+        }
         let is_compared = options.compare_hashes
             && options.plan_only
             && self.candidate.has_locked(&selected.version);

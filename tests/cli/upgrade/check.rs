@@ -201,3 +201,30 @@ fn a_check_warns_of_no_entry_that_is_carried_over() {
         .assert_code(1)
         .assert_stderr_has("warning[no-hashes]");
 }
+
+#[test]
+fn a_check_shows_the_warnings_of_a_registry() {
+    let (registry, environment, ..) = two_providers();
+    registry.warn("acme/gamma", &["this provider is no longer maintained"]);
+    registry.warn("hashicorp/null", &["please use acme/null instead"]);
+    for arguments in [&["--check"][..], &["--dry-run"], &[]] {
+        let output = environment.provlock(upgrade(arguments));
+        output
+            .assert_stderr_has("no longer maintained")
+            .assert_stderr_has("please use acme/null instead");
+        let advice = "ask its publisher what this means";
+        assert_eq!(output.stderr.matches(advice).count(), 1, "{output}");
+    }
+}
+
+#[test]
+fn rewritten_constraints_are_shown_before_the_summary() {
+    for selection in [&[][..], &["-r"]] {
+        let (_registry, environment, ..) = two_providers();
+        let arguments = [&["--constraints"][..], selection].concat();
+        let output = environment.provlock(upgrade(&arguments));
+        let edit = output.stderr.find("~ main.tf:").unwrap();
+        let summary = output.stderr.find("Upgraded ").unwrap();
+        assert!(edit < summary, "{output}");
+    }
+}

@@ -93,9 +93,9 @@ exit code: 0
 ----- stderr -----
   ~ acme/gamma       1.0.0 → 2.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
-Upgraded 2 providers for linux_amd64 (2 changed)
   ~ a/main.tf:5   < 1.5 → < 2.1
   ~ main.tf:5   ~> 1.0 → ~> 2.0
+Upgraded 2 providers for linux_amd64 (2 changed)
 "#]]);
     assert_eq!(
         environment.read("main.tf"),

@@ -81,6 +81,39 @@ fn nothing_is_written_where_nothing_is_chosen() {
 }
 
 #[test]
+fn the_choices_have_a_header_and_name_the_root_module() {
+    let (_registry, environment, gamma, null) = two_providers();
+    let (shown, code) = answer(&environment, "", "1 2\n");
+    assert_eq!(code, Some(0), "{shown}");
+    for text in [
+        "#   provider         locked   allowed   change   newest   root modules",
+        "1   acme/gamma       1.0.0    1.1.0     minor    2.0.0    .",
+        "Numbers as in 1 2 or 1,3-5, or all; Enter or q for none:",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert_eq!(
+        environment.lock_file(),
+        lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")])
+    );
+
+    for file in ["main.tf", ".terraform.lock.hcl"] {
+        environment.write(format!("live/{file}"), environment.read(file));
+    }
+    environment.write(
+        "live/.terraform.lock.hcl",
+        lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]),
+    );
+    let before = environment.snapshot();
+    let (shown, code) = answer(&environment, "live", "q\n");
+    assert_eq!(code, Some(0), "{shown}");
+    for text in ["2.0.0    live", "Nothing was chosen: no file was changed"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
 fn upgrade_i_asks_nothing_if_nothing_can_move() {
     let (_registry, environment, ..) = two_providers();
     environment.provlock(UPGRADE).assert_code(0);
