@@ -44,7 +44,7 @@ pub struct Inventory {
     /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an
     /// unsigned one; empty offline.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
-    /// Whether every module call is pinned.
+    /// Whether modules are called, and every call is pinned.
     pub are_modules_pinned: bool,
     /// Configurations that could not be read.
     pub warnings: Vec<Diagnostic>,
@@ -82,6 +82,7 @@ type LockedRelease = (ProviderAddress, Version, Dialect);
 struct Contents {
     dialect: Dialect,
     without_platforms: WithoutPlatforms,
+    calls_modules: bool,
     are_modules_pinned: bool,
     required: Vec<ProviderAddress>,
     lock_file: LockFile,
@@ -99,9 +100,10 @@ impl Session<'_> {
         self.notify(Event::Reading);
         let mut inventory = Inventory {
             root_modules: roots.len(),
-            are_modules_pinned: true,
             ..Inventory::default()
         };
+        let mut has_calls = false;
+        let mut are_pinned = true;
         let (mut releases, mut dialects) = (
             BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(),
             BTreeSet::new(),
@@ -113,6 +115,7 @@ impl Session<'_> {
             Contents {
                 dialect,
                 without_platforms,
+                calls_modules,
                 are_modules_pinned,
                 required,
                 lock_file,
@@ -121,7 +124,8 @@ impl Session<'_> {
         ) in contents?
         {
             dialects.insert(dialect.name());
-            inventory.are_modules_pinned &= are_modules_pinned;
+            has_calls |= calls_modules;
+            are_pinned &= are_modules_pinned;
             inventory.not_locked.extend(required);
             let in_root = |warning: Diagnostic| warning.in_root(&path, roots.may_be_several());
             inventory.warnings.extend(warnings.into_iter().map(in_root));
@@ -140,6 +144,7 @@ impl Session<'_> {
         if releases.is_empty() {
             return Err(nothing_locked(roots).into());
         }
+        inventory.are_modules_pinned = has_calls && are_pinned;
         let Inventory {
             providers,
             not_locked,
@@ -248,14 +253,12 @@ impl Session<'_> {
         }
         lookalikes(root, &requirements, &lock_file).into_result(())?;
         let is_read = warnings.is_empty() || has_no_configuration;
+        let calls = requirements.own_package_calls();
         Ok(Contents {
             dialect: root.dialect,
             without_platforms: root.settings.without_platforms.clone(),
-            are_modules_pinned: is_read
-                && requirements
-                    .own_package_calls()
-                    .iter()
-                    .all(|call| call.is_pinned()),
+            calls_modules: !calls.is_empty(),
+            are_modules_pinned: is_read && calls.iter().all(|call| call.is_pinned()),
             required: requirements.providers.into_keys().collect(),
             lock_file,
             warnings,

@@ -88,8 +88,7 @@ fn expected() -> String {
          [policy]\n\
          allowed-hosts = [\"registry.opentofu.org\"]\n\
          allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
-         require-signed = true\n\
-         pin-modules = true\n\n\
+         require-signed = true\n\n\
          [verify]\n\
          deny = [\"downgrade\", \"host-changed\", \"module-source-added\", \"signing-key-changed\", \"unit-added\"]\n\n\
          [trust]\n\
@@ -113,7 +112,7 @@ fn init_allows_locked_providers_and_denies_new_ones() {
         output.stderr,
         "Found 3 root modules for tofu, 2 platforms, 1 host, 2 namespaces and 2 signing keys\n\
          Wrote provlock.toml. From now on a new host, namespace or key is an error of verify. Review the file and \
-         commit it\n"
+         commit it\nNext: provlock lock -r\n"
     );
     assert_eq!(environment.read(FILE), expected());
     repository.environment.commit_all(".");
@@ -471,6 +470,12 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
         .provlock(["init"])
         .assert_code(0)
         .assert_stderr_has("Found 10 root modules");
+    // No module is called, so `init` writes no rule for modules.
+    let settings = environment.read(FILE);
+    environment.write(
+        FILE,
+        settings.replace("[policy]\n", "[policy]\npin-modules = true\n"),
+    );
     repository.environment.commit_all(".");
     repository.git(["checkout", "--quiet", "-b", "change"]);
     let verify =
@@ -656,4 +661,24 @@ fn without_anything_locked_there_is_nothing_to_write() {
         .assert_code(2)
         .assert_stderr_has("error[lock-file-missing]");
     assert!(!environment.project().join(FILE).exists());
+}
+
+#[test]
+fn init_ends_with_the_next_step() {
+    let (registry, environment, _) =
+        Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    let dry_run = environment.provlock(["init", "--dry-run"]);
+    dry_run.assert_code(0).assert_lacks("Next: ");
+    assert!(
+        !dry_run.stdout.contains("pin-modules"),
+        "no module is called"
+    );
+    let output = environment.provlock(["init"]);
+    let last = output.assert_code(0).stderr.lines().next_back();
+    assert_eq!(last, Some("Next: provlock lock -r"));
+    environment.paste("provlock lock -r").assert_code(0);
+    drop(registry);
 }

@@ -305,3 +305,18 @@ fn colours_are_forced_and_forbidden_by_variables() {
     assert!(colored("FORCE_COLOR", "1") && colored("CLICOLOR_FORCE", "1"));
     assert!(!colored("FORCE_COLOR", "0") && !colored("NO_COLOR", "1") && !colored("TERM", "xterm"));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_empty_token_is_asked_for_again() {
+    let environment = TestEnvironment::new();
+    let login = "exec \"$PROVLOCK\" login h.test";
+    let run = |typed: &str| pseudo_terminal::run_typing(&environment, 80, login, typed);
+    let (shown, code) = run("\n\ntoken-of-a-user\n");
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(shown.matches("Token for h.test: ").count(), 3, "{shown}");
+    assert!(shown.contains("Stored the token for h.test"), "{shown}");
+    let (shown, code) = run("\n\n\n\n");
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("no token for h.test was typed"), "{shown}");
+}

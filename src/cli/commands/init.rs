@@ -132,6 +132,12 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         ui.status(&format!(
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
+        let below = Selection {
+            recursive: true,
+            ..Selection::default()
+        };
+        let lock = ui.suggest(&["lock"], &below);
+        ui.status(&format!("Next: {lock}"));
     }
     let settings = SettingsFile {
         path: FILE_NAME,

@@ -20,6 +20,9 @@ use crate::cli::ui::Ui;
 /// Tokens are a few kilobytes at most.
 const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
 
+/// Maximum number of prompts for a token.
+const ATTEMPTS: usize = 3;
+
 /// Store the token of a registry or mirror, from a prompt or stdin
 #[derive(Args)]
 #[command(before_help = "Example: provlock login registry.example.com < token")]
@@ -52,7 +55,7 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     if arguments.check {
         return check(&host, &credentials, ui);
     }
-    let Some(token) = read_token(&host)? else {
+    let Some(token) = read_token(&host, ui)? else {
         return Ok(Outcome::Interrupted);
     };
     let winner = variable_that_wins(&host, &credentials);
@@ -131,28 +134,22 @@ fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diag
 
 /// Reads a token from a terminal without showing it, or otherwise from stdin, without the line end.
 /// `None` if the user pressed Ctrl-C.
-fn read_token(host: &Hostname) -> Result<Option<Token>> {
+fn read_token(host: &Hostname, ui: &Ui) -> Result<Option<Token>> {
+    if std::io::stdin().is_terminal() {
+        return ask_for_token(host, ui);
+    }
     let attempt = || format!("cannot read the token for {host} from stdin");
-    let text = if std::io::stdin().is_terminal() {
-        match rpassword::prompt_password(format!("Token for {host}: ")) {
-            // The prompt also sends the signal, which may end the program first.
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
-            text => text.with_context(attempt)?,
-        }
-    } else {
-        let mut text = String::new();
-        std::io::stdin()
-            .lock()
-            .take(MAXIMUM_TOKEN_BYTES + 1)
-            .read_to_string(&mut text)
-            .with_context(attempt)?;
-        if text.len() as u64 > MAXIMUM_TOKEN_BYTES {
-            let limit = MAXIMUM_TOKEN_BYTES >> 20;
-            let message = format!("the token for {host} on stdin is larger than {limit} MiB");
-            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
-        }
-        text
-    };
+    let mut text = String::new();
+    std::io::stdin()
+        .lock()
+        .take(MAXIMUM_TOKEN_BYTES + 1)
+        .read_to_string(&mut text)
+        .with_context(attempt)?;
+    if text.len() as u64 > MAXIMUM_TOKEN_BYTES {
+        let limit = MAXIMUM_TOKEN_BYTES >> 20;
+        let message = format!("the token for {host} on stdin is larger than {limit} MiB");
+        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| {
         line.strip_suffix('\r').unwrap_or(line)
     });
@@ -167,4 +164,24 @@ fn read_token(host: &Hostname) -> Result<Option<Token>> {
         error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login))
     })?;
     Ok(Some(token))
+}
+
+/// Reads a token from a terminal without showing it. An empty line asks again; an end of input is
+/// an error. `None` if the user pressed Ctrl-C.
+fn ask_for_token(host: &Hostname, ui: &Ui) -> Result<Option<Token>> {
+    for _ in 0..ATTEMPTS {
+        let text = match rpassword::prompt_password(format!("Token for {host}: ")) {
+            // The prompt also sends the signal, which may end the program first.
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
+            text => {
+                text.with_context(|| format!("cannot read the token for {host} from the terminal"))?
+            }
+        };
+        if let Some(token) = Token::new(text.trim()) {
+            return Ok(Some(token));
+        }
+        ui.status("The token is empty; paste it and press Enter, or end with Ctrl-C");
+    }
+    let message = format!("no token for {host} was typed");
+    Err(Diagnostic::error(Code::InvalidArgument, message).into())
 }

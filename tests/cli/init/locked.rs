@@ -106,7 +106,6 @@ dialect = "tofu"
 allowed-hosts = ["registry.opentofu.org"]
 allowed-namespaces = ["registry.opentofu.org/acme"]
 require-signed = true
-pin-modules = true
 
 [verify]
 deny = ["downgrade", "host-changed", "module-source-added", "signing-key-changed", "unit-added"]
@@ -177,7 +176,6 @@ fn a_lock_file_without_a_configuration_does_not_stop_the_others() {
         environment.read(FILE).contains("hashicorp"),
         "what it locks is allowed as before"
     );
-    assert!(environment.read(FILE).contains("pin-modules = true"));
     environment.provlock(["verify", "-r"]).assert_code(0);
 }
 
