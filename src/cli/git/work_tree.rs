@@ -322,8 +322,8 @@ struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// Whether a file on disk was not written since git wrote it, or read it, for this entry. Unlike
-    /// git, this compares nanoseconds, so a file that was written in the same second differs.
+    /// Whether a file on disk was not written since git wrote it, or read it, for this entry. This
+    /// compares nanoseconds, so a file that was written in the same second differs.
     #[cfg(unix)]
     fn has_written(&self, metadata: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt as _;
