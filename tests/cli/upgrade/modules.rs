@@ -143,7 +143,7 @@ error[no-matching-version]: module.net has no version 1.5.0
 2 |   source  = "acme/net/aws"
   |             ^^^^^^^^^^^^^^ called here
   |
-  = the newest version is 3.0.0-rc.1
+  = the newest version is 2.0.0
 "#]]);
     environment
         .provlock(["upgrade", "module.net@2.0.0"])
