@@ -15,12 +15,11 @@ pub(crate) fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let same = with_patterns
             .iter()
             .find(|index| is_same(&groups[**index][0], &diagnostic));
-        match same {
-            Some(index) => groups[*index].push(diagnostic),
-            None => {
-                with_patterns.push(groups.len());
-                groups.push(vec![diagnostic]);
-            }
+        if let Some(index) = same {
+            groups[*index].push(diagnostic);
+        } else {
+            with_patterns.push(groups.len());
+            groups.push(vec![diagnostic]);
         }
     }
     groups.into_iter().filter_map(folded).collect()

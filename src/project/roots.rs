@@ -43,6 +43,9 @@ pub struct OtherDirectories {
     pub without_sign: Vec<PathBuf>,
     /// Stacks of Terraform, which are not read. Collected only if there is no root module.
     pub stacks: Vec<PathBuf>,
+    /// Directories that git ignores and that contain a configuration, or are above one. Collected
+    /// only if there is no root module.
+    pub ignored: Vec<PathBuf>,
 }
 
 /// A root module that was found, or a directory that a change under review is checked by.

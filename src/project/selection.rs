@@ -19,9 +19,10 @@ use super::unit::TerragruntUnit;
 use crate::configuration::{self, is_of_stack, is_test};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::lockfile::LOCK_FILE_NAME;
+use crate::modules;
 use crate::provider::Dialect;
 use crate::settings::Settings;
-use crate::system::{boundary, lock, walk};
+use crate::system::{boundary, files, lock, walk};
 
 impl Session<'_> {
     /// Returns the selected root modules. A directory is a root module; a file stands for the root
@@ -88,6 +89,11 @@ impl Session<'_> {
                 .paths()
                 .iter()
                 .flat_map(|path| self.stacks(path))
+                .collect();
+            roots.others.ignored = selection
+                .paths()
+                .iter()
+                .flat_map(|path| self.ignored_by_git(path))
                 .collect();
         }
         Ok(roots)
@@ -174,6 +180,29 @@ impl Session<'_> {
                     .strip_prefix(&canonical)
                     .unwrap_or(directory.path);
                 lock(&found).insert(joined(start, below));
+            }
+            true
+        });
+        found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect()
+    }
+
+    /// Directories below that git ignores and that have configurations, sorted, as the user knows
+    /// them.
+    fn ignored_by_git(&self, start: &Path) -> Vec<PathBuf> {
+        let Ok(canonical) = self.canonical(start) else {
+            return Vec::new();
+        };
+        let found = Mutex::new(BTreeSet::new());
+        walk::below(&canonical, |directory| {
+            for ignored in directory.ignored {
+                if has_configuration_below(ignored) {
+                    let below = ignored.strip_prefix(&canonical).unwrap_or(ignored);
+                    lock(&found).insert(joined(start, below));
+                }
             }
             true
         });
@@ -423,4 +452,30 @@ impl Session<'_> {
 fn is_configuration(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
+}
+
+/// Whether a directory contains a configuration, also in directories below it. Of very many only
+/// the first are read.
+fn has_configuration_below(directory: &Path) -> bool {
+    const MOST_READ: usize = 200;
+    let mut open = vec![directory.to_owned()];
+    for _ in 0..MOST_READ {
+        let Some(directory) = open.pop() else {
+            return false;
+        };
+        for path in files::entries(&directory).unwrap_or_default() {
+            if path.is_symlink() {
+                continue;
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                if !walk::is_skipped(Path::new(&*name)) {
+                    open.push(path);
+                }
+            } else if modules::is_configuration(&name) {
+                return true;
+            }
+        }
+    }
+    false
 }

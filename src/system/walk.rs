@@ -20,6 +20,8 @@ pub(crate) struct Directory<'a> {
     pub(crate) path: &'a Path,
     /// Its files.
     pub(crate) files: &'a [DirEntry],
+    /// The directories in it that `.gitignore` matches.
+    pub(crate) ignored: &'a [PathBuf],
     rules: Option<&'a Rules>,
 }
 
@@ -54,19 +56,25 @@ pub(crate) fn below(
         let (directories, files): (Vec<_>, Vec<_>) = entries
             .into_iter()
             .partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let is_left_out =
+            |path: &PathBuf| rules.as_ref().is_some_and(|rules| rules.name(path, true));
+        let wanted = directories
+            .iter()
+            .filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
+        let (left_out, wanted): (Vec<_>, Vec<_>) =
+            wanted.map(DirEntry::path).partition(is_left_out);
         if !look(&Directory {
             path: &path,
             files: &files,
+            ignored: &left_out,
             rules: rules.as_deref(),
         }) {
             return Vec::new();
         }
-        let is_left_out = |path: &Path| rules.as_ref().is_some_and(|rules| rules.name(path, true));
-        let wanted = directories
-            .iter()
-            .filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
-        let wanted = wanted.map(DirEntry::path).filter(|path| !is_left_out(path));
-        wanted.map(|path| (path, rules.clone())).collect()
+        wanted
+            .into_iter()
+            .map(|path| (path, rules.clone()))
+            .collect()
     };
     let above = top.parent().and_then(|above| ignored.all_rules(above));
     let mut open = vec![(top.to_owned(), above)];

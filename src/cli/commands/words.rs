@@ -11,7 +11,7 @@ pub(super) fn for_users(command: Command) -> Command {
     with_plain_help(command, true)
 }
 
-/// [`for_users`] for a subcommand of one that has a result for `--json`, or none.
+/// [`for_users`] for a subcommand, whose parent may have a result for `--json`.
 fn with_plain_help(command: Command, parent_has_json: bool) -> Command {
     let has_json = match command.get_name() {
         "setup" | "login" | "logout" | "completions" | "cache" => false,

@@ -201,10 +201,15 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         skipped_by_name,
         without_sign,
         stacks,
+        ignored,
         ..
     } = roots.other_directories();
     let signs = "has a backend, a lock file, or providers that it configures and uses";
     let why = match skipped_by_name.len() {
+        0 if !ignored.is_empty() => format!(
+            "git ignores {}; no other directory {signs}",
+            few(ignored.iter().map(shown))
+        ),
         0 => format!("none {signs}"),
         _ => format!(
             "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",

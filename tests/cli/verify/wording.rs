@@ -122,3 +122,18 @@ help: provlock -C five/a lock -p all
         .assert_stdout_has(" ::: five/a/main.tf:5:17\n")
         .assert_stderr_has("in five/a/.terraform.lock.hcl\n");
 }
+
+#[test]
+fn where_git_ignores_all_root_modules_that_is_the_reason() {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write(".gitignore", "/live/\n/empty/\n");
+    environment.write("live/a/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    environment.write("empty/README", "");
+    for command in ["verify", "lock"] {
+        let output = environment.provlock([command, "-r"]);
+        output.assert_code(0).assert_stderr_has(
+            "No root module in . or below: git ignores live; no other directory has a backend",
+        );
+    }
+}
