@@ -1,12 +1,13 @@
 //! Reads the providers and modules of one file.
 
+use std::iter;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, Location, SourceFile};
-use crate::hcl::Fault;
 use crate::hcl::evaluate::value::Value;
+use crate::hcl::{Fault, scan};
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
@@ -83,7 +84,7 @@ fn read(
 ) -> diagnostic::Result<()> {
     let content = Block::of_file(file)
         .content(schema)
-        .map_err(|fault| diagnose(file, fault))?;
+        .map_err(|fault| diagnose(file, conflict_in_json(file).unwrap_or(fault)))?;
     Decoder {
         file,
         dialect,
@@ -91,6 +92,22 @@ fn read(
     }
     .each(content, Decoder::block);
     Ok(())
+}
+
+/// Returns the error for the first conflict marker of git in a JSON file that cannot be read. A
+/// string of JSON has no lines that could look like one.
+fn conflict_in_json(file: &SourceFile) -> Option<Fault> {
+    if file
+        .path
+        .extension()
+        .is_none_or(|extension| extension != "json")
+    {
+        return None;
+    }
+    let text = file.text.as_bytes();
+    let mut starts = iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1));
+    let at = starts.find(|at| scan::is_conflict_marker(text, *at))?;
+    Some(scan::conflict_marker(at))
 }
 
 struct Decoder<'a> {

@@ -105,6 +105,7 @@ fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> 
         b'[' => b']',
         b'(' => b')',
         b'"' => return Some(quote(text, at, depth)),
+        b'<' if is_conflict_marker(text, at) => return Some(Err(conflict_marker(at))),
         b'<' => {
             return heredoc_start(text, at)
                 .map(|(marker, lines)| heredoc(text, at, marker, lines, depth));
@@ -112,6 +113,24 @@ fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> 
         _ => return None,
     };
     Some(code(text, at, at + 1, close, depth))
+}
+
+/// Whether a line of git's markers of a conflict starts at `at`.
+pub(crate) fn is_conflict_marker(text: &[u8], at: usize) -> bool {
+    const LENGTH: usize = 7;
+    let is_line_start = at == 0 || text[at - 1] == b'\n';
+    let line = &text[at..];
+    let first = line.first().copied().unwrap_or_default();
+    let is_marker = matches!(first, b'<' | b'=' | b'>' | b'|')
+        && line.iter().take_while(|byte| **byte == first).count() == LENGTH;
+    let end = line.get(LENGTH);
+    is_line_start && is_marker && matches!(end, None | Some(b' ' | b'\r' | b'\n'))
+}
+
+/// Returns the error for a marker of a conflict.
+pub(crate) fn conflict_marker(at: usize) -> Fault {
+    let message = "this is a git conflict marker: finish the merge, and remove the marker";
+    Fault::new(at..at + 1, message)
 }
 
 /// A heredoc's introduction: `<<` or `<<-`, an identifier, and the end of the line.

@@ -8,6 +8,7 @@ use hcl_edit::template::StringTemplate;
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
 use crate::hcl::evaluate::expression::constant;
+use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Value, integer};
 use crate::hcl::json::{self, Kind};
 
@@ -86,12 +87,17 @@ impl Attribute {
         if let Some(text) = plain_string(self.written()) {
             return Ok(Value::string(text));
         }
+        let expression = self.expression(strings)?;
         // The evaluator reads indented heredocs again in the text, which is different in JSON.
-        let value = constant(
-            &self.expression(strings)?,
-            if self.is_json { "" } else { self.written() },
-        );
-        value.map_err(|reason| self.fault(format!("only a constant may stand here: {reason}")))
+        let text = if self.is_json { "" } else { self.written() };
+        constant(&expression, text).map_err(|reason| {
+            let references = References::of(&expression);
+            let is_variable = |(root, _): &(String, String)| !references.bound.contains(root);
+            if references.names.iter().any(is_variable) {
+                return self.fault("variables are not allowed here");
+            }
+            self.fault(format!("only a constant may stand here: {reason}"))
+        })
     }
 
     /// [`Attribute::constant`], which must be a string.

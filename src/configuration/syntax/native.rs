@@ -9,7 +9,9 @@ use hcl_edit::expr::Expression;
 
 use crate::hcl::Fault;
 use crate::hcl::parse;
-use crate::hcl::scan::{skip_comment, skip_nested, skip_return};
+use crate::hcl::scan::{
+    conflict_marker, is_conflict_marker, skip_comment, skip_nested, skip_return,
+};
 
 /// Maximum number of arguments and blocks of a body; bounds the memory for a file.
 const MOST_ITEMS: usize = 50_000;
@@ -249,6 +251,9 @@ impl Cursor<'_> {
 
     fn item(&mut self) -> Result<Item, Fault> {
         let Some(name) = self.identifier() else {
+            if is_conflict_marker(self.bytes(), self.at) {
+                return Err(conflict_marker(self.at));
+            }
             let quoted = self.peek() == Some(b'"');
             return self.fault(if quoted {
                 "the name of an argument or block must not be quoted"
