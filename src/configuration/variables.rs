@@ -19,8 +19,8 @@ use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
 /// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
 
-/// Environment variables with arguments of `init`, later ones winning (`mergeEnvArgs` in Terraform's
-/// `main.go`).
+/// Environment variables with arguments of `init`, later ones winning (`mergeEnvArgs` in
+/// Terraform's `main.go`).
 const ARGUMENTS: [&str; 2] = ["TF_CLI_ARGS_init", "TF_CLI_ARGS"];
 
 /// Maximum size of a file of values in bytes. Parsed values take up to a hundred times as much

@@ -8,7 +8,7 @@ use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::{CalledModule, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
 
@@ -51,16 +51,20 @@ pub enum Material {
 }
 
 impl Session<'_> {
-    /// Returns the locked packages of root modules.
-    ///
-    /// # Errors
-    /// A root module or one of its lock files cannot be read, or a root module that a path names
-    /// has no lock file.
-    pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
+    /// Returns the locked packages of root modules, and the errors of root modules that cannot be
+    /// read, or that a path names and that have no lock file.
+    pub fn bill_of_materials(&self, roots: &Roots) -> (Vec<Materials>, Diagnostics) {
         self.notify(Event::Reading);
-        let bill = self.every_root(roots, |root| self.materials(root));
+        let mut bill = Vec::new();
+        let mut errors = Diagnostics::default();
+        for (_, materials) in self.each_root(roots, |root| self.materials(root)) {
+            match materials {
+                Ok(materials) => bill.push(materials),
+                Err(more) => errors.extend(more),
+            }
+        }
         self.finish();
-        Ok(bill?.into_iter().map(|(_, materials)| materials).collect())
+        (bill, errors)
     }
 
     fn materials(&self, root: RootModule) -> Result<Materials> {

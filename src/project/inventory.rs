@@ -39,7 +39,7 @@ pub struct Inventory {
     pub exempted: BTreeMap<ProviderAddress, BTreeSet<Platform>>,
     /// The providers that they lock.
     pub providers: BTreeSet<ProviderAddress>,
-    /// The providers that they require and do not lock. The settings do not allow them.
+    /// The providers that they require and do not lock.
     pub not_locked: BTreeSet<ProviderAddress>,
     /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an
     /// unsigned one; empty offline.
@@ -48,6 +48,8 @@ pub struct Inventory {
     pub are_modules_pinned: bool,
     /// Configurations that could not be read.
     pub warnings: Vec<Diagnostic>,
+    /// Errors of root modules that are omitted.
+    pub errors: Diagnostics,
 }
 
 /// The versions of providers that root modules lock.
@@ -62,7 +64,7 @@ pub struct LockedVersions {
     pub not_locked: Vec<PathBuf>,
     /// Common dialect of the root modules, or else the default one.
     pub dialect: Dialect,
-    /// Errors of lock files that could not be read.
+    /// Errors of lock files and configurations that could not be read.
     pub errors: Diagnostics,
 }
 
@@ -87,6 +89,8 @@ struct Contents {
     required: Vec<ProviderAddress>,
     lock_file: LockFile,
     warnings: Vec<Diagnostic>,
+    /// Errors of providers whose names imitate others.
+    lookalikes: Diagnostics,
 }
 
 impl Session<'_> {
@@ -94,8 +98,8 @@ impl Session<'_> {
     /// signs the locked releases.
     ///
     /// # Errors
-    /// A lock file cannot be read, none has an entry, a provider is easily taken for another one,
-    /// or a registry cannot be asked.
+    /// No lock file that can be read has an entry, a provider is easily taken for another one, or a
+    /// registry cannot be asked.
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
         let mut inventory = Inventory {
@@ -108,11 +112,18 @@ impl Session<'_> {
             BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(),
             BTreeSet::new(),
         );
-        let contents = self.every_root(roots, |root| self.contents(&root));
+        let contents = self.each_root(roots, |root| self.contents(&root));
         self.announce();
-        for (
-            path,
-            Contents {
+        let mut lookalikes = Diagnostics::default();
+        for (path, contents) in contents {
+            let contents = match contents {
+                Ok(contents) => contents,
+                Err(errors) => {
+                    inventory.errors.extend(errors);
+                    continue;
+                }
+            };
+            let Contents {
                 dialect,
                 without_platforms,
                 calls_modules,
@@ -120,9 +131,9 @@ impl Session<'_> {
                 required,
                 lock_file,
                 warnings,
-            },
-        ) in contents?
-        {
+                lookalikes: found,
+            } = contents;
+            lookalikes.extend(found);
             dialects.insert(dialect.name());
             has_calls |= calls_modules;
             are_pinned &= are_modules_pinned;
@@ -141,7 +152,9 @@ impl Session<'_> {
                 exempted.extend(missing);
             }
         }
+        lookalikes.into_result(())?;
         if releases.is_empty() {
+            std::mem::take(&mut inventory.errors).into_result(())?;
             return Err(nothing_locked(roots).into());
         }
         inventory.are_modules_pinned = has_calls && are_pinned;
@@ -196,14 +209,25 @@ impl Session<'_> {
                 .locks()
                 .iter()
                 .map(|(address, locked)| (address.clone(), locked.version.clone()));
-            Ok(root
+            let locked = root
                 .lock_bytes
                 .is_some()
-                .then(|| (root.dialect, locked.collect::<Vec<_>>())))
+                .then(|| (root.dialect, locked.collect::<Vec<_>>()));
+            Ok((locked, root.configuration_errors(&self.modules)))
         };
         for (path, answer) in self.each_root(roots, read) {
-            match answer {
-                Ok(Some((dialect, locked))) => {
+            let locked = match answer {
+                Ok((locked, errors)) => {
+                    versions.errors.extend(errors);
+                    locked
+                }
+                Err(errors) => {
+                    versions.errors.extend(errors);
+                    continue;
+                }
+            };
+            match locked {
+                Some((dialect, locked)) => {
                     versions.locked += 1;
                     dialects.insert(dialect.name());
                     for (address, version) in locked {
@@ -211,8 +235,7 @@ impl Session<'_> {
                         of_provider.entry(version).or_default().push(path.clone());
                     }
                 }
-                Ok(None) => versions.not_locked.push(path),
-                Err(errors) => versions.errors.extend(errors),
+                None => versions.not_locked.push(path),
             }
         }
         versions.dialect =
@@ -251,7 +274,7 @@ impl Session<'_> {
         for warning in &mut warnings {
             warning.severity = Severity::Warning;
         }
-        lookalikes(root, &requirements, &lock_file).into_result(())?;
+        let lookalikes = root.name(lookalikes(root, &requirements, &lock_file));
         let is_read = warnings.is_empty() || has_no_configuration;
         let calls = requirements.own_package_calls();
         Ok(Contents {
@@ -262,6 +285,7 @@ impl Session<'_> {
             required: requirements.providers.into_keys().collect(),
             lock_file,
             warnings,
+            lookalikes,
         })
     }
 
@@ -367,6 +391,19 @@ impl Inventory {
     /// The namespaces of the providers, `HOST/NAMESPACE`.
     pub fn namespaces(&self) -> BTreeSet<String> {
         self.providers.iter().map(namespace).collect()
+    }
+
+    /// The providers that are not locked and that the settings do not allow: no provider of their
+    /// namespace is locked.
+    pub fn not_allowed(&self) -> Vec<&ProviderAddress> {
+        let namespaces = self.namespaces();
+        let mut not_allowed = Vec::new();
+        for address in &self.not_locked {
+            if !namespaces.contains(&namespace(address)) {
+                not_allowed.push(address);
+            }
+        }
+        not_allowed
     }
 
     /// The fingerprints of the keys that sign locked releases.

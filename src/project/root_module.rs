@@ -303,6 +303,15 @@ impl RootModule {
         modules.canonical_module(&self.canonical, self.path(), self.dialect)
     }
 
+    /// Errors in the files of its own directory.
+    pub(super) fn configuration_errors(&self, modules: &ModuleCache) -> Diagnostics {
+        if self.units.is_empty() {
+            self.module(modules).diagnostics.clone()
+        } else {
+            Diagnostics::default()
+        }
+    }
+
     /// Whether there is a configuration, or may be one.
     pub(super) fn has_configuration(&self, modules: &ModuleCache) -> bool {
         if !self.units.is_empty() {

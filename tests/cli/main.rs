@@ -16,6 +16,7 @@ mod addresses;
 mod authentication;
 mod batches;
 mod beside_terraform;
+mod broken_roots;
 mod cache;
 mod completions;
 #[cfg(unix)]

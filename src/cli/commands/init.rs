@@ -39,7 +39,8 @@ const EXAMPLES: &str = "Examples:
 /// Review the file and commit it.
 ///
 /// Only locked providers are allowed. Look-alikes of well-known providers are refused. Without -p,
-/// the platforms are the ones that every lock file covers, if there are several.
+/// the platforms are the ones that every lock file covers, if there are several. Settings without
+/// a policy, such as `roots` alone, are kept and completed.
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
@@ -81,15 +82,21 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         ..
     } = arguments;
     let path = Path::new(FILE_NAME);
-    let is_there = path.symlink_metadata().is_ok();
-    if is_there && !force && !dry_run {
+    let mut old = None;
+    if path.symlink_metadata().is_ok() {
+        old = Some(settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?);
+    }
+    // Settings without a policy, such as [roots] alone, are completed.
+    let kept = match &old {
+        Some(old) if !force => SettingsWithoutPolicy::read(old),
+        _ => None,
+    };
+    if old.is_some() && kept.is_none() && !force && !dry_run {
         let error = Diagnostic::error(Code::InvalidArgument, format!("{FILE_NAME} exists already"));
         return Err(error
             .help("compare it with the output of --dry-run, or replace it with --force")
             .into());
     }
-    let old = is_there.then(|| settings::read(path)).transpose();
-    let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
     let session = start(ui, &[], |environment, options| {
         source.add_to(environment, options);
         modules.add_to(environment, options, source.offline);
@@ -110,14 +117,18 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         (!platforms.is_empty()).then(|| platforms.iter().cloned().collect());
     inventory.warnings.extend(one_platform(&inventory));
     ui.warn(&inventory.warnings);
-    let text = inventory.settings();
+    ui.error(&inventory.errors);
+    let text = match &kept {
+        Some(kept) => kept.completed_by(&inventory.settings()),
+        None => inventory.settings(),
+    };
     if !ui.is_json() {
         ui.print(&text);
     }
     ui.status(&found(&inventory));
-    if !inventory.not_locked.is_empty() {
-        let names = few(inventory
-            .not_locked
+    let not_allowed = inventory.not_allowed();
+    if !not_allowed.is_empty() {
+        let names = few(not_allowed
             .iter()
             .map(|address| printable(&address.to_string())));
         ui.status(&format!("Not locked, so the file does not allow: {names}"));
@@ -144,8 +155,71 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         text: &text,
         written: !dry_run,
     };
-    ui.print_json(json!({ "settings": settings }), &inventory.warnings, &[]);
-    Ok(Outcome::Done)
+    ui.print_json(
+        json!({ "settings": settings }),
+        &inventory.warnings,
+        &inventory.errors,
+    );
+    Ok(Outcome::of(!inventory.errors.is_empty(), false))
+}
+
+/// Settings that a user wrote, without the table of the policy.
+struct SettingsWithoutPolicy {
+    text: String,
+    /// Names of its settings and tables.
+    names: Vec<String>,
+}
+
+impl SettingsWithoutPolicy {
+    /// `None` if there is a policy, or the file cannot be read.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let table: toml::Table = text.parse().ok()?;
+        if table.is_empty() || table.contains_key("policy") {
+            return None;
+        }
+        Some(Self {
+            text: text.to_owned(),
+            names: table.keys().cloned().collect(),
+        })
+    }
+
+    /// The same text with the settings of another text that it lacks: settings before its first
+    /// table, and whole tables behind it.
+    fn completed_by(&self, other: &str) -> String {
+        let mut settings = String::new();
+        let mut tables = String::new();
+        for (index, part) in other.split("\n\n").enumerate() {
+            let name = part
+                .strip_prefix('[')
+                .and_then(|part| part.split(']').next());
+            match name {
+                Some(name) if self.has(name) => {}
+                Some(_) => tables += &format!("\n{}\n", part.trim_end()),
+                None if index == 0 => settings = self.lacking_settings(part),
+                None => {}
+            }
+        }
+        let text = self.text.trim_end_matches('\n');
+        format!("{settings}{text}\n{tables}")
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// The lines of settings before the first table that it lacks.
+    fn lacking_settings(&self, lines: &str) -> String {
+        let mut lacking = String::new();
+        for line in lines.lines() {
+            let name = line.split(" = ").next().unwrap_or_default();
+            let is_comment = line.starts_with('#');
+            if !is_comment && !self.has(name) {
+                lacking += &format!("{line}\n");
+            }
+        }
+        lacking
+    }
 }
 
 /// A warning if all lock files cover only the same platform, which is usually that of one laptop.

@@ -85,9 +85,13 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
-    let materials = session.bill_of_materials(&roots)?;
+    let (materials, errors) = session.bill_of_materials(&roots);
     let environment = session.environment().clone();
     drop(session);
+    // An incomplete snapshot would remove root modules from the dependency graph.
+    if materials.is_empty() || *format == OutputFormat::GithubSnapshot {
+        errors.clone().into_result(())?;
+    }
     if materials.is_empty() {
         return Err(Diagnostic::error(
             Code::NoConfiguration,
@@ -117,19 +121,29 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         top: top.as_deref(),
     };
     let name = name.as_deref().unwrap_or("project");
-    let bill = Bill::new(
+    let mut bill = Bill::new(
         name,
         source_date(&environment)?,
         &materials,
         &repository_paths,
         &environment.secrets,
     );
+    bill.lacks_roots = !errors.is_empty();
     ui.print(&match format {
         OutputFormat::Spdx => spdx::document(&bill),
         OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),
         _ => cyclonedx::document(&bill),
     });
-    Ok(Outcome::Done)
+    let errors_of_roots = errors.iter().map(|error| (error.root(), error));
+    ui.error(&by_cause(
+        errors_of_roots,
+        Many::of(&roots, &selection),
+        ui.stderr_style.verbose,
+    ));
+    if !errors.is_empty() {
+        ui.status("The document is incomplete: root modules with errors are missing");
+    }
+    Ok(Outcome::of(!errors.is_empty(), false))
 }
 
 /// Returns the commit and the job of the running workflow, or else the checked out commit.

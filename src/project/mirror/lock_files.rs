@@ -186,6 +186,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         Some(platforms) => (platforms, Diagnostics::default()),
         None => covered(session, &opened, &lock_file)?,
     };
+    errors.extend(opened.configuration_errors(&session.modules));
     let mut records = Vec::new();
     for entry in lock_file.entries() {
         let Entry {

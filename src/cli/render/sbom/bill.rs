@@ -24,6 +24,8 @@ pub(crate) struct Bill {
     /// Time of the document, if it has one.
     pub(super) time: Option<Timestamp>,
     pub(super) roots: Vec<Root>,
+    /// Whether root modules are missing because of errors.
+    pub(crate) lacks_roots: bool,
     /// Packages by their purls.
     pub(super) packages: BTreeMap<String, Package>,
     /// The purls that the package with a purl requires.
@@ -53,6 +55,7 @@ impl Bill {
             name: safe(name, secrets),
             time,
             roots: Vec::new(),
+            lacks_roots: false,
             packages: BTreeMap::new(),
             requirements: BTreeMap::new(),
         };

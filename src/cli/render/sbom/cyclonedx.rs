@@ -39,11 +39,11 @@ pub(crate) fn document(bill: &Bill) -> String {
             .filter(move |root| root.is_complete == is_complete);
         roots.map(|root| reference(&root.path)).collect::<Vec<_>>()
     };
-    let compositions = [
-        ("complete", complete(true)),
-        ("incomplete", complete(false)),
-    ]
-    .into_iter();
+    let mut incomplete = complete(false);
+    if bill.lacks_roots {
+        incomplete.push("project".to_owned());
+    }
+    let compositions = [("complete", complete(true)), ("incomplete", incomplete)].into_iter();
     let compositions = compositions.filter(|(_, roots)| !roots.is_empty());
     let mut document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",

@@ -43,6 +43,9 @@ pub(crate) fn document(bill: &Bill) -> String {
         })
     };
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
+    if bill.lacks_roots {
+        relations.push(relation(project, "DEPENDS_ON", "NOASSERTION"));
+    }
     for (root, id) in bill.roots.iter().zip(&root_ids) {
         relations.push(relation(project, "DEPENDS_ON", id));
         relations.extend(
