@@ -289,8 +289,8 @@ impl RootSearch<'_, '_> {
         }
         // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is
         // opened.
-        let is_unreadable =
-            unit.read.malformed.is_some() && !is_among_modules(self.below_start(directory));
+        let is_unreadable = (unit.read.malformed.is_some() || unit.read.may_share_state)
+            && !is_among_modules(self.below_start(directory));
         let is_included = self.filter.includes(directory);
         if unit.read.shares_state || is_included || is_unreadable {
             Some(Sign::Unit)

@@ -12,6 +12,7 @@ use super::options::{LockOptions, UpgradeOptions};
 use super::prepared::Prepared;
 use super::root_module::{Reading, RootModule};
 use super::roots::FoundRoot;
+use super::selection::only_stack;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -39,6 +40,13 @@ impl Session<'_> {
                 && let Some(elsewhere) = self.roots_elsewhere(&root)
             {
                 return Err(elsewhere.into());
+            }
+            if found.is_explicit
+                && root.refused.is_none()
+                && !root.has_configuration(&self.modules)
+                && root.has_stack()
+            {
+                return Err(only_stack(&root).into());
             }
             let (lock_file, mut warnings) = root.lock_file()?;
             let is_stale = !found.is_explicit

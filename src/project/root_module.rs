@@ -19,6 +19,13 @@ use crate::settings::Settings;
 /// Maximum number of files of a directory among which files of a stack are looked for.
 const MAX_ENTRIES: usize = 10_000;
 
+/// Directory into which Terragrunt generates the units of a stack.
+const GENERATED_UNITS: &str = ".terragrunt-stack";
+
+/// Next step for the lock file of a stack.
+pub(super) const LOCK_STACK: &str =
+    "provlock reads no stacks; terraform stacks providers-lock updates the lock file";
+
 /// Reason for a dialect, in the order in which they are considered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
@@ -324,21 +331,34 @@ impl RootModule {
         configuration::has_tests(&self.canonical, &module, self.dialect)
     }
 
-    /// Unknown requirements for a lock file without a configuration beside it, with a warning.
-    /// `outcome` completes its message.
-    pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
-        let path = &self.lock_path;
+    /// Whether the directory of the lock file has files of a stack of Terraform.
+    pub(super) fn has_stack(&self) -> bool {
         let files = std::fs::read_dir(&self.lock_directory)
             .into_iter()
             .flatten()
             .flatten();
-        let is_stack = files
+        files
             .take(MAX_ENTRIES)
-            .any(|file| configuration::is_of_stack(&file.file_name()));
-        let (what, help) = if is_stack {
+            .any(|file| configuration::is_of_stack(&file.file_name()))
+    }
+
+    /// Whether Terragrunt generates the directory as a unit of a stack. Its lock file may be
+    /// committed although the unit is not (<https://github.com/gruntwork-io/terragrunt/issues/4314>).
+    fn is_of_generated_unit(&self) -> bool {
+        let mut components = self.lock_directory.components();
+        components.any(|component| component.as_os_str() == GENERATED_UNITS)
+    }
+
+    /// Unknown requirements for a lock file without a configuration beside it, with a warning.
+    /// `outcome` completes its message.
+    pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
+        let path = &self.lock_path;
+        let (what, help) = if self.has_stack() {
+            ("only a stack", LOCK_STACK)
+        } else if self.is_of_generated_unit() {
             (
-                "only a stack",
-                "provlock reads no stacks; terraform stacks providers-lock updates the lock file",
+                "no generated unit",
+                "terragrunt stack generate writes the unit; the lock file is then checked against it",
             )
         } else {
             (

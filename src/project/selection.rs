@@ -9,7 +9,7 @@ use super::coverage::{DirectoryKind, RootStatus};
 use super::discover::{PassedOver, RootSearch, SearchResult, is_root};
 use super::filter::Filter;
 use super::reviewed_change::ReviewedChange;
-use super::root_module::RootModule;
+use super::root_module::{LOCK_STACK, RootModule};
 use super::roots::{
     FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of, normal,
 };
@@ -388,9 +388,16 @@ impl Session<'_> {
 
     /// The error for a directory without a configuration, which cannot be locked either.
     pub(super) fn no_configuration(&self, root: &RootModule) -> Option<Diagnostic> {
-        let error = || configuration::no_configuration(root.path(), root.dialect);
-        (!root.has_configuration(&self.modules))
-            .then(|| self.roots_elsewhere(root).unwrap_or_else(error))
+        if root.has_configuration(&self.modules) {
+            return None;
+        }
+        if let Some(elsewhere) = self.roots_elsewhere(root) {
+            return Some(elsewhere);
+        }
+        if root.has_stack() {
+            return Some(only_stack(root));
+        }
+        Some(configuration::no_configuration(root.path(), root.dialect))
     }
 
     /// The error for a directory without a configuration, with one in directories below.
@@ -446,6 +453,15 @@ impl Session<'_> {
         });
         Ok(roots)
     }
+}
+
+/// The error for a directory with nothing but a stack of Terraform.
+pub(super) fn only_stack(root: &RootModule) -> Diagnostic {
+    let message = format!(
+        "{} contains only a stack, and no root module",
+        root.path().display()
+    );
+    Diagnostic::error(Code::NoConfiguration, message).help(LOCK_STACK)
 }
 
 /// Whether a path, possibly of a deleted file, is a file of a configuration.

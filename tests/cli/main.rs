@@ -81,6 +81,7 @@ mod shared_facts;
 mod shared_lock_files;
 mod short_names;
 mod size_limits;
+mod stacks;
 mod state;
 mod terminal;
 #[cfg(target_os = "linux")]

@@ -224,13 +224,20 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         ),
     };
     let lock = lock_candidates(without_sign, invocation);
+    // A stack cannot be used.
+    let is_only_stack = !stacks.is_empty() && skipped_by_name.is_empty() && without_sign.is_empty();
+    let use_anyway = if is_only_stack {
+        ""
+    } else {
+        "; to use one anyway, name its directory here or in [roots] of provlock.toml"
+    };
     let none = if roots.searches_below() {
         format!("No root module in {searched} or below")
     } else {
         format!("No root module contains or calls {searched}")
     };
     format!(
-        "{none}: {why}{stacks}; to use one anyway, name its directory here or in [roots] of provlock.toml{}",
+        "{none}: {why}{stacks}{use_anyway}{}",
         lock.unwrap_or_default()
     )
 }

@@ -52,6 +52,7 @@ pub(super) fn read(
     if let Some(unread) = parsed.autoinclude() {
         configuration.unknown.push(Arc::new(unread));
     }
+    let mut has_unread_include = false;
     // A later include overrides an earlier one, and the file itself overrides all.
     for Include {
         strategy,
@@ -63,9 +64,13 @@ pub(super) fn read(
         match (strategy, parent) {
             (Ok(Strategy::NoMerge), _) => {}
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
-            (Err(stop), _) | (_, Err(stop)) => configuration.unknown.push(stop.at(|| location)),
+            (Err(stop), _) | (_, Err(stop)) => {
+                configuration.unknown.push(stop.at(|| location));
+                has_unread_include = true;
+            }
         }
     }
+    configuration.has_unread_include = has_unread_include;
     Ok(configuration)
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Configuration {
     pub may_pass_flags: bool,
     /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
+    /// Whether an included file is not found, or not known.
+    pub has_unread_include: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

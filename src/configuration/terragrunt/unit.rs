@@ -33,6 +33,8 @@ pub(crate) struct Unit {
     pub generated: Vec<GeneratedFile>,
     /// Whether the state is remote: there is a `remote_state` with a backend other than `local`.
     pub shares_state: bool,
+    /// Whether the state is remote, or may be because an included file is not found.
+    pub may_share_state: bool,
     /// Values of `inputs`.
     pub inputs: Inputs,
     /// Whether working directories are not in [`CACHE`].
@@ -121,6 +123,7 @@ pub(crate) fn read_or_unknown(
         source_location: None,
         generated: Vec::new(),
         shares_state: false,
+        may_share_state: false,
         inputs: Inputs {
             is_partial: true,
             ..Inputs::default()
@@ -248,6 +251,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
         shares_state: shares_state(configuration),
+        may_share_state: shares_state(configuration) || configuration.has_unread_include,
         generated,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: is_set("include_in_copy"),

@@ -12,13 +12,13 @@ use super::base::{Base, BaseFacts};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
 use crate::project::module_locks;
-use crate::project::root_module::{OtherReading, Reading, RootModule};
+use crate::project::root_module::{LOCK_STACK, OtherReading, Reading, RootModule};
 use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
 use crate::provider::Version;
@@ -106,6 +106,13 @@ impl Session<'_> {
             let in_root = |one: Diagnostic| module.in_dialect(one.in_root(module.path(), false));
             for list in [&mut report.findings, &mut report.not_shared] {
                 *list = take(list).into_iter().map(in_root).collect();
+            }
+            if !module.has_configuration(&self.modules) && module.has_stack() {
+                for finding in &mut report.findings {
+                    if finding.help.as_ref().is_some_and(Help::locks) {
+                        finding.help = Some(Help::text(LOCK_STACK));
+                    }
+                }
             }
             report.errors = module
                 .name(take(&mut report.errors).into_iter().collect())
@@ -364,7 +371,7 @@ impl RootModule {
     fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
         let shares_state = matches!(module.backend, Some(Backend::Remote(_)))
-            || self.units.iter().any(|unit| unit.read.shares_state);
+            || self.units.iter().any(|unit| unit.read.may_share_state);
         match self.found.is_explicit || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
             true => LockFileNeed::Always,
