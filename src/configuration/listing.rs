@@ -10,7 +10,7 @@ use super::files;
 use super::module::Module;
 use super::terragrunt::FILE_NAMES;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
-use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
@@ -33,6 +33,8 @@ pub(crate) struct DirectoryListing {
     pub(super) unnameable: Option<String>,
     pub(crate) has_lock_file: bool,
     pub(crate) has_module_lock_file: bool,
+    /// The names of lock files under other names.
+    pub(crate) copied_lock_files: Vec<String>,
     pub(crate) is_unit: bool,
     /// Whether one of these files is a symbolic link.
     pub(crate) has_links: bool,
@@ -161,6 +163,7 @@ impl DirectoryListing {
             may_be_root |= is_sign(&file.file_name().to_string_lossy()) && counts(file);
         }
         listing.names.sort_unstable();
+        listing.copied_lock_files.sort_unstable();
         may_be_root.then_some(listing)
     }
 
@@ -193,6 +196,9 @@ impl DirectoryListing {
         self.has_lock_file |= name == LOCK_FILE_NAME;
         self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
         self.is_unit |= FILE_NAMES.contains(&name);
+        if is_copied_lock_file(name) {
+            self.copied_lock_files.push(name.to_owned());
+        }
         if files::is_read(name) && !FILE_NAMES.contains(&name) {
             self.names.push(name.to_owned());
         }
@@ -217,6 +223,7 @@ pub(crate) fn is_part_of_configuration(name: &str) -> bool {
 fn is_sign(name: &str) -> bool {
     [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name)
         || FILE_NAMES.contains(&name)
+        || is_copied_lock_file(name)
         || is_configuration(name)
 }
 

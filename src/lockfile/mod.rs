@@ -42,4 +42,5 @@ pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use parse::{parse, parse_as};
 pub(crate) use provider::named_providers;
+pub(crate) use provider::{DRAFT_LOCK_FILE_NAME, is_copied_lock_file};
 pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};

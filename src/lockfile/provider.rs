@@ -19,6 +19,16 @@ use super::raw_entry::{PerAttribute, Problems, Text};
 /// Name of the lock file of providers, in every root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
+/// Name of the lock file that a draft of OpenTofu proposes. Its format is not settled.
+pub(crate) const DRAFT_LOCK_FILE_NAME: &str = ".opentofu.lock.hcl";
+
+/// Whether a file of this name is copied over [`LOCK_FILE_NAME`] before `init`, such as
+/// `.STACK-COMPONENT.terraform.lock.hcl` of Atmos.
+pub(crate) fn is_copied_lock_file(name: &str) -> bool {
+    let stem = name.strip_suffix(LOCK_FILE_NAME);
+    stem.is_some_and(|stem| stem.starts_with('.') && stem.len() > 1)
+}
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The entry of one provider.

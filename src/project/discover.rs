@@ -38,6 +38,8 @@ pub(super) struct SearchResult {
     pub(super) roots: Vec<FoundRoot>,
     pub(super) passed_over: PassedOver,
     pub(super) others: OtherDirectories,
+    /// Lock files under other names.
+    pub(super) copied_lock_files: Vec<FoundRoot>,
     /// Directories of the root modules, each with the directories below the start that it calls or
     /// runs.
     pub(super) read: HashSet<PathBuf>,
@@ -52,6 +54,7 @@ struct SearchedDirectory {
     /// Absolute path without symlinks.
     directory: PathBuf,
     root: FoundRoot,
+    copied_lock_files: Vec<String>,
     is_unit: bool,
     now: Evidence,
     /// State at the base revision, if a change is under review.
@@ -142,12 +145,18 @@ impl RootSearch<'_, '_> {
         for SearchedDirectory {
             directory,
             root,
+            copied_lock_files,
             is_unit,
             now,
             is_possible,
             ..
         } in read
         {
+            if filter.takes(&directory) {
+                let copied =
+                    FoundRoot::copied_lock_files(&root.path, &directory, copied_lock_files);
+                found.copied_lock_files.extend(copied);
+            }
             let kind = if is_unit {
                 DirectoryKind::Unit
             } else {
@@ -210,6 +219,7 @@ impl RootSearch<'_, '_> {
                 .map(|(dialect, _)| dialect),
         };
 
+        let copied_lock_files = listing.copied_lock_files.clone();
         let mut kind = DirectoryKind::RootModule;
         let mut unit = None;
         if listing.is_unit {
@@ -261,6 +271,7 @@ impl RootSearch<'_, '_> {
         SearchedDirectory {
             directory,
             root,
+            copied_lock_files,
             is_unit: unit.is_some(),
             now,
             before,

@@ -121,7 +121,10 @@ impl Session<'_> {
         if found.kind != DirectoryKind::RootModule && !is_outside {
             unit = TerragruntUnit::open(path, &canonical, &self.environment);
         }
-        let paths = LockFilePaths::of(path, &canonical, unit.as_ref());
+        let mut paths = LockFilePaths::of(path, &canonical, unit.as_ref());
+        if let Some(name) = &found.lock_name {
+            paths.providers.set_file_name(name);
+        }
         let refused = if is_outside {
             Some(boundary::refused(path))
         } else {
@@ -150,7 +153,8 @@ impl Session<'_> {
         };
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
-            if root.module_lock_path.symlink_metadata().is_ok() {
+            let is_copied = found.lock_name.is_some();
+            if !is_copied && root.module_lock_path.symlink_metadata().is_ok() {
                 root.module_lock_bytes = lockfile::read(&root.module_lock_path)?;
             }
             root.settings = self.settings_at(path, &root.canonical)?;
@@ -188,6 +192,7 @@ impl Session<'_> {
     fn read_lock_file(&self, root: &RootModule) -> Result<Option<Vec<u8>>> {
         // Git has read the file already if it is unchanged.
         if let Some(change) = &self.options.change
+            && root.found.lock_name.is_none()
             && let Some(bytes) = change.unchanged(&root.lock_directory.join(LOCK_FILE_NAME))
         {
             return Ok(Some(bytes.to_vec()));

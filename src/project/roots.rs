@@ -28,6 +28,8 @@ pub struct Roots {
     pub(super) passed_over: Coverage,
     /// Absolute directories of skipped units without a lock file.
     pub(super) unlocked_units: Vec<PathBuf>,
+    /// Lock files under other names, which only `verify` reads.
+    pub(super) copied_lock_files: Vec<FoundRoot>,
     pub(super) others: OtherDirectories,
 }
 
@@ -57,6 +59,8 @@ pub(super) struct FoundRoot {
     pub(super) canonical: Option<PathBuf>,
     /// Directory of the lock file if it is a different one, absolute and without symlinks.
     pub(super) lock_directory: Option<PathBuf>,
+    /// Name of the lock file if it is under a different one.
+    pub(super) lock_name: Option<String>,
     /// Other root modules that use the same lock file, of providers or of modules.
     pub(super) sharing: Vec<SharingRoot>,
     /// The lock file of providers that root modules share through links, as the user knows it.
@@ -167,8 +171,22 @@ impl Roots {
             selection: selection.clone(),
             passed_over,
             unlocked_units: Vec::new(),
+            copied_lock_files: Vec::new(),
             others,
         }
+    }
+
+    /// The same with lock files under other names, each in the place of a root module.
+    pub(super) fn with_copied_lock_files(&self) -> Self {
+        let mut roots = self.clone();
+        let is_one_of_several = roots.list.len() + roots.copied_lock_files.len() != 1;
+        for copied in roots.copied_lock_files.drain(..) {
+            roots.list.push(FoundRoot {
+                is_one_of_several,
+                ..copied
+            });
+        }
+        roots
     }
 
     /// Number of root modules.
@@ -231,6 +249,23 @@ impl FoundRoot {
             list_length: 1,
             ..Self::default()
         }
+    }
+
+    /// Lock files under different names in a directory.
+    pub(super) fn copied_lock_files(
+        path: &Path,
+        canonical: &Path,
+        names: Vec<String>,
+    ) -> Vec<Self> {
+        let mut copied = Vec::new();
+        for name in names {
+            let kind = DirectoryKind::OtherLockFile;
+            copied.push(Self {
+                lock_name: Some(name),
+                ..Self::new(path.to_owned(), Some(canonical.to_owned()), kind)
+            });
+        }
+        copied
     }
 
     /// Adds a root module with the same lock file, or a different path of the same one.

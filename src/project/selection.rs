@@ -16,7 +16,7 @@ use super::roots::{
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
-use crate::configuration::{self, is_of_stack, is_test};
+use crate::configuration::{self, DirectoryListing, is_of_stack, is_test};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules;
@@ -34,6 +34,7 @@ impl Session<'_> {
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         let mut others = OtherDirectories::default();
+        let mut copied_lock_files = Vec::new();
         for path in selection
             .paths()
             .iter()
@@ -47,12 +48,15 @@ impl Session<'_> {
                 let below = self.search(&start, selection.with_modules, is_named)?;
                 found.extend(below.roots);
                 passed_over.extend(below.passed_over);
+                copied_lock_files.extend(below.copied_lock_files);
                 others.skipped_by_name.extend(below.others.skipped_by_name);
                 others.without_sign.extend(below.others.without_sign);
             } else if path.is_dir() {
+                let root = self.root_in(normal(path));
+                copied_lock_files.extend(copied_lock_files_in(&root));
                 found.push(FoundRoot {
                     is_explicit: true,
-                    ..self.root_in(normal(path))
+                    ..root
                 });
             } else {
                 for directory in self.directories_of_file(path)? {
@@ -69,6 +73,7 @@ impl Session<'_> {
         }
         let mut roots = Roots {
             others,
+            copied_lock_files,
             ..Roots::new(found, selection)
         };
         self.find_sharing(&mut roots.list);
@@ -453,6 +458,16 @@ impl Session<'_> {
         });
         Ok(roots)
     }
+}
+
+/// Returns the lock files under other names in the directory of a root module.
+fn copied_lock_files_in(root: &FoundRoot) -> Vec<FoundRoot> {
+    if let Some(canonical) = &root.canonical
+        && let Some(listing) = DirectoryListing::of(canonical)
+    {
+        return FoundRoot::copied_lock_files(&root.path, canonical, listing.copied_lock_files);
+    }
+    Vec::new()
 }
 
 /// The error for a directory with nothing but a stack of Terraform.

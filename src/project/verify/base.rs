@@ -77,7 +77,7 @@ pub(super) struct Called {
 }
 
 impl<'a> Base<'a> {
-    pub(super) fn new(facts: &'a BaseFacts<'a>, root: &RootModule) -> Self {
+    pub(super) fn new(facts: &'a BaseFacts<'a>, root: &'a RootModule) -> Self {
         Self {
             facts,
             providers: BaseLockFile::new(facts.change, root),
@@ -87,7 +87,10 @@ impl<'a> Base<'a> {
 }
 
 impl<'a, T: EntryKind> BaseLockFile<'a, T> {
-    fn new(change: &'a ReviewedChange, root: &RootModule) -> Self {
+    fn new(change: &'a ReviewedChange, root: &'a RootModule) -> Self {
+        if let Some(name) = &root.found.lock_name {
+            return Self::copied(change, root, name);
+        }
         let canonical = root.lock_directory.join(T::FILE_NAME);
         let (bytes, is_altered) = (
             change.file_before(&canonical).unwrap_or_default(),
@@ -96,6 +99,23 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         let path = root.lock_path.with_file_name(T::FILE_NAME);
         Self {
             path,
+            bytes,
+            is_altered,
+            dialect: root.dialect,
+            parsed: OnceLock::new(),
+        }
+    }
+
+    /// The base of a lock file under a different name. If the change alters it, all of its entries
+    /// are new, because its content at the base revision is not read.
+    fn copied(change: &ReviewedChange, root: &'a RootModule, name: &str) -> Self {
+        let is_altered = change.differing.contains(&root.lock_directory.join(name));
+        let bytes = match &root.lock_bytes {
+            Some(bytes) if !is_altered && T::FILE_NAME == LOCK_FILE_NAME => bytes,
+            _ => &[][..],
+        };
+        Self {
+            path: root.lock_path.clone(),
             bytes,
             is_altered,
             dialect: root.dialect,

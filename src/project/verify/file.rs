@@ -8,7 +8,9 @@ use super::audited_root::{
 };
 use crate::configuration::{DATA_DIRECTORY, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
-use crate::lockfile::{Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash};
+use crate::lockfile::{
+    DRAFT_LOCK_FILE_NAME, Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash,
+};
 use crate::provider::Dialect;
 use crate::system::files;
 
@@ -89,6 +91,21 @@ pub(super) fn untracked_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoo
             .push(ignored_file(path, MODULE_LOCK_FILE_NAME)),
         _ => {}
     }
+}
+
+/// A lock file of a draft of OpenTofu beside the lock file, which is not read.
+pub(super) fn draft(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let path = root.module.lock_path.with_file_name(DRAFT_LOCK_FILE_NAME);
+    let is_own = root.module.found.lock_name.is_none();
+    if !is_own || path.symlink_metadata().is_err() {
+        return;
+    }
+    let message = format!("{} is not read: its format is a draft", path.display());
+    let warning =
+        Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&path), "");
+    report.findings.push(warning.help(format!(
+        "providers are checked by {LOCK_FILE_NAME}; remove the draft unless OpenTofu reads it"
+    )));
 }
 
 /// Malformed, unknown and unsorted hashes of providers.

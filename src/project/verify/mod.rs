@@ -56,6 +56,7 @@ const AUDITS: &[Audit] = &[
     locked_modules::check,
     root_change::check_modules,
     file::state,
+    file::draft,
     root_change::dialect,
     policy::addresses,
     root_change::added_providers,

@@ -38,6 +38,7 @@ impl Session<'_> {
         roots: &Roots,
         options: &VerifyOptions<'_>,
     ) -> Result<Report<VerifiedRoot>> {
+        let roots = &roots.with_copied_lock_files();
         let threads = if options.online.is_some() {
             ROOTS_ONLINE
         } else {
@@ -166,9 +167,13 @@ impl Session<'_> {
             .flatten();
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let has_modules = module.module_lock_bytes.is_some();
-        let tracked = options
-            .version_control
-            .map(|control| control.tracked(lock_directory, has_modules));
+        // Git is not asked about lock files under other names.
+        let version_control = if module.found.lock_name.is_none() {
+            options.version_control
+        } else {
+            None
+        };
+        let tracked = version_control.map(|control| control.tracked(lock_directory, has_modules));
         let tracked = tracked.unwrap_or_default();
         let base = facts.map(|facts| Base::new(facts, module));
         let had_lock_file = base

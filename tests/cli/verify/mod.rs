@@ -7,6 +7,7 @@ mod change;
 mod codes;
 mod configuration;
 mod confused_hosts;
+mod copied_lock_files;
 mod coverage;
 mod data_directory;
 mod dialects;
