@@ -52,7 +52,6 @@ pub(super) fn read(
     if let Some(unread) = parsed.autoinclude() {
         configuration.unknown.push(Arc::new(unread));
     }
-    let mut has_unread_include = false;
     // A later include overrides an earlier one, and the file itself overrides all.
     for Include {
         strategy,
@@ -66,11 +65,10 @@ pub(super) fn read(
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
             (Err(stop), _) | (_, Err(stop)) => {
                 configuration.unknown.push(stop.at(|| location));
-                has_unread_include = true;
+                configuration.has_unread_include = true;
             }
         }
     }
-    configuration.has_unread_include = has_unread_include;
     Ok(configuration)
 }
 
@@ -362,6 +360,7 @@ impl<'a> Parsed<'a> {
             inputs: top("inputs"),
             may_pass_flags: self.may_pass_flags(),
             unknown,
+            has_unread_include: false,
         }
     }
 

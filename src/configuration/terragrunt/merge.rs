@@ -84,6 +84,7 @@ pub(super) fn merge(
         },
         may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
         unknown,
+        has_unread_include: parent.has_unread_include || child.has_unread_include,
     })
 }
 
