@@ -361,6 +361,12 @@ impl Module {
         })
     }
 
+    /// The directories of [`Module::local_calls`] without the module's own.
+    pub(crate) fn calls_to_others(&self) -> impl Iterator<Item = PathBuf> {
+        self.local_calls()
+            .filter(|called| *called != self.directory)
+    }
+
     /// Estimated memory in bytes: the files, and several hundred bytes for each required provider,
     /// block and error.
     pub(super) fn size(&self) -> usize {

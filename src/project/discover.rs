@@ -11,6 +11,7 @@ use super::reviewed_change::ReviewedChange;
 use super::roots::{FoundRoot, OtherDirectories, is_among_modules, joined};
 use super::session::Session;
 use super::unit::TerragruntUnit;
+use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME};
@@ -249,7 +250,7 @@ impl RootSearch<'_, '_> {
         };
         let now = Evidence {
             sign,
-            calls: calls_to_others(&module).collect(),
+            calls: module.calls_to_others().collect(),
             runs: unit
                 .as_ref()
                 .and_then(TerragruntUnit::local_module)
@@ -300,10 +301,11 @@ impl RootSearch<'_, '_> {
         }
         // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is
         // opened.
-        let is_unreadable = (unit.read.malformed.is_some() || unit.read.may_share_state)
+        let is_unreadable = (unit.read.malformed.is_some()
+            || unit.read.state == UnitState::Unknown)
             && !is_among_modules(self.below_start(directory));
         let is_included = self.filter.includes(directory);
-        if unit.read.shares_state || is_included || is_unreadable {
+        if unit.read.state == UnitState::Remote || is_included || is_unreadable {
             Some(Sign::Unit)
         } else {
             Some(Sign::UnlockedUnit)
@@ -336,7 +338,7 @@ impl RootSearch<'_, '_> {
         let has_lock_file = change
             .names_before(directory)?
             .any(|name| LOCK_FILES.contains(&name));
-        let calls = calls_to_others(&module).collect();
+        let calls = module.calls_to_others().collect();
         if change.makes_unit(directory) {
             let below_start = self.below_start(directory);
             return Some(Evidence {
@@ -381,7 +383,7 @@ fn former_roots(
         removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
     let evidence: Vec<_> = modules
         .map(|module| Evidence {
-            calls: calls_to_others(&module).collect(),
+            calls: module.calls_to_others().collect(),
             ..Evidence::default()
         })
         .collect();
@@ -494,13 +496,6 @@ fn read_module(
 fn lock_directory_of(unit: &TerragruntUnit) -> Option<PathBuf> {
     let (_shown, directory) = unit.lock_directory()?;
     Some(directory)
-}
-
-/// Returns the directories of called modules, without the module's own directory.
-fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
-    module
-        .local_calls()
-        .filter(|called| *called != module.directory)
 }
 
 #[cfg(test)]

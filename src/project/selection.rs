@@ -72,8 +72,8 @@ impl Session<'_> {
             found.extend(self.callers(&modules, selection.with_modules)?);
         }
         let mut roots = Roots {
-            others,
             copied_lock_files,
+            others,
             ..Roots::new(found, selection)
         };
         self.find_sharing(&mut roots.list);

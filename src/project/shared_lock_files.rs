@@ -190,7 +190,7 @@ impl Session<'_> {
             return Ok(Requirements::default());
         }
         if opened.dialect_reason == DialectReason::Settings && opened.dialect != root.dialect {
-            return Err(self.different_tools(&opened, root).into());
+            return Err(different_tools(&opened, root).into());
         }
 
         let modules = opened
@@ -212,20 +212,20 @@ impl Session<'_> {
             errors.map(|error| error.note(format!("{} uses the same lock file", path.display())))
         })
     }
+}
 
-    /// The error for root modules of OpenTofu and of Terraform with one lock file.
-    fn different_tools(&self, other: &RootModule, root: &RootModule) -> Diagnostic {
-        let message = format!(
-            "{} is for {} and {} for {}, but they share the lock file {}",
-            root.path().display(),
-            root.dialect.name(),
-            other.path().display(),
-            other.dialect.name(),
-            shown_lock_file(root).display(),
-        );
-        Diagnostic::error(Code::InvalidConfiguration, message)
-            .help("give each of them a lock file of its own: OpenTofu and Terraform do not accept each other's lock files")
-    }
+/// The error for root modules of OpenTofu and of Terraform with one lock file.
+fn different_tools(other: &RootModule, root: &RootModule) -> Diagnostic {
+    let message = format!(
+        "{} is for {} and {} for {}, but they share the lock file {}",
+        root.path().display(),
+        root.dialect.name(),
+        other.path().display(),
+        other.dialect.name(),
+        shown_lock_file(root).display(),
+    );
+    Diagnostic::error(Code::InvalidConfiguration, message)
+        .help("give each of them a lock file of its own: OpenTofu and Terraform do not accept each other's lock files")
 }
 
 fn shown_lock_file(root: &RootModule) -> &Path {

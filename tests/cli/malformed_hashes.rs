@@ -49,7 +49,7 @@ warning[malformed-hash]: the hash h1:abc cannot match any package: it is not h1:
 7 |     "h1:abc",
   |     ^^^^^^^^
   |
-help: remove the hash, then run: provlock lock
+help: remove the hash, then run: provlock lock -p linux_amd64
   ~ acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   h1 for linux_amd64 added
 Locked 1 provider for linux_amd64 (1 changed)
 Never published: 1 recorded hash; lock --check and verify --online fail because of that
@@ -73,7 +73,7 @@ warning[malformed-hash]: the hash h1:abc cannot match any package: it is not h1:
   |
 help: remove the hash, then run: provlock lock
 Up to date: 1 provider for linux_amd64
-Checked only linux_amd64; set platforms in provlock.toml, or, for all: provlock lock --check -p all
+Checked now: linux_amd64 only; set platforms in provlock.toml, or, for all: provlock lock --check -p all
 Never published: 1 recorded hash; lock --check and verify --online fail because of that
 "#]]);
     environment.provlock(["verify"]).matches(str![[r#"

@@ -322,6 +322,10 @@ Selection:
       --textconv <FILE>
           Print FILE with one line per provider, for git diff
 
+Network:
+      --offline
+          Make no network requests; this command never does
+
 Output:
       --format <FORMAT>
           Output format [default: text]

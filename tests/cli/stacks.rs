@@ -92,7 +92,29 @@ fn a_unit_whose_included_file_is_not_found_is_not_passed_over() {
     let source = "terraform {\n  source = \"../../m\"\n}\n";
     environment.write("live/a/terragrunt.hcl", format!("{include}{source}"));
     environment.write("m/main.tf", crate::lock::requires("hashicorp/null", ""));
-    environment.provlock(["verify", "-r"]).matches(str![]);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[lock-file-missing]: live/a/.terraform.lock.hcl is missing, and the configuration requires a provider
+ --> m/main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: provlock -C live/a lock -p all
+
+warning[requirements-not-known]: the requirements of the unit in live/a are not completely known
+ --> live/a/terragrunt.hcl:2:10
+  |
+2 |   path = find_in_parent_folders("root.hcl")
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `find_in_parent_folders` finds nothing in the repository
+  |
+  = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
+
+----- stderr -----
+1 error and 1 warning in live/a/terragrunt.hcl and m/main.tf
+"#]]);
     environment
         .provlock(["verify", "live/a"])
         .assert_code(1)

@@ -195,7 +195,11 @@ impl SettingsWithoutPolicy {
                 .and_then(|part| part.split(']').next());
             match name {
                 Some(name) if self.has(name) => {}
-                Some(_) => tables += &format!("\n{}\n", part.trim_end()),
+                Some(_) => {
+                    tables.push('\n');
+                    tables.push_str(part.trim_end());
+                    tables.push('\n');
+                }
                 None if index == 0 => settings = self.lacking_settings(part),
                 None => {}
             }
@@ -215,7 +219,8 @@ impl SettingsWithoutPolicy {
             let name = line.split(" = ").next().unwrap_or_default();
             let is_comment = line.starts_with('#');
             if !is_comment && !self.has(name) {
-                lacking += &format!("{line}\n");
+                lacking.push_str(line);
+                lacking.push('\n');
             }
         }
         lacking

@@ -294,10 +294,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let base = before.as_ref().map(|(commit, _)| commit.clone());
     if arguments.what.new
         && let Some(((commit, settings), repository)) = before.zip(repository)
-        && verified
-            .roots
-            .iter()
-            .any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
+        && has_findings(&verified)
     {
         arguments.leave_out(
             &mut verified,
@@ -347,12 +344,6 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         current_directory: &current_directory,
         top: repository.map(Repository::top),
     };
-    let has_no_need = |root: &&VerifiedRoot| !root.has_lock_file && !root.needs_lock_file;
-    let without_needs = checked.iter().filter(has_no_need).count();
-    let many = Many::of(&roots, &selection).map(|many| Many {
-        without_needs,
-        ..many
-    });
     let report = Report {
         found: Verification {
             roots: &checked,
@@ -364,7 +355,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             invocation: &ui.invocation,
             at_top: &ui.invocation.at_top(&paths),
         },
-        many,
+        many: Many::of(&roots, &selection).map(|many| many.without_needs(&checked)),
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };
@@ -374,6 +365,14 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         report.append_summary(job_summary)?;
     }
     Ok(Outcome::of(!errors.is_empty(), report.has_error()))
+}
+
+/// Whether a root module has a finding.
+fn has_findings(verified: &ProjectReport<VerifiedRoot>) -> bool {
+    verified.roots.iter().any(|(_, result)| match result {
+        Ok(root) => !root.findings.is_empty(),
+        Err(_) => false,
+    })
 }
 
 impl VerifyArgs {

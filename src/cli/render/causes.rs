@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
 use provlock::diagnostic::{Code, Diagnostic, HelpPart, Remedy, RootModules, Severity};
-use provlock::project::{DirectoryKind, Roots, Selection};
+use provlock::project::{DirectoryKind, Roots, Selection, VerifiedRoot};
 use provlock::provider::Dialect;
 
 use super::coverage::noun;
@@ -35,6 +35,20 @@ impl<'a> Many<'a> {
             units: roots.units(),
             without_needs: 0,
         })
+    }
+
+    /// Counts the root modules without a lock file and without a need for one.
+    pub(crate) fn without_needs(self, checked: &[VerifiedRoot]) -> Self {
+        let mut without_needs = 0;
+        for root in checked {
+            if !root.has_lock_file && !root.needs_lock_file {
+                without_needs += 1;
+            }
+        }
+        Self {
+            without_needs,
+            ..self
+        }
     }
 
     /// The word for the root modules: units if all of them are Terragrunt units.
@@ -161,7 +175,7 @@ struct SuggestedCommand<'a> {
     dialect: Option<Dialect>,
 }
 
-/// What diagnostics with the same cause share.
+/// Facts that diagnostics with the same cause share.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Cause<'a> {
     severity: Severity,

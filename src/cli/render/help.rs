@@ -35,7 +35,7 @@ pub(crate) struct Invocation {
 #[derive(Clone)]
 pub(crate) struct Names {
     command: &'static str,
-    names: Vec<String>,
+    without_versions: Vec<String>,
     /// The names with the requested versions.
     with_versions: Vec<String>,
 }
@@ -97,7 +97,7 @@ impl Invocation {
     pub(crate) fn set_names(&self, command: &'static str, targets: &Targets) {
         let _ = self.names.set(Names {
             command,
-            names: targets.names(false),
+            without_versions: targets.names(false),
             with_versions: targets.names(true),
         });
     }
@@ -120,7 +120,8 @@ impl Invocation {
             if path.starts_with("..") {
                 files::join(Path::new(""), &joined)
             } else {
-                joined
+                // Without `.`, which stands for the directory itself.
+                joined.components().collect()
             }
         }
     }
@@ -212,7 +213,7 @@ impl Invocation {
         if let Some(names) = self.names.get()
             && arguments.first().is_some_and(|word| word == names.command)
         {
-            arguments.extend(names.names.iter().cloned());
+            arguments.extend(names.without_versions.iter().cloned());
         }
         // A hint completes an offline run.
         let repeated = self.repeated.iter().filter(|flag| !flag.is_offline());

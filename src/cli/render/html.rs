@@ -28,7 +28,7 @@ pub(crate) fn verify(
     uses: &[ProviderUse<'_>],
 ) -> String {
     let invocation = found.invocation;
-    let mut numbers = String::new();
+    let mut numbers = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let number = found.number(severity);
         let class = if number == 0 {
@@ -37,19 +37,19 @@ pub(crate) fn verify(
             severity.to_string()
         };
         let words = count(number, &severity.to_string());
-        numbers += &format!("<li class=\"{class}\">{words}</li>\n");
+        numbers.push(format!("<li class=\"{class}\">{words}</li>\n"));
     }
     if !found.errors.is_empty() {
         let failures = count(found.errors.len(), "failed check");
-        numbers += &format!("<li class=\"error\">{failures}</li>\n");
+        numbers.push(format!("<li class=\"error\">{failures}</li>\n"));
     }
     let mut lines = vec![found.run.line()];
     lines.extend(coverage::lines(found.coverage));
     lines.extend(found.not_checked());
-    let lines: String = lines
-        .iter()
-        .map(|line| format!("<p>{}</p>\n", text(line, invocation)))
-        .collect();
+    let mut paragraphs = Vec::new();
+    for line in lines {
+        paragraphs.push(format!("<p>{}</p>\n", text(&line, invocation)));
+    }
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
         causes => causes.iter().map(|cause| finding(cause, found)).collect(),
@@ -57,8 +57,8 @@ pub(crate) fn verify(
     let body = format!(
         "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
          <h2>Locked versions</h2>\n{}",
-        numbers,
-        lines,
+        numbers.concat(),
+        paragraphs.concat(),
         versions::table(uses).html(|part| text(part, invocation)),
     );
     document("provlock verify", &body)

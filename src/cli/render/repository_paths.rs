@@ -17,12 +17,15 @@ pub(crate) struct RepositoryPaths<'a> {
 impl RepositoryPaths<'_> {
     /// A path relative to the top of the repository, with slashes.
     pub(crate) fn shown(&self, path: &Path) -> String {
-        self.from_top(path).display().to_string().replace('\\', "/")
+        self.relative_to_top(path)
+            .display()
+            .to_string()
+            .replace('\\', "/")
     }
 
     /// A path relative to the top of the repository, where it is `.`. A path outside and the
     /// address of a package stay.
-    pub(crate) fn from_top(&self, path: &Path) -> PathBuf {
+    pub(crate) fn relative_to_top(&self, path: &Path) -> PathBuf {
         if path.to_string_lossy().contains("://") {
             return path.to_owned();
         }
@@ -61,7 +64,7 @@ impl RepositoryPaths<'_> {
             at_top = match part {
                 HelpPart::Text(text) => at_top.and_text(renamed(text, names)),
                 HelpPart::Remedy(Remedy::Merge { file, resolve }) => at_top.and(Remedy::Merge {
-                    file: self.from_top(file),
+                    file: self.relative_to_top(file),
                     resolve: *resolve,
                 }),
                 HelpPart::Remedy(remedy) => at_top.and(remedy.clone()),
@@ -71,13 +74,18 @@ impl RepositoryPaths<'_> {
     }
 
     fn root_modules(&self, roots: RootModules) -> RootModules {
-        let all = |paths: Vec<PathBuf>| paths.iter().map(|path| self.from_top(path)).collect();
+        let all = |paths: Vec<PathBuf>| {
+            paths
+                .iter()
+                .map(|path| self.relative_to_top(path))
+                .collect()
+        };
         match roots {
             RootModules::One {
                 directory,
                 is_noted,
             } => RootModules::One {
-                directory: self.from_top(&directory),
+                directory: self.relative_to_top(&directory),
                 is_noted,
             },
             RootModules::Selected {
@@ -113,7 +121,7 @@ pub(super) fn renamed_paths(
     let names = names(diagnostic, root, shown);
     let mut with_paths = diagnostic.clone();
     with_paths.message = match &diagnostic.named {
-        Some(named) => named.message(&shown(&named.path)),
+        Some(about) => about.message(&shown(&about.path)),
         None => renamed(&diagnostic.message, &names),
     };
     for note in &mut with_paths.notes {

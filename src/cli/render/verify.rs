@@ -411,17 +411,18 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
 /// (backend "s3" keeps the state elsewhere)`, with the reason if it is the same for all.
 fn unread_state(roots: &[&VerifiedRoot]) -> Option<String> {
     let first = roots.first()?;
-    let mut line = "Not checked: the state".to_owned();
-    if roots.len() > 1 {
-        line += &format!(" of {}", count(roots.len(), noun(first.kind)));
-    }
+    let of_all = match roots.len() {
+        1 => String::new(),
+        number => format!(" of {}", count(number, noun(first.kind))),
+    };
     let has_one_reason = roots
         .iter()
         .all(|root| root.unknown_state == first.unknown_state);
-    if has_one_reason && let Some(reason) = &first.unknown_state {
-        line += &format!(" ({reason})");
-    }
-    Some(line)
+    let why = match &first.unknown_state {
+        Some(reason) if has_one_reason => format!(" ({reason})"),
+        _ => String::new(),
+    };
+    Some(format!("Not checked: the state{of_all}{why}"))
 }
 
 /// Whether findings with this code say that hashes of a provider were not found among the published

@@ -31,10 +31,8 @@ pub(crate) struct Unit {
     pub source_location: Option<Location>,
     /// Generated files in the order in which Terragrunt writes them.
     pub generated: Vec<GeneratedFile>,
-    /// Whether the state is remote: there is a `remote_state` with a backend other than `local`.
-    pub shares_state: bool,
-    /// Whether the state is remote, or may be because an included file is not found.
-    pub may_share_state: bool,
+    /// Where its state is.
+    pub state: UnitState,
     /// Values of `inputs`.
     pub inputs: Inputs,
     /// Whether working directories are not in [`CACHE`].
@@ -47,6 +45,17 @@ pub(crate) struct Unit {
     pub malformed: Option<Diagnostic>,
     /// The files that were read for it, without symbolic links.
     pub files: BTreeSet<PathBuf>,
+}
+
+/// Place of the state of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnitState {
+    /// This machine.
+    Local,
+    /// A backend for several users: there is a `remote_state` that is not `local`.
+    Remote,
+    /// One of the two, because an included file is not found.
+    Unknown,
 }
 
 /// The source of the module of a unit.
@@ -122,8 +131,7 @@ pub(crate) fn read_or_unknown(
         source: Err(unknown),
         source_location: None,
         generated: Vec::new(),
-        shares_state: false,
-        may_share_state: false,
+        state: UnitState::Local,
         inputs: Inputs {
             is_partial: true,
             ..Inputs::default()
@@ -250,8 +258,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         },
         source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
-        shares_state: shares_state(configuration),
-        may_share_state: shares_state(configuration) || configuration.has_unread_include,
+        state: state_of(configuration),
         generated,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: is_set("include_in_copy"),
@@ -263,17 +270,18 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
 }
 
 /// Whether the state is remote. An unknown backend may be any.
-fn shares_state(configuration: &Configuration) -> bool {
+fn state_of(configuration: &Configuration) -> UnitState {
     let is_local = |backend: &Value| {
         backend
             .as_string()
             .is_ok_and(|backend| &*backend == "local")
     };
     let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
-    configuration
-        .remote_state
-        .as_ref()
-        .is_some_and(|block| !backend(block))
+    match &configuration.remote_state {
+        Some(block) if !backend(block) => UnitState::Remote,
+        _ if configuration.has_unread_include => UnitState::Unknown,
+        _ => UnitState::Local,
+    }
 }
 
 fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {

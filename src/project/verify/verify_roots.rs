@@ -11,6 +11,7 @@ use super::audited_root::{
 use super::base::{Base, BaseFacts};
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
+use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
@@ -149,7 +150,6 @@ impl Session<'_> {
             dialect,
             settings,
             lock_path,
-            lock_directory,
             ..
         } = module;
         let shared = options
@@ -166,15 +166,7 @@ impl Session<'_> {
             .transpose()?
             .flatten();
         let progress = |package: &_, progress| self.note_progress(package, progress);
-        let has_modules = module.module_lock_bytes.is_some();
-        // Git is not asked about lock files under other names.
-        let version_control = if module.found.lock_name.is_none() {
-            options.version_control
-        } else {
-            None
-        };
-        let tracked = version_control.map(|control| control.tracked(lock_directory, has_modules));
-        let tracked = tracked.unwrap_or_default();
+        let tracked = tracked(module, options);
         let base = facts.map(|facts| Base::new(facts, module));
         let had_lock_file = base
             .as_ref()
@@ -292,6 +284,18 @@ impl Session<'_> {
     }
 }
 
+/// Facts of version control about a root module. It is not asked about lock files under other
+/// names.
+fn tracked(root: &RootModule, options: &VerifyOptions<'_>) -> Tracked {
+    match options.version_control {
+        Some(control) if root.found.lock_name.is_none() => {
+            let has_modules = root.module_lock_bytes.is_some();
+            control.tracked(&root.lock_directory, has_modules)
+        }
+        _ => Tracked::default(),
+    }
+}
+
 /// Tracked files of data directories, as the user knows them, also in modules whose hidden files
 /// Terragrunt copies.
 fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_>) -> Vec<PathBuf> {
@@ -376,7 +380,10 @@ impl RootModule {
     fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
         let shares_state = matches!(module.backend, Some(Backend::Remote(_)))
-            || self.units.iter().any(|unit| unit.read.may_share_state);
+            || self
+                .units
+                .iter()
+                .any(|unit| unit.read.state != UnitState::Local);
         match self.found.is_explicit || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
             true => LockFileNeed::Always,

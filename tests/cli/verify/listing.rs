@@ -99,7 +99,7 @@ warning[provider-warning]: registry.terraform.io says about registry.terraform.i
 5 |   version = "1.1.0"
   |             ^^^^^^^
   |
-help: ask its publisher what this means for its users
+help: check this advice before you follow it
 
 ----- stderr -----
 1 warning in .terraform.lock.hcl
