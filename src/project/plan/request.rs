@@ -277,13 +277,10 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
 }
 
 impl OldEntries {
-    /// The entries of the lock file, and entries for providers in OpenTofu's registry that the
-    /// configuration requires, made from Terraform's entries for its own registry: the version and
-    /// the constraints, but not the hashes, because the packages of the two registries differ
-    /// (OpenTofu's `internal/depsfile/locks.go`). The old entries stay.
-    ///
-    /// `tofu providers lock` carries over entries that are not required, too, and leaves them
-    /// without hashes; `tofu init` removes these again.
+    /// The entries of the lock file, and entries for OpenTofu's registry made from Terraform's
+    /// entries for its own registry: the version and the constraints, but not the hashes, because
+    /// the packages of the two registries differ (OpenTofu's `internal/depsfile/locks.go`). The old
+    /// entries stay.
     pub(crate) fn of(prepared: &Prepared) -> Self {
         let locked = prepared.lock_file.locks();
         let mut old = Self {
@@ -294,33 +291,45 @@ impl OldEntries {
             return old;
         }
 
-        for successor in prepared.providers() {
-            if locked.contains_key(successor) {
-                continue;
-            }
-            let Some(predecessor) = predecessor(successor) else {
+        for (predecessor, provider) in locked {
+            let Some(successor) = successor(predecessor) else {
                 continue;
             };
-            if let Some(provider) = locked.get(&predecessor) {
-                let provider = LockedProvider {
-                    hashes: BTreeSet::new(),
-                    ..LockedProvider::clone(provider)
-                };
-                old.locks.insert(successor.clone(), provider.into());
-                old.carried_over.insert(successor.clone(), predecessor);
+            if locked.contains_key(&successor) || !takes_over(prepared, &successor) {
+                continue;
             }
+            let taken_over = LockedProvider {
+                hashes: BTreeSet::new(),
+                ..LockedProvider::clone(provider)
+            };
+            old.locks.insert(successor.clone(), taken_over.into());
+            old.carried_over.insert(successor, predecessor.clone());
         }
         old
     }
 }
 
-/// Address under which Terraform locks a provider of OpenTofu's registry; `None` for a provider
+/// Address under which OpenTofu's registry has a provider of Terraform's; `None` for a provider
 /// that only one of the two registries is sure to have.
-fn predecessor(successor: &ProviderAddress) -> Option<ProviderAddress> {
-    if !successor.hostname.is_default_of(Dialect::Tofu) || successor.namespace != "hashicorp" {
+fn successor(predecessor: &ProviderAddress) -> Option<ProviderAddress> {
+    let is_of_terraform = predecessor.hostname.is_default_of(Dialect::Terraform);
+    if !is_of_terraform || predecessor.namespace != "hashicorp" {
         return None;
     }
-    Some(successor.at_host(Hostname::default_of(Dialect::Terraform)))
+    Some(predecessor.at_host(Hostname::default_of(Dialect::Tofu)))
+}
+
+/// Whether a provider of OpenTofu's registry takes over the version of its predecessor: if it is
+/// locked. `tofu providers lock` takes over entries that are not required, too, and leaves them
+/// without hashes, even where the configuration requires the predecessor; `tofu init` removes them.
+fn takes_over(prepared: &Prepared, successor: &ProviderAddress) -> bool {
+    let requirements = &prepared.requirements;
+    // Without requirements provlock follows `tofu providers lock` (recorded case tofu/ex-sorting).
+    if requirements.providers.is_empty() {
+        return !requirements.is_incomplete;
+    }
+    let only = &prepared.only;
+    requirements.providers.contains_key(successor) && (only.is_empty() || only.contains(successor))
 }
 
 /// A question to a source, which keeps the answer.
