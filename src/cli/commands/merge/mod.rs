@@ -46,7 +46,7 @@ use crate::cli::ui::Ui;
     override_usage = "provlock merge [OPTIONS] [FILE]\n       provlock merge [OPTIONS] --path PATH BASE OURS THEIRS"
 )]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
-    Exit codes: 0 merged, 1 conflicts remain and are marked in the file, or a hash is malformed, 2 failed")]
+    Exit codes: 0 merged, 1 conflicts remain and are marked in the file or a hash is malformed, 2 failed")]
 pub(crate) struct MergeArgs {
     /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A
     /// %B, three versions of a file, whose second is overwritten with the result
