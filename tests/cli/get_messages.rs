@@ -43,7 +43,7 @@ fn the_same_result_in_many_root_modules_is_shown_once() {
     assert_eq!(
         all.assert_code(0)
             .stderr
-            .matches("0 modules up to date")
+            .matches("no module of a different package is called")
             .count(),
         5,
         "{all}"

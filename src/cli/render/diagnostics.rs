@@ -74,7 +74,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     let path = |label: &Label| {
         printable(
             &invocation
-                .shown(label.location.path())
+                .shown_file(label.location.path())
                 .display()
                 .to_string(),
         )

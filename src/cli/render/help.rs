@@ -111,18 +111,24 @@ impl Invocation {
     /// A path relative to the directory from which the user started the program, where a terminal
     /// or an editor looks for it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
-        let is_address = path.to_string_lossy().contains("://");
-        if self.directory == Path::new(".") || is_address {
-            path.to_owned()
+        if self.directory == Path::new(".") {
+            return path.to_owned();
+        }
+        // Without `.`, which stands for the directory itself.
+        self.directory.join(path).components().collect()
+    }
+
+    /// [`Invocation::shown`] for a file. A path that leads up ends in a directory that it need not
+    /// enter. The address of a package stays.
+    pub(crate) fn shown_file(&self, path: &Path) -> PathBuf {
+        if path.to_string_lossy().contains("://") {
+            return path.to_owned();
+        }
+        let shown = self.shown(path);
+        if path.starts_with("..") {
+            files::join(Path::new(""), &shown)
         } else {
-            let joined = self.directory.join(path);
-            // A path that leads up ends in a directory that it need not enter.
-            if path.starts_with("..") {
-                files::join(Path::new(""), &joined)
-            } else {
-                // Without `.`, which stands for the directory itself.
-                joined.components().collect()
-            }
+            shown
         }
     }
 
@@ -161,7 +167,7 @@ impl Invocation {
         if self.directory == Path::new(".") {
             return diagnostic.clone();
         }
-        let shown = |path: &Path| self.shown(path).display().to_string();
+        let shown = |path: &Path| self.shown_file(path).display().to_string();
         let mut diagnostic = renamed_paths(diagnostic, None, &shown);
         if let Some(root) = diagnostic.root().map(Path::to_owned) {
             diagnostic = diagnostic

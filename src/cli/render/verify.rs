@@ -186,7 +186,7 @@ pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
         .all()
         .filter_map(|(root, finding)| file(root, finding))
         .collect();
-    let shown = |file: &Path| found.invocation.shown(file).display().to_string();
+    let shown = |file: &Path| found.invocation.shown_file(file).display().to_string();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,
         [file] => shown(file),
