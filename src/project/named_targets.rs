@@ -16,6 +16,8 @@ use crate::system::{lock, parallel};
 /// The named providers and module calls, and the root modules that have them.
 pub(super) struct NamedTargets<'a> {
     providers: Vec<NamedInRoots<'a>>,
+    /// Whether a short name may stand for a provider.
+    takes_short_names: bool,
     /// Module calls that no root module so far has.
     unknown_calls: BTreeSet<&'a String>,
     /// Number of root modules that could be read.
@@ -34,8 +36,9 @@ struct NamedInRoots<'a> {
 }
 
 impl<'a> NamedTargets<'a> {
-    /// Returns the named providers. A short name that no root module requires by the rules of its
-    /// dialect is written in full.
+    /// Returns the named providers. In an upgrade a short name that no root module requires by the
+    /// rules of its dialect is written in full. `lock` takes none, like `providers lock` of OpenTofu
+    /// and Terraform.
     ///
     /// # Errors
     /// A name that none of several root modules has, beside the errors of root modules that cannot
@@ -47,7 +50,8 @@ impl<'a> NamedTargets<'a> {
         upgrade: Option<&'a UpgradeOptions>,
     ) -> Result<Vec<ProviderSpec>> {
         let named = Self::new(options, upgrade);
-        if named.is_empty() || (!roots.may_be_several() && named.are_locked(session, roots)) {
+        let is_clear = !named.takes_short_names || named.are_locked(session, roots);
+        if named.is_empty() || (!roots.may_be_several() && is_clear) {
             return Ok(options.providers.clone());
         }
 
@@ -73,6 +77,7 @@ impl<'a> NamedTargets<'a> {
         });
         Self {
             providers: providers.collect(),
+            takes_short_names: upgrade.is_some(),
             unknown_calls: match upgrade {
                 Some(options) => options.calls.keys().collect(),
                 None => BTreeSet::new(),
@@ -115,6 +120,9 @@ impl<'a> NamedTargets<'a> {
         for named in &mut self.providers {
             let required = &requirements.providers;
             named.is_by_rule |= required.contains_key(&named.spec.resolve(root.dialect));
+            if !self.takes_short_names {
+                continue;
+            }
             for address in required.keys() {
                 if named.spec.is_short_for(address) {
                     named.short_for.insert(address.clone());

@@ -273,6 +273,11 @@ impl Session<'_> {
     /// # Errors
     /// The configuration cannot be read.
     pub fn requirements(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
+        if root.refused.is_none()
+            && let Some(error) = self.only_stack(root)
+        {
+            return Err(error.into());
+        }
         self.notify(Event::Reading);
         let requirements = self.requirements_of(root, ignore_tests);
         self.finish();

@@ -12,7 +12,6 @@ use super::options::{LockOptions, UpgradeOptions};
 use super::prepared::Prepared;
 use super::root_module::{Reading, RootModule};
 use super::roots::FoundRoot;
-use super::selection::only_stack;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -43,10 +42,9 @@ impl Session<'_> {
             }
             if found.is_explicit
                 && root.refused.is_none()
-                && !root.has_configuration(&self.modules)
-                && root.has_stack()
+                && let Some(error) = self.only_stack(&root)
             {
-                return Err(only_stack(&root).into());
+                return Err(error.into());
             }
             let (lock_file, mut warnings) = root.lock_file()?;
             let is_stale = !found.is_explicit

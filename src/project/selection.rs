@@ -399,10 +399,22 @@ impl Session<'_> {
         if let Some(elsewhere) = self.roots_elsewhere(root) {
             return Some(elsewhere);
         }
-        if root.has_stack() {
-            return Some(only_stack(root));
+        if let Some(only_stack) = self.only_stack(root) {
+            return Some(only_stack);
         }
         Some(configuration::no_configuration(root.path(), root.dialect))
+    }
+
+    /// The error for a directory with nothing but a stack of Terraform.
+    pub(super) fn only_stack(&self, root: &RootModule) -> Option<Diagnostic> {
+        if root.has_configuration(&self.modules) || !root.has_stack() {
+            return None;
+        }
+        let message = format!(
+            "{} contains only a stack, and no root module",
+            root.path().display()
+        );
+        Some(Diagnostic::error(Code::NoConfiguration, message).help(LOCK_STACK))
     }
 
     /// The error for a directory without a configuration, with one in directories below.
@@ -468,15 +480,6 @@ fn copied_lock_files_in(root: &FoundRoot) -> Vec<FoundRoot> {
         return FoundRoot::copied_lock_files(&root.path, canonical, listing.copied_lock_files);
     }
     Vec::new()
-}
-
-/// The error for a directory with nothing but a stack of Terraform.
-pub(super) fn only_stack(root: &RootModule) -> Diagnostic {
-    let message = format!(
-        "{} contains only a stack, and no root module",
-        root.path().display()
-    );
-    Diagnostic::error(Code::NoConfiguration, message).help(LOCK_STACK)
 }
 
 /// Whether a path, possibly of a deleted file, is a file of a configuration.

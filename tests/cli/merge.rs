@@ -731,8 +731,8 @@ help: as in: provlock merge --path PATH BASE OURS THEIRS; to repair files with c
 #[cfg(unix)]
 #[test]
 fn a_lock_file_behind_a_link_out_of_the_repository_is_not_merged() {
-    let conflict = "<<<<<<< a\n=======\n>>>>>>> b\n";
     type Attempt = fn(&TestEnvironment);
+    let conflict = "<<<<<<< a\n=======\n>>>>>>> b\n";
     let attempts: [(&str, Attempt); 3] = [
         ("../outside/.terraform.lock.hcl", |environment| {
             let link = environment.project().join(".terraform.lock.hcl");

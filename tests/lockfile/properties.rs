@@ -153,7 +153,14 @@ fn check_other_entries<T: Sample>(
 
 /// The blocks of entries by their labels.
 fn blocks<T: Sample>(text: &str) -> BTreeMap<String, &str> {
-    let body = hcl_edit::parser::parse_body(text).unwrap();
+    // hcl-edit refuses a carriage return in a comment, which HCL allows.
+    let mut readable = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        let is_lone = character == '\r' && rest.peek() != Some(&'\n');
+        readable.push(if is_lone { ' ' } else { character });
+    }
+    let body = hcl_edit::parser::parse_body(&readable).unwrap();
     let blocks = body
         .iter()
         .filter_map(hcl_edit::structure::Structure::as_block);

@@ -67,6 +67,14 @@ impl RepositoryPaths<'_> {
                     file: self.relative_to_top(file),
                     resolve: *resolve,
                 }),
+                HelpPart::Remedy(Remedy::AddToGit { files, force }) => {
+                    let files = files
+                        .iter()
+                        .map(|file| self.relative_to_top(file))
+                        .collect();
+                    let force = *force;
+                    at_top.and(Remedy::AddToGit { files, force })
+                }
                 HelpPart::Remedy(remedy) => at_top.and(remedy.clone()),
             };
         }

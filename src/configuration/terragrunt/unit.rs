@@ -31,7 +31,7 @@ pub(crate) struct Unit {
     pub source_location: Option<Location>,
     /// Generated files in the order in which Terragrunt writes them.
     pub generated: Vec<GeneratedFile>,
-    /// Where its state is.
+    /// Place of its state.
     pub state: UnitState,
     /// Values of `inputs`.
     pub inputs: Inputs,

@@ -14,10 +14,13 @@ const ALL: &str = "darwin_arm64,linux_amd64,linux_arm64";
 
 /// A configuration that requires these providers of acme.
 fn requires_all(names: &[&str]) -> String {
-    let mut entries = String::new();
+    let mut entries = Vec::new();
     for name in names {
-        entries += &format!("    {name} = {{\n      source = \"acme/{name}\"\n    }}\n");
+        entries.push(format!(
+            "    {name} = {{\n      source = \"acme/{name}\"\n    }}\n"
+        ));
     }
+    let entries = entries.concat();
     format!("terraform {{\n  required_providers {{\n{entries}  }}\n}}\n")
 }
 

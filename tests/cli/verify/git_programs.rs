@@ -468,7 +468,7 @@ fn files_that_git_converts_at_checkout_are_not_changed() {
             gate.write("mirror/a.txt", "one\ntwo\n");
         }),
         ("as a large file", |gate| {
-            gate.write("mirror/c.large", LARGE)
+            gate.write("mirror/c.large", LARGE);
         }),
     ];
     for (name, check_out) in checkouts {

@@ -95,12 +95,13 @@ fn a_level_may_be_for_some_root_modules() {
 #[test]
 fn a_nearer_file_lowers_no_level() {
     let environment = good();
-    environment.write(".git/HEAD", "ref: refs/heads/main\n");
+    environment.git_init(".");
     environment.write("live/main.tf", environment.read("main.tf"));
     environment.write(
         "live/.terraform.lock.hcl",
         lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]),
     );
+    environment.git(".", ["add", "."]);
     let mut attempts = 0;
     for (above, expected) in [
         ("deny = [\"warnings\"]", "error no-hashes"),

@@ -41,7 +41,7 @@ fn settings_that_cannot_be_read_are_an_error_that_no_flag_allows() {
     gate.run(&FLAGS).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[invalid-argument]: unknown field `platform`, expected one of `dialect`, `platforms`, `fetch-modules`, `modules`, `roots`, `policy`, `verify`, `trust`, `cache`
+error[invalid-argument]: unknown field `platform`, expected one of `dialect`, `platforms`, `without-platforms`, `fetch-modules`, `modules`, `roots`, `policy`, `verify`, `trust`, `cache`
  --> provlock.toml:1:1
   |
 1 | platform = "all"
