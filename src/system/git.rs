@@ -2,7 +2,7 @@
 //!
 //! A repository may be hostile, and so may the configuration in its `.git`. Git would run programs
 //! for it: hooks, monitors of file systems, filters, ssh, helpers of remotes. All commands of this
-//! crate begin with [`without_programs`], and commands in the user's repository with
+//! crate begin with `without_programs`, and commands in the user's repository with
 //! [`in_repository`].
 
 use std::path::Path;
