@@ -37,8 +37,8 @@ struct NamedInRoots<'a> {
 
 impl<'a> NamedTargets<'a> {
     /// Returns the named providers. In an upgrade a short name that no root module requires by the
-    /// rules of its dialect is written in full. `lock` takes none, like `providers lock` of OpenTofu
-    /// and Terraform.
+    /// rules of its dialect is written in full. `lock` takes none, like `providers lock` of
+    /// OpenTofu and Terraform.
     ///
     /// # Errors
     /// A name that none of several root modules has, beside the errors of root modules that cannot
