@@ -182,7 +182,8 @@ pub(crate) mod pseudo_terminal {
     fn control_c_at_the_prompt_of_login_is_an_interrupt() {
         let environment = TestEnvironment::new();
         // The prompt discards what was typed before it, so nothing is typed until it is there.
-        let typed = "until grep -qs Token shown; do sleep 0.05; done; printf 's3cr3t\\003'";
+        let typed = "for attempt in $(seq 400); do \
+                     grep -qs Token shown && break; sleep 0.05; done; printf 's3cr3t\\003'";
         let login = "script --quiet --return --flush \
                      --command 'exec $PROVLOCK login registry.example.com' shown";
         let command = format!("{{ {typed}; }} | {login}");

@@ -258,7 +258,10 @@ fn init_keeps_the_exceptions_and_the_platforms_that_they_are_for() {
         settings.contains(PLATFORMS) && settings.contains(EXEMPT),
         "{settings}"
     );
-    environment.provlock(["verify"]).assert_code(0);
+    environment
+        .provlock(["verify"])
+        .assert_code(0)
+        .assert_stderr_has("OK: ");
 }
 
 #[test]

@@ -49,6 +49,10 @@ fn lock_while_changing(content: impl Fn(&Project) -> String) -> (Project, Option
     registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause });
     let mut run = environment.command(LOCK_BOTH).spawn();
     run_until(&mut run, || registry.requests_to(url::PACKAGE) > 0);
+    assert!(
+        registry.requests_to(url::PACKAGE) > 0,
+        "nothing was fetched"
+    );
     environment.write_lock_file(content(&project));
     let code = wait(&mut run).code();
     (project, code)

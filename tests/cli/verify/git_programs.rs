@@ -362,10 +362,13 @@ fn git_runs_no_program_that_a_repository_names() {
         (attack.prepare)(&repository);
         repository.touch();
         repository.has_run();
+        let mut has_printed = false;
         for command in COMMANDS {
             let output = repository.gate.provlock(command);
             assert!(!repository.has_run(), "{}: {output}", attack.name);
+            has_printed |= !output.stdout.is_empty() || !output.stderr.is_empty();
         }
+        assert!(has_printed, "{}: nothing was checked", attack.name);
         // The attack is one: git itself runs the program. It fails where the program is no filter.
         repository.touch();
         let environment = &repository.gate.0.environment;
