@@ -459,6 +459,7 @@ fn commands_that_can_obey_it_accept_the_flag() {
         &["tree", "--online", "--offline"],
         &["mirror", "--offline", "directory"],
     ] {
-        environment.provlock(command).assert_code(2);
+        let output = environment.provlock(command);
+        output.assert_code(2).assert_stderr_has("--offline");
     }
 }

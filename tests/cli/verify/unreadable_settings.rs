@@ -158,5 +158,6 @@ fn settings_that_the_base_has_apply_beside_a_repaired_file() {
 fn a_repair_that_cannot_be_read_is_refused() {
     let gate = broken("provlock.toml", "[policy");
     gate.write("provlock.toml", "[roots");
-    gate.run(&FLAGS).assert_code(2);
+    let output = gate.run(&FLAGS);
+    output.assert_code(2).assert_stderr_has("provlock.toml");
 }
