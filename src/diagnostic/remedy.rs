@@ -164,6 +164,13 @@ impl Help {
 
     /// Adds words.
     #[must_use]
+    /// The same help after other words.
+    #[must_use]
+    pub(crate) fn after(mut self, text: impl Into<String>) -> Self {
+        self.parts.insert(0, HelpPart::Text(text.into()));
+        self
+    }
+
     pub fn and_text(mut self, text: impl Into<String>) -> Self {
         self.parts.push(HelpPart::Text(text.into()));
         self

@@ -8,7 +8,7 @@ use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
 use super::linked_lock_files::LOCK_FILES;
 use super::reviewed_change::ReviewedChange;
-use super::roots::{FoundRoot, OtherDirectories, is_among_modules, joined};
+use super::roots::{FoundRoot, OtherDirectories, is_among_modules, is_in_catalog, joined};
 use super::session::Session;
 use super::unit::TerragruntUnit;
 use crate::configuration::terragrunt::UnitState;
@@ -262,7 +262,10 @@ impl RootSearch<'_, '_> {
             .unwrap_or_else(|| now.clone());
 
         let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
-        root.lock_directory = unit.as_ref().and_then(lock_directory_of);
+        root.lock_directory = unit
+            .as_ref()
+            .and_then(TerragruntUnit::lock_directory)
+            .map(|(_, directory)| directory);
         root.is_explicit = is_asked_for;
         let is_possible = if is_among_modules(below_start) {
             module.is_likely_root(self.with_modules)
@@ -300,10 +303,11 @@ impl RootSearch<'_, '_> {
             return None;
         }
         // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is
-        // opened.
-        let is_unreadable = (unit.read.malformed.is_some()
-            || unit.read.state == UnitState::Unknown)
-            && !is_among_modules(self.below_start(directory));
+        // opened. In a catalog, files that it includes are those beside its copies.
+        let below = self.below_start(directory);
+        let lacks_file = unit.read.state == UnitState::Unknown && !is_in_catalog(below);
+        let is_unreadable =
+            (unit.read.malformed.is_some() || lacks_file) && !is_among_modules(below);
         let is_included = self.filter.includes(directory);
         if unit.read.state == UnitState::Remote || is_included || is_unreadable {
             Some(Sign::Unit)
@@ -490,12 +494,6 @@ fn read_module(
         modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()),
         has_lock_file || has_module_lock_file,
     )
-}
-
-/// The directory of a unit's lock file if it is a different one, without symlinks.
-fn lock_directory_of(unit: &TerragruntUnit) -> Option<PathBuf> {
-    let (_shown, directory) = unit.lock_directory()?;
-    Some(directory)
 }
 
 #[cfg(test)]

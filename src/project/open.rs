@@ -150,6 +150,7 @@ impl Session<'_> {
             data_directory: self.data_directory(),
             units: Vec::new(),
             former_roots: Vec::new(),
+            unknown_unit: None,
         };
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
@@ -180,6 +181,26 @@ impl Session<'_> {
     }
 
     /// The error for a lock file that is a link out of the repository.
+    /// Adds the unit that Terragrunt would generate in the directory of a lock file, where there is
+    /// neither a unit nor another configuration. Returns whether there is such a unit.
+    pub(super) fn add_unit_of_stack(&self, root: &mut RootModule) -> bool {
+        let is_alone = root.units.is_empty() && root.found.lock_name.is_none();
+        if !is_alone || !root.is_of_generated_unit() || root.has_configuration(&self.modules) {
+            return false;
+        }
+        match TerragruntUnit::open_generated(root.path(), &root.canonical, &self.environment) {
+            Ok(unit) => {
+                root.found.kind = DirectoryKind::Unit;
+                root.units.push(unit);
+                true
+            }
+            Err(unknown) => {
+                root.unknown_unit = Some(unknown);
+                false
+            }
+        }
+    }
+
     fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
         for path in [&paths.providers, &paths.modules] {
             if self.modules.boundary.is_link_out(path) {

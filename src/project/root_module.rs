@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::roots::FoundRoot;
 use super::unit::TerragruntUnit;
+use crate::configuration::terragrunt::{GENERATED_UNITS, Unknown};
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
@@ -18,9 +19,6 @@ use crate::settings::Settings;
 
 /// Maximum number of files of a directory among which files of a stack are looked for.
 const MAX_ENTRIES: usize = 10_000;
-
-/// Directory into which Terragrunt generates the units of a stack.
-const GENERATED_UNITS: &str = ".terragrunt-stack";
 
 /// Next step for the lock file of a stack.
 pub(super) const LOCK_STACK: &str =
@@ -120,6 +118,8 @@ pub struct RootModule {
     /// The Terragrunt unit in the directory, if there is one, and other units with the same lock
     /// file.
     pub(super) units: Vec<TerragruntUnit>,
+    /// Reason why the unit of a stack that would be generated here is not known.
+    pub(super) unknown_unit: Option<Unknown>,
     /// Directories that are also read without Terragrunt, as before the change under review.
     pub(super) former_roots: Vec<PathBuf>,
 }
@@ -344,7 +344,7 @@ impl RootModule {
 
     /// Whether Terragrunt generates the directory as a unit of a stack. Its lock file may be
     /// committed although the unit is not (<https://github.com/gruntwork-io/terragrunt/issues/4314>).
-    fn is_of_generated_unit(&self) -> bool {
+    pub(super) fn is_of_generated_unit(&self) -> bool {
         let mut components = self.lock_directory.components();
         components.any(|component| component.as_os_str() == GENERATED_UNITS)
     }
@@ -366,12 +366,18 @@ impl RootModule {
                 "remove the lock file, unless a configuration is put beside it later",
             )
         };
-        let warning = Diagnostic::finding(Code::NoConfiguration, "")
+        let mut warning = Diagnostic::finding(Code::NoConfiguration, "")
             .naming(path, |path| {
                 format!("there is {what} beside {path}, so it was {outcome}")
             })
             .at(Location::of_file(path), "")
             .help(help);
+        if let Some(unknown) = &self.unknown_unit {
+            warning = match &unknown.location {
+                Some(location) => warning.at(location.clone(), &unknown.reason),
+                None => warning.note(format!("not checked against a stack: {unknown}")),
+            };
+        }
         Requirements {
             is_incomplete: true,
             warnings: vec![warning],

@@ -358,6 +358,15 @@ pub(super) fn is_among_modules(path: &Path) -> bool {
         "modules module examples example tests test fixtures testdata template templates skeleton";
     let is_one = |component: Component<'_>| {
         let name = component.as_os_str().to_string_lossy();
+/// Whether a path contains a usual directory of units from which stacks generate others.
+pub(super) fn is_in_catalog(path: &Path) -> bool {
+    path.components().any(|component| {
+        ["catalog", "units"]
+            .iter()
+            .any(|name| component.as_os_str() == *name)
+    })
+}
+
         let is_between =
             |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
         NAMES.split(' ').any(|known| known == name)

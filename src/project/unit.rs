@@ -45,6 +45,37 @@ impl TerragruntUnit {
         })
     }
 
+    /// Opens the unit that Terragrunt would generate in a directory, which is below the directory
+    /// of a stack.
+    ///
+    /// # Errors
+    /// Nothing is known of the unit, because its source is not known or not in the repository.
+    pub(super) fn open_generated(
+        root: &Path,
+        absolute: &Path,
+        environment: &Environment,
+    ) -> std::result::Result<Self, Unknown> {
+        let Some(repository) = repository(root, absolute, environment) else {
+            return Err(Unknown::new(
+                "the directory of the stack cannot be read",
+                None,
+            ));
+        };
+        let source = terragrunt::source_of_unit(absolute, &repository)?;
+        let variables = &environment.variables;
+        let read = terragrunt::read_generated(&source, absolute, &repository, variables);
+        let unit = Self {
+            root: repository.shown(&source),
+            repository,
+            read,
+        };
+        if unit.read.source.is_ok() && unit.is_empty() {
+            let reason = format!("the unit in {} runs no module", unit.root.display());
+            return Err(Unknown::new(reason, None));
+        }
+        Ok(unit)
+    }
+
     /// Whether the change alters a path that could not be read for the unit so far.
     pub(super) fn is_made_unreadable(&self, change: &ReviewedChange) -> bool {
         self.repository

@@ -52,6 +52,8 @@ pub(super) fn read(
     if let Some(unread) = parsed.autoinclude() {
         configuration.unknown.push(Arc::new(unread));
     }
+    // Terragrunt only runs the copies that a stack generates, beside which other files are.
+    let is_for_stack = parsed.file.text.contains("values.");
     // A later include overrides an earlier one, and the file itself overrides all.
     for Include {
         strategy,
@@ -64,8 +66,9 @@ pub(super) fn read(
             (Ok(Strategy::NoMerge), _) => {}
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
             (Err(stop), _) | (_, Err(stop)) => {
-                configuration.unknown.push(stop.at(|| location));
-                configuration.has_unread_include = true;
+                let unknown = stop.at(|| location);
+                configuration.has_refused_include |= unknown.is_failure && !is_for_stack;
+                configuration.unknown.push(unknown);
             }
         }
     }
@@ -360,7 +363,7 @@ impl<'a> Parsed<'a> {
             inputs: top("inputs"),
             may_pass_flags: self.may_pass_flags(),
             unknown,
-            has_unread_include: false,
+            has_refused_include: false,
         }
     }
 

@@ -36,8 +36,8 @@ pub(super) struct Configuration {
     pub may_pass_flags: bool,
     /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
-    /// Whether an included file is not found, or not known.
-    pub has_unread_include: bool,
+    /// Whether an included file certainly cannot be included, so that Terragrunt refuses the unit.
+    pub has_refused_include: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) fn merge(
         },
         may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
         unknown,
-        has_unread_include: parent.has_unread_include || child.has_unread_include,
+        has_refused_include: parent.has_refused_include || child.has_refused_include,
     })
 }
 

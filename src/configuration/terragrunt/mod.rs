@@ -29,8 +29,10 @@ mod working_directory;
 pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
 pub(crate) use parsing_context::FILE_NAMES;
-pub(crate) use stack::{INCLUDE, STACK, unread_units};
-pub(crate) use unit::{CACHE, Unit, UnitSource, UnitState, is_unit, read_or_unknown};
+pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, source_of_unit, unread_units};
+pub(crate) use unit::{
+    CACHE, Unit, UnitSource, UnitState, is_unit, read_generated, read_or_unknown,
+};
 pub(in crate::configuration) use working_directory::is_generated;
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
 

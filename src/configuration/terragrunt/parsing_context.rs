@@ -140,12 +140,19 @@ impl ParsingContext {
                 if repository.contains(&path) && repository.resolve(&path).is_ok() {
                     return Ok(path_value(&path));
                 }
+                // Terragrunt also searches above the repository, up to the root of the file system.
+                if path.exists() {
+                    return unknown(
+                        "`find_in_parent_folders` finds a file that is not in the repository",
+                    );
+                }
             }
         }
-        // Terragrunt also searches above the repository, up to the root of the file system.
         match arguments.get(1) {
             Some(fallback) if repository.root().parent().is_none() => Ok(Value::string(*fallback)),
-            _ => unknown("`find_in_parent_folders` finds nothing in the repository"),
+            // A different machine may have the file above the repository.
+            Some(_) => unknown("`find_in_parent_folders` finds nothing in the repository"),
+            None => failure("finds nothing in the repository"),
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) enum UnitState {
     Local,
     /// A backend for several users: there is a `remote_state` that is not `local`.
     Remote,
-    /// One of the two, because an included file is not found.
+    /// One of the two, because an included file does not exist. Terragrunt refuses the unit.
     Unknown,
 }
 
@@ -125,8 +125,19 @@ pub(crate) fn read_or_unknown(
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Unit {
+    read_generated(directory, directory, repository, environment)
+}
+
+/// [`read_or_unknown`] for a copy of the unit that Terragrunt generates in the directory
+/// `generated`, to which paths in the unit are relative.
+pub(crate) fn read_generated(
+    directory: &Path,
+    generated: &Path,
+    repository: &Repository,
+    environment: &BTreeMap<String, String>,
+) -> Unit {
     let evaluation = Evaluation::new(repository, environment);
-    let unit = read_in(&evaluation, directory).unwrap_or_else(|unknown| Unit {
+    let unit = read_copy(&evaluation, directory, generated).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
         source: Err(unknown),
         source_location: None,
@@ -154,20 +165,32 @@ pub(crate) fn read_or_unknown(
 ///
 /// # Errors
 /// `terragrunt.hcl` itself is unknown: it cannot be read or parsed, or is not in the repository.
+#[cfg(test)]
 pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
+    read_copy(evaluation, directory, directory)
+}
+
+/// [`read_in`] for a copy of the unit in the directory `generated`.
+fn read_copy(
+    evaluation: &Evaluation<'_>,
+    directory: &Path,
+    generated: &Path,
+) -> Result<Unit, Unknown> {
     let repository = evaluation.repository;
+    let resolve = |directory: &Path| match canonicalize(directory) {
+        Ok(directory) => repository.resolve(&directory),
+        Err(_) => failure("the directory does not exist"),
+    };
     let read = || {
-        let Ok(directory) = canonicalize(directory) else {
-            return failure("the directory does not exist");
-        };
-        let directory = repository.resolve(&directory)?;
+        let directory = resolve(directory)?;
+        let generated = resolve(generated)?;
         if directory.join(JSON_CONFIGURATION).is_file() {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
-        let context = ParsingContext::new(&directory, &directory);
+        let context = ParsingContext::new(&generated, &generated);
         let configuration =
             configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
-        Ok(unit(directory, &configuration, evaluation))
+        Ok(unit(directory, &generated, &configuration, evaluation))
     };
     read().map_err(|stop: Stop| unknown_at(stop, None))
 }
@@ -203,7 +226,13 @@ fn inputs(configuration: &Configuration) -> Inputs {
     inputs
 }
 
-fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
+/// Returns the unit of a configuration in a directory, which runs in the directory `generated`.
+fn unit(
+    directory: PathBuf,
+    generated: &Path,
+    configuration: &Configuration,
+    evaluation: &Evaluation<'_>,
+) -> Unit {
     let mut unknown: Vec<Unknown> = configuration
         .unknown
         .iter()
@@ -222,11 +251,15 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
     let source = match (attribute("source"), unknown.first()) {
         (Some(source), _) if !source.is_null() => source
             .as_string()
-            .and_then(|source| module_source(&source, &directory, evaluation.repository)),
+            .and_then(|source| module_source(&source, generated, evaluation.repository))
+            .map(|module| match module {
+                UnitSource::Local(module) if module == directory => UnitSource::Unit,
+                module => module,
+            }),
         (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
         _ => Ok(UnitSource::Unit),
     };
-    let mut generated = Vec::new();
+    let mut files = Vec::new();
     let generated_file =
         |label, block| generated_file(label, block, &evaluation.allowance).map(Some);
     let blocks = configuration
@@ -239,7 +272,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         .map(|block| (block, state_file(block)));
     for (block, file) in blocks.chain(state) {
         match file {
-            Ok(file) => generated.extend(file),
+            Ok(file) => files.extend(file),
             Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
         }
     }
@@ -259,7 +292,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
         state: state_of(configuration),
-        generated,
+        generated: files,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: is_set("include_in_copy"),
         unknown,
@@ -279,7 +312,7 @@ fn state_of(configuration: &Configuration) -> UnitState {
     let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
     match &configuration.remote_state {
         Some(block) if !backend(block) => UnitState::Remote,
-        _ if configuration.has_unread_include => UnitState::Unknown,
+        _ if configuration.has_refused_include => UnitState::Unknown,
         _ => UnitState::Local,
     }
 }
@@ -313,7 +346,7 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
 }
 
 /// Returns the path of a local source without its query.
-fn local_path(source: &str) -> Option<&str> {
+pub(super) fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
     let is_address =
         || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);

@@ -97,7 +97,11 @@ impl Session<'_> {
         facts: Option<&BaseFacts<'_>>,
         removed: &BTreeSet<&Path>,
     ) -> Result<VerifiedRoot> {
-        let module = self.open_root(found)?;
+        let mut module = self.open_root(found)?;
+        let mut is_unit_to_generate = false;
+        if module.refused.is_none() && !found.is_policy_only() {
+            is_unit_to_generate = self.add_unit_of_stack(&mut module);
+        }
         let mut report = VerifiedRoot::new(&module, options);
         if let Some(refused) = module.refused {
             report.findings.push(refused);
@@ -114,6 +118,11 @@ impl Session<'_> {
                     if finding.help.as_ref().is_some_and(Help::locks) {
                         finding.help = Some(Help::text(LOCK_STACK));
                     }
+                }
+            }
+            if is_unit_to_generate {
+                for finding in &mut report.findings {
+                    finding.help = finding.help.take().map(help_before_generation);
                 }
             }
             report.errors = module
@@ -282,6 +291,14 @@ impl Session<'_> {
         let to_meet = (module.other_reading == OtherReading::MeetsPolicy).then_some(own);
         Ok((declared, unknown.or(to_meet)))
     }
+}
+
+/// Help about the lock file of a unit that is not generated, which no command can lock.
+fn help_before_generation(help: Help) -> Help {
+    if !help.locks() {
+        return help;
+    }
+    help.after("run terragrunt stack generate, then: ")
 }
 
 /// Facts of version control about a root module. It is not asked about lock files under other
