@@ -52,6 +52,7 @@ pub struct OtherDirectories {
 
 /// A root module that was found, or a directory that a change under review is checked by.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct FoundRoot {
     /// Directory, as the user knows it.
     pub(super) path: PathBuf,
@@ -73,6 +74,9 @@ pub(super) struct FoundRoot {
     pub(super) kind: DirectoryKind,
     /// Whether the user selected exactly this directory, rather than one above it or a file in it.
     pub(super) is_explicit: bool,
+    /// Whether the settings exclude the directory, so that only the policy applies to a change in
+    /// it.
+    pub(super) is_excluded: bool,
     /// Number of root modules in the list.
     pub(super) list_length: usize,
     /// Whether there may be other root modules, so that messages name this one.
@@ -276,6 +280,7 @@ impl FoundRoot {
             (false, _) => self.kind,
         };
         self.is_explicit |= other.is_explicit;
+        self.is_excluded &= other.is_excluded;
         self.former_root = self.former_root.take().or(other.former_root);
         if other.canonical == self.canonical || other.lock_directory.is_none() {
             return;
@@ -352,12 +357,6 @@ pub(super) fn kind_of(directory: &Path) -> DirectoryKind {
     }
 }
 
-/// Whether the path contains a usual directory of modules, examples, tests or templates.
-pub(super) fn is_among_modules(path: &Path) -> bool {
-    const NAMES: &str =
-        "modules module examples example tests test fixtures testdata template templates skeleton";
-    let is_one = |component: Component<'_>| {
-        let name = component.as_os_str().to_string_lossy();
 /// Whether a path contains a usual directory of units from which stacks generate others.
 pub(super) fn is_in_catalog(path: &Path) -> bool {
     path.components().any(|component| {
@@ -367,6 +366,12 @@ pub(super) fn is_in_catalog(path: &Path) -> bool {
     })
 }
 
+/// Whether the path contains a usual directory of modules, examples, tests or templates.
+pub(super) fn is_among_modules(path: &Path) -> bool {
+    const NAMES: &str =
+        "modules module examples example tests test fixtures testdata template templates skeleton";
+    let is_one = |component: Component<'_>| {
+        let name = component.as_os_str().to_string_lossy();
         let is_between =
             |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
         NAMES.split(' ').any(|known| known == name)

@@ -312,7 +312,12 @@ impl Session<'_> {
                 found.read.contains(*directory) || change.is_read_by_links(directory, is_checked);
             !is_read && self.has_content(directory, &shown, dialect, is_selected)
         });
-        added.extend(touched.map(|directory| add(directory, DirectoryKind::ChangedModule)));
+        for directory in touched {
+            added.push(FoundRoot {
+                is_excluded: !filter.takes(directory),
+                ..add(directory, DirectoryKind::ChangedModule)
+            });
+        }
         found.roots.extend(added);
     }
 

@@ -46,14 +46,14 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
 /// `Not checked: 278 Terragrunt units without a lock file`: directories that a report does not
 /// cover, by reason.
 pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {
-    let statuses = [
-        (RootStatus::NotLocked, "without a lock file"),
-        (RootStatus::Ignored, "whose lock files git ignores"),
-        (RootStatus::Excluded, "excluded by provlock.toml"),
-        (RootStatus::Failed, "that could not be read"),
-    ];
     let mut lines = Vec::new();
     for kind in DirectoryKind::ALL {
+        let statuses = [
+            (RootStatus::NotLocked, "without a lock file"),
+            (RootStatus::Ignored, "whose lock files git ignores"),
+            (RootStatus::Excluded, excluded(kind)),
+            (RootStatus::Failed, "that could not be read"),
+        ];
         for (status, words) in statuses {
             let number = coverage.number(kind, status);
             if number > 0 {
@@ -65,6 +65,15 @@ pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Words for directories that the settings exclude. A user who changes a module in one may not know
+/// the setting.
+fn excluded(kind: DirectoryKind) -> &'static str {
+    match kind {
+        DirectoryKind::ChangedModule => "excluded by [roots] in provlock.toml",
+        _ => "excluded by provlock.toml",
+    }
 }
 
 /// Returns the noun for a kind.
@@ -87,7 +96,7 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     if total == 0 {
         return None;
     } else if total > 1 && number(RootStatus::Excluded) == total {
-        return Some(format!("All {nouns} are excluded by provlock.toml"));
+        return Some(format!("All {nouns} are {}", excluded(kind)));
     } else if total > 1 && unlocked == total {
         return Some(format!(
             "{nouns}: none has a lock file{}",
@@ -115,10 +124,7 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
             number(RootStatus::NeedsNone),
             format!("{need} no lock file"),
         ),
-        (
-            number(RootStatus::Excluded),
-            "excluded by provlock.toml".to_owned(),
-        ),
+        (number(RootStatus::Excluded), excluded(kind).to_owned()),
     ];
     let present = statuses.iter().filter(|(number, _)| *number > 0);
     let part = |(number, words): &(usize, String)| {

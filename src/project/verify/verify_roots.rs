@@ -355,7 +355,14 @@ fn coverage(
         .for_each(|rule| coverage.note_ignored(DirectoryKind::Unit, rule));
     for (root, result) in roots.list.iter().zip(results) {
         match result {
-            Ok(report) => coverage.add(root.kind, report.status(), report.ignore_rule.as_ref()),
+            Ok(report) => {
+                let mut status = report.status();
+                let is_without_findings = matches!(status, RootStatus::NeedsNone | RootStatus::Ok);
+                if root.is_excluded && is_without_findings {
+                    status = RootStatus::Excluded;
+                }
+                coverage.add(report.kind, status, report.ignore_rule.as_ref());
+            }
             Err(_) => coverage.add(root.kind, RootStatus::Failed, None),
         }
     }

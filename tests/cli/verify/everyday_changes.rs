@@ -3,6 +3,7 @@
 
 use super::gate::Gate;
 use super::{H1, NULL, ZH};
+use crate::lock::requires;
 
 const PRIVATE: &str = "s3::https://private.test/m.zip";
 
@@ -134,4 +135,32 @@ fn converted_line_endings_are_no_change() {
             .any(|code| code.ends_with("-added") || code == "namespace-not-allowed"),
         "{found:?}"
     );
+}
+
+/// The policy applies to the change, and nothing else is checked.
+#[test]
+fn a_changed_root_module_that_the_settings_exclude_is_called_excluded() {
+    let excluded = "1 changed module: excluded by [roots] in provlock.toml\n";
+    let gate = Gate::with(|gate| gate.write("examples/plain/main.tf", "locals {}\n"));
+    let verify = ["verify", "-r", "--base", "main"];
+    let changed = requires("hashicorp/null", "");
+    gate.write("examples/plain/main.tf", &changed);
+    let output = gate.provlock(&verify);
+    output.assert_code(0).assert_stderr_has(excluded);
+
+    gate.write("examples/new/main.tf", &changed);
+    let output = gate.provlock(&verify);
+    output
+        .assert_code(0)
+        .assert_stderr_has("All 2 changed modules are excluded by [roots] in provlock.toml\n");
+    gate.remove("examples/new/main.tf");
+
+    // What the settings do not exclude needs no lock file.
+    gate.write("modules/m/main.tf", &changed);
+    let output = gate.provlock(&verify);
+    output.assert_code(0).assert_stderr_has(
+        "2 changed modules: 1 needs no lock file, 1 excluded by [roots] in provlock.toml\n",
+    );
+    gate.write("examples/plain/main.tf", requires("evil/null", ""));
+    gate.provlock(&verify).assert_code(1);
 }
