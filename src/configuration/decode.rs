@@ -11,8 +11,8 @@ use crate::hcl::{Fault, scan};
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
-    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider,
-    Resource, StatePaths,
+    Backend, Call, CallSource, CloudHost, Import, ProviderBlock, ProviderReference,
+    RequiredProvider, Resource, StatePaths,
 };
 use super::merge::MergedFiles;
 use super::requirement::{Declaration, DeclarationKind};
@@ -214,6 +214,7 @@ impl Decoder<'_> {
                 _ => (Backend::Remote(kind.to_owned()), None),
             };
             (decoder.found.backend, decoder.found.state_store) = (Some(backend), state_store);
+            decoder.found.cloud_host = cloud_host(&block);
             Ok(())
         });
         Ok(())
@@ -542,6 +543,25 @@ fn state_paths(block: &Block) -> Option<StatePaths> {
     Some(StatePaths {
         state: path("path", state)?,
         workspaces: path("workspace_dir", workspaces)?,
+    })
+}
+
+/// The host in a `cloud` block or in `backend "remote"`; `None` for other blocks.
+fn cloud_host(block: &Block) -> Option<CloudHost> {
+    let is_cloud = match block.kind {
+        "cloud" => true,
+        "backend" if block.labels[0].text == "remote" => false,
+        _ => return None,
+    };
+    let Ok(content) = block.content(&Schema::of_attributes(&["hostname"])) else {
+        return Some(CloudHost::Unknown);
+    };
+    let written = content.attribute("hostname");
+    let value = written.map(|value| value.constant(Strings::Template));
+    Some(match value {
+        Some(Ok(Value::String(host))) => CloudHost::Literal(host.to_string()),
+        None | Some(Ok(Value::Null)) if is_cloud => CloudHost::Default,
+        _ => CloudHost::Unknown,
     })
 }
 

@@ -18,6 +18,17 @@ pub enum Backend {
     Remote(String),
 }
 
+/// The `hostname` of a `cloud` block or of `backend "remote"`, for which the name
+/// `localterraform.com` stands in addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloudHost {
+    Literal(String),
+    /// A `cloud` block without a hostname.
+    Default,
+    /// It is not a constant, or a flag of `init` may set it.
+    Unknown,
+}
+
 /// Paths of the state of the local backend, relative to the root module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePaths {

@@ -7,7 +7,8 @@ use crate::diagnostic::{Code, Collector, Diagnostic, Location};
 use crate::provider::ConstraintList;
 
 use super::file::{
-    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
+    Backend, Call, CallSource, CloudHost, Import, ProviderBlock, ProviderReference,
+    RequiredProvider, Resource,
 };
 use super::syntax::Block;
 
@@ -30,6 +31,7 @@ pub(super) struct MergedFiles {
     /// `variable` and `locals` blocks.
     pub(super) names: Vec<Block>,
     pub(super) backend: Option<Backend>,
+    pub(super) cloud_host: Option<CloudHost>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
     pub(super) diagnostics: Collector,

@@ -19,7 +19,9 @@ use crate::system::boundary::refused;
 use crate::system::files::join;
 
 use super::decode;
-use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
+use super::file::{
+    Backend, Call, CallSource, CloudHost, Import, ProviderBlock, ProviderReference, Resource,
+};
 use super::files::{self, Texts};
 use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
@@ -41,6 +43,8 @@ pub(crate) struct Module {
     /// Storage of the state according to a `backend`, `cloud` or `state_store` block, which only
     /// root modules have.
     pub(crate) backend: Option<Backend>,
+    /// Host of HCP Terraform or Terraform Enterprise, if the backend has one.
+    pub(crate) cloud_host: Option<CloudHost>,
     /// Constraints on the version of OpenTofu or Terraform.
     pub(crate) required_version: ConstraintList,
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider`
@@ -254,6 +258,7 @@ impl Module {
             empty: false,
             foreign: false,
             backend: files.backend,
+            cloud_host: files.cloud_host,
             required_version: files.required_version.clone(),
             configures_providers,
             may_be_root: false,

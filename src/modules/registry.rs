@@ -230,7 +230,7 @@ impl ModuleRegistry {
                 credentials_of: None,
             });
         }
-        let host = &module.host;
+        let host = &self.discovery.contacted(&module.host, Service::Modules)?;
         let service = self.discovery.service(host, Service::Modules)?;
         let own = Url::parse(&format!("https://{}/", host.as_ascii()));
         let is_of_service = service.origin() == url.origin()

@@ -44,7 +44,7 @@ pub use progress::{Progress, ProgressSink};
 pub use publication_dates::DateServices;
 pub(crate) use publication_dates::{DemandedAge, Listing, NotOldEnough, PublicationDates};
 use registry::Registry;
-pub(crate) use registry::{Discovery, RegistryCache, Service};
+pub(crate) use registry::{CloudHosts, Discovery, RegistryCache, Service};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
 pub use release_info::{GithubRepository, ReleaseInfo};

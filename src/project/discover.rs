@@ -267,6 +267,7 @@ impl RootSearch<'_, '_> {
             .and_then(TerragruntUnit::lock_directory)
             .map(|(_, directory)| directory);
         root.is_explicit = is_asked_for;
+        root.cloud_host.clone_from(&module.cloud_host);
         let is_possible = if is_among_modules(below_start) {
             module.is_likely_root(self.with_modules)
         } else {

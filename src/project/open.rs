@@ -65,6 +65,7 @@ impl Session<'_> {
     pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
         let mut found = [self.root_in(normal(path))];
         self.find_sharing(&mut found);
+        self.note_cloud_host(&found[0]);
         Ok(RootModule {
             dialect,
             dialect_reason: DialectReason::Named,
@@ -149,8 +150,8 @@ impl Session<'_> {
             refused,
             data_directory: self.data_directory(),
             units: Vec::new(),
-            former_roots: Vec::new(),
             unknown_unit: None,
+            former_roots: Vec::new(),
         };
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
@@ -180,7 +181,6 @@ impl Session<'_> {
         Ok(root)
     }
 
-    /// The error for a lock file that is a link out of the repository.
     /// Adds the unit that Terragrunt would generate in the directory of a lock file, where there is
     /// neither a unit nor another configuration. Returns whether there is such a unit.
     pub(super) fn add_unit_of_stack(&self, root: &mut RootModule) -> bool {
@@ -201,6 +201,7 @@ impl Session<'_> {
         }
     }
 
+    /// The error for a lock file that is a link out of the repository.
     fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
         for path in [&paths.providers, &paths.modules] {
             if self.modules.boundary.is_link_out(path) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::coverage::{Coverage, DirectoryKind};
-use crate::configuration::terragrunt;
+use crate::configuration::{CloudHost, terragrunt};
 use crate::diagnostic::{Collector, Diagnostic, Diagnostics};
 
 /// Root modules that a user asks for.
@@ -77,6 +77,8 @@ pub(super) struct FoundRoot {
     /// Whether the settings exclude the directory, so that only the policy applies to a change in
     /// it.
     pub(super) is_excluded: bool,
+    /// Host for which `localterraform.com` stands in its configuration.
+    pub(super) cloud_host: Option<CloudHost>,
     /// Number of root modules in the list.
     pub(super) list_length: usize,
     /// Whether there may be other root modules, so that messages name this one.

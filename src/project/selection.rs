@@ -16,11 +16,11 @@ use super::roots::{
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::TerragruntUnit;
-use crate::configuration::{self, DirectoryListing, is_of_stack, is_test};
+use crate::configuration::{self, CloudHost, DirectoryListing, is_of_stack, is_test};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules;
-use crate::provider::Dialect;
+use crate::provider::{Dialect, Hostname};
 use crate::settings::Settings;
 use crate::system::{boundary, files, lock, walk};
 
@@ -77,6 +77,9 @@ impl Session<'_> {
             ..Roots::new(found, selection)
         };
         self.find_sharing(&mut roots.list);
+        for root in &roots.list {
+            self.note_cloud_host(root);
+        }
         let selected: HashSet<&PathBuf> = roots
             .list
             .iter()
@@ -229,10 +232,49 @@ impl Session<'_> {
             .as_ref()
             .and_then(TerragruntUnit::lock_directory)
             .map(|(_, directory)| directory);
-        FoundRoot {
+        let mut root = FoundRoot {
             lock_directory,
             ..FoundRoot::new(path, canonical, kind)
+        };
+        if let Some(canonical) = &root.canonical
+            && unit.is_none()
+            && !self.modules.boundary.excludes(canonical)
+        {
+            let dialect = self.options.dialect.unwrap_or_default();
+            let module = self
+                .modules
+                .canonical_module(canonical, &root.path, dialect);
+            root.cloud_host.clone_from(&module.cloud_host);
         }
+        root
+    }
+
+    /// Notes the host for which `localterraform.com` stands in a root module.
+    pub(super) fn note_cloud_host(&self, root: &FoundRoot) {
+        const VARIABLE: &str = "TF_CLOUD_HOSTNAME";
+        const DEFAULT: &str = "app.terraform.io";
+        let mut cloud_host = root.cloud_host.clone();
+        // A change under review must not choose the host that confirms what it brings.
+        if let Some(change) = &self.options.change
+            && let Some(directory) = &root.canonical
+            && let Some(before) =
+                change.module_before(directory, self.options.dialect.unwrap_or_default())
+        {
+            cloud_host = before.cloud_host.clone().or(cloud_host);
+        }
+        let host = match &cloud_host {
+            None => return,
+            Some(CloudHost::Literal(host)) => Some(host.as_str()),
+            Some(CloudHost::Default) => match self.environment.variables.get(VARIABLE) {
+                Some(host) if !host.is_empty() => Some(host.as_str()),
+                // OpenTofu has no default.
+                _ if self.options.dialect == Some(Dialect::Tofu) => None,
+                _ => Some(DEFAULT),
+            },
+            Some(CloudHost::Unknown) => None,
+        };
+        let host = host.and_then(|host| Hostname::parse(host).ok());
+        self.connections.cloud_hosts().add(host);
     }
 
     fn search(&self, start: &Path, with_modules: bool, is_named: bool) -> Result<SearchResult> {

@@ -18,9 +18,9 @@ const NO_SOURCE: &str = "hashicorp";
 const MOST_COMPARED: usize = 1_000;
 /// Maximum number of names that a misspelled one is compared with in a directory.
 const MOST_NAMES_COMPARED: usize = 10_000;
-/// Well-known hosts: the public registries, registries that forks of Terraform used before, and
-/// hosted services.
-const HOSTS: [&str; 7] = [
+/// Well-known hosts: the public registries, registries that forks of Terraform used before, hosted
+/// services, and the name that stands for the host of a `cloud` block.
+const HOSTS: [&str; 8] = [
     "registry.opentofu.org",
     "registry.terraform.io",
     "registry.opentf.org",
@@ -28,6 +28,7 @@ const HOSTS: [&str; 7] = [
     "app.terraform.io",
     "app.eu.terraform.io",
     "spacelift.io",
+    "localterraform.com",
 ];
 /// Number of these hosts, from the start of the list, in which anybody can publish.
 const PUBLIC: usize = 4;
@@ -539,6 +540,7 @@ mod tests {
             "acme/aws",
             "datadog/datadog",
             "app.terraform.io/acme/x",
+            "localterraform.com/acme/x",
             "spacelift.io/spacelift-io/spacelift",
             "hashicorp/tfcoremocka",
             "registry.opentf.org/hashicorp/aws",

@@ -464,53 +464,194 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for
         .assert_stderr_has("it has no `versions` (line 1, column 2)");
 }
 
-/// Terraform resolves the name by the `cloud` block of the root module.
-#[test]
-fn localterraform_com_is_a_host_of_the_cli_configuration() {
+/// A project that requires a provider of `localterraform.com`, which `registry.example.com` has.
+fn project_of_cloud() -> (Registry, TestEnvironment) {
     let (registry, mut environment) = Registry::with_project();
     registry
         .publish("acme/gamma", "1.0.0")
-        .on_host("localterraform.com")
+        .on_host("registry.example.com")
         .platforms(["linux_amd64"])
         .done();
+    environment.set("TF_TOKEN_registry_example_com", TOKEN);
+    (registry, environment)
+}
+
+/// A configuration with a backend that requires a provider of `localterraform.com`.
+fn of_cloud(backend: &str) -> String {
+    let required = requires("localterraform.com/acme/gamma", "");
+    format!("{required}terraform {{\n{backend}\n}}\n")
+}
+
+#[test]
+fn localterraform_com_is_the_host_of_the_backend() {
+    let cases = [
+        (
+            "main.tf",
+            of_cloud("cloud {\n  hostname = \"registry.example.com\"\n}"),
+        ),
+        (
+            "main.tf",
+            of_cloud(
+                "cloud {\n  organization = \"a\"\n  workspaces {\n    name = \"b\"\n  }\n  \
+                 hostname = \"registry.${\"example\"}.com\"\n}",
+            ),
+        ),
+        (
+            "main.tf",
+            of_cloud("backend \"remote\" {\n  hostname = \"Registry.Example.com\"\n}"),
+        ),
+        (
+            "main.tf.json",
+            r#"{"terraform": {"cloud": {"hostname": "registry.example.com"},
+                "required_providers": {"gamma": {"source": "localterraform.com/acme/gamma"}}}}"#
+                .to_owned(),
+        ),
+    ];
+    for (name, text) in cases {
+        for arguments in [&LOCK[..], &[&LOCK[..], &["-r"]].concat()] {
+            let (registry, environment) = project_of_cloud();
+            environment.write(name, &text);
+            environment.provlock(arguments).assert_code(0);
+            assert_eq!(sent(&registry, "*/versions"), [true], "{text}");
+            let lock_file = environment.lock_file();
+            assert!(
+                lock_file.contains("provider \"localterraform.com/acme/gamma\""),
+                "{lock_file}"
+            );
+            let verify = ["verify", "--online", "--allow", "single-platform"];
+            environment.provlock(verify).assert_code(0);
+        }
+    }
+
+    // The token of the name itself is not the host's.
+    let (registry, mut environment) = project_of_cloud();
+    environment.set("TF_TOKEN_localterraform_com", "other");
+    environment.set("TF_CLOUD_HOSTNAME", "registry.example.com");
+    environment.write("main.tf", of_cloud("cloud {}"));
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(sent(&registry, "*/versions"), [true]);
     environment.write(
         "main.tf",
-        [
-            requires("localterraform.com/acme/gamma", ""),
-            "terraform {\n  cloud {\n    hostname = \"registry.example.com\"\n  }\n}\n".to_owned(),
-        ]
-        .concat(),
+        of_cloud("cloud {\n  hostname = \"other.example.com\"\n}"),
     );
-    environment.provlock(LOCK).matches(str![[r#"
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    environment
+        .provlock(LOCK)
+        .assert_code(2)
+        .assert_stderr_has("other.example.com");
+}
+
+#[test]
+fn a_module_of_localterraform_com_is_one_of_the_host_of_the_backend() {
+    let (registry, environment) = project_of_cloud();
+    let file = [("main.tf".to_owned(), b"locals {}\n".to_vec())];
+    let archive = provlock_test::archive::pack(&file, provlock_test::archive::Packing::Deflated);
+    registry.serve("/net.zip", archive);
+    registry.serve(
+        "/v1/modules/acme/net/aws/versions",
+        r#"{"modules":[{"versions":[{"version":"1.3.0"}]}]}"#,
+    );
+    registry.serve(
+        "/v1/modules/acme/net/aws/1.3.0/download",
+        r#"{"location":"https://registry.example.com/net.zip"}"#,
+    );
+    environment.write(
+        "main.tf",
+        "terraform {\n  cloud {\n    hostname = \"registry.example.com\"\n  }\n}\n\
+         module \"net\" {\n  source = \"localterraform.com/acme/net/aws\"\n}\n",
+    );
+    environment.provlock(["lock", "--modules"]).assert_code(0);
+    assert!(
+        environment
+            .read(".modules.lock.hcl")
+            .contains("localterraform.com/acme/net/aws")
+    );
+}
+
+/// A pull request must not choose the host that confirms its hashes.
+#[test]
+fn a_change_of_the_backend_does_not_move_localterraform_com() {
+    let (_registry, environment) = project_of_cloud();
+    let backend = "cloud {\n  hostname = \"registry.example.com\"\n}";
+    environment.write("main.tf", of_cloud(backend));
+    environment.provlock(LOCK).assert_code(0);
+    environment.git_init(".");
+    environment.commit_all(".");
+    environment.write("main.tf", of_cloud(&backend.replace("registry", "other")));
+    let verify = ["verify", "--online", "--base", "HEAD", "-r"];
+    environment
+        .provlock(verify)
+        .assert_code(0)
+        .assert_lacks("other.example.com");
+    environment
+        .provlock(["verify", "--online", "--no-cache"])
+        .assert_code(2)
+        .assert_stderr_has("other.example.com");
+}
+
+#[test]
+fn localterraform_com_is_explained_where_the_host_is_not_known() {
+    let (registry, mut environment) = project_of_cloud();
+    let expected = "cannot get providers from localterraform.com: it stands for the hostname in the cloud block, ";
+    for (backend, why) in [
+        ("", "and there is none"),
+        ("backend \"s3\" {}", "and there is none"),
+        ("cloud {\n  hostname = var.h\n}", "which is not a literal"),
+        (
+            "cloud {\n  hostname = \"no host/\"\n}",
+            "which is not a literal",
+        ),
+        // A flag of `init` may set it.
+        ("backend \"remote\" {}", "which is not a literal"),
+    ] {
+        environment.write("main.tf", of_cloud(backend));
+        environment
+            .provlock(LOCK)
+            .assert_code(2)
+            .assert_stderr_has(&format!("{expected}{why}"))
+            .assert_stderr_has("help: add to the CLI configuration, with that hostname");
+    }
+    std::fs::remove_file(environment.project().join("main.tf")).unwrap();
+    for (root, host) in [("a", "registry.example.com"), ("b", "other.example.com")] {
+        let backend = format!("cloud {{\n  hostname = \"{host}\"\n}}");
+        environment.write(format!("{root}/main.tf"), of_cloud(&backend));
+    }
+    environment
+        .provlock([&LOCK[..], &["-r"]].concat())
+        .matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[request-failed]: cannot get providers from localterraform.com: it stands for the hostname in the cloud block, which is not looked up
- --> main.tf:4:16
+error[request-failed]: cannot get providers from localterraform.com: it stands for the hostname in the cloud block, which differs between root modules, in 2 root modules
+ --> a/main.tf:4:16
   |
 4 |       source = "localterraform.com/acme/gamma"
   |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
   |
-help: add to the CLI configuration, with that hostname: host "localterraform.com" { services = { "modules.v1" = "https://app.terraform.io/api/registry/v1/modules/", "providers.v1" = "https://app.terraform.io/api/registry/v1/providers/" } }; and put its token into TF_TOKEN_localterraform_com
+  = also in b
+help: run the command for each of these root modules alone
+Locked 0 of 2 root modules: 0 changed, 0 up to date; 2 failed
+2 errors
 "#]]);
-    environment.write(
-        "module/main.tf",
-        "module \"net\" {\n  source = \"localterraform.com/acme/net/aws\"\n}\n",
-    );
-    environment
-        .provlock(["-C", "module", "lock"])
-        .assert_code(2)
-        .assert_stderr_has("cannot get modules from localterraform.com: it stands for");
     assert_eq!(registry.requests().len(), 0, "no other host gets a request");
+    environment
+        .provlock([&LOCK[..], &["a"]].concat())
+        .assert_code(0);
 
+    // A host block of the CLI configuration.
+    environment.write("main.tf", of_cloud("cloud {\n  hostname = var.h\n}"));
     let services =
         "\"providers.v1\" = \"https://registry.example.com/via/localterraform.com/v1/providers/\"";
     write_configuration(
         &environment,
         &format!("host \"localterraform.com\" {{ services = {{ {services} }} }}\n"),
     );
+    registry
+        .publish("acme/gamma", "2.0.0")
+        .on_host("localterraform.com")
+        .platforms(["linux_amd64"])
+        .done();
     environment.set("TF_TOKEN_localterraform_com", TOKEN);
     environment.provlock(LOCK).assert_code(0);
-    assert_eq!(sent(&registry, "*/versions"), [true]);
     assert!(
         environment
             .lock_file()

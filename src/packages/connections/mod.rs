@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::oci::{OciLogins, OciRegistries};
-use super::{DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
+use super::{CloudHosts, DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
 use crate::cli_config::{self, CliConfig, Credentials, LazyNetrc, Netrc};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::net::Client;
@@ -86,6 +86,7 @@ struct Shared {
     /// By dialect.
     connections: [OnceLock<Result<Connection>>; 2],
     netrc: LazyNetrc,
+    cloud_hosts: CloudHosts,
     /// By the repository in which they are published.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
@@ -130,6 +131,7 @@ impl Shared {
         let discovery = Arc::new(Discovery::new(
             client.clone(),
             config.hosts.clone(),
+            self.cloud_hosts.clone(),
             self.registry_cache(),
         ));
         let oci_registries = Arc::new(OciRegistries::new(
@@ -182,6 +184,7 @@ impl Connections {
                 environment,
                 connections,
                 netrc,
+                cloud_hosts: CloudHosts::default(),
                 facts,
             }),
         })
@@ -216,6 +219,11 @@ impl Connections {
     pub(crate) fn oci_registries(&self, dialect: Dialect) -> Result<Arc<OciRegistries>> {
         self.connection(dialect)
             .map(|connection| Arc::clone(&connection.oci_registries))
+    }
+
+    /// Hosts for which `localterraform.com` stands.
+    pub(crate) fn cloud_hosts(&self) -> &CloudHosts {
+        &self.shared.cloud_hosts
     }
 
     /// The environment of the run.

@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
 
+use super::cloud_hosts::HOST_OF_CLOUD;
 use super::service::Service;
 use crate::packages::authentication::Sha256Sums;
 use crate::provider::{Authentication, Hostname, ProviderAddress, Version};
@@ -127,6 +128,9 @@ impl RegistryCache {
         address: &ProviderAddress,
         version: &Version,
     ) -> Option<Sha256Sums> {
+        if is_of_any_host(address) {
+            return None;
+        }
         let stored: StoredSums =
             storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
         Some(Sha256Sums::parse(stored.sums.as_bytes()))
@@ -155,6 +159,9 @@ impl RegistryCache {
         sums: &Sha256Sums,
         authentication: &Authentication,
     ) {
+        if is_of_any_host(address) {
+            return;
+        }
         let known = self.sums(address, version);
         let lines: BTreeMap<_, _> = known
             .iter()
@@ -210,6 +217,11 @@ impl RegistryCache {
         ];
         storage::path(&self.directory.join(storage::RELEASES), parts)
     }
+}
+
+/// Whether an address stands for providers of different hosts in different root modules.
+fn is_of_any_host(address: &ProviderAddress) -> bool {
+    address.hostname.as_ascii() == HOST_OF_CLOUD
 }
 
 /// Whether a URL leads to the host itself, encrypted.

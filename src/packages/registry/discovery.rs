@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use super::cache::RegistryCache;
+use super::cloud_hosts::{CloudHosts, HOST_OF_CLOUD, Unresolved};
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json};
@@ -22,13 +23,11 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 const MEDIA_TYPE: &str = "application/json";
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
-/// Name that stands for the hostname in the `cloud` block of a root module, also in the addresses
-/// of providers and modules (Terraform's `internal/cloud/backend.go`, `ServiceDiscoveryAliases`).
-const HOST_OF_CLOUD: &str = "localterraform.com";
 
 /// The registries of hosts. Each host is contacted once per run.
 pub(crate) struct Discovery {
     client: Client,
+    cloud_hosts: CloudHosts,
     /// The services of the hosts that the CLI configuration names.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<RegistryCache>,
@@ -51,12 +50,14 @@ impl Discovery {
     pub(crate) fn new(
         client: Client,
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+        cloud_hosts: CloudHosts,
         cache: Option<RegistryCache>,
     ) -> Self {
         let (documents, discovered, remembered) =
             (OnceMap::default(), OnceMap::default(), OnceMap::default());
         Self {
             client,
+            cloud_hosts,
             hosts,
             cache,
             documents,
@@ -70,12 +71,23 @@ impl Discovery {
     /// # Errors
     /// When the host offers none, or cannot be asked.
     pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
+        let host = &self.contacted(host, service)?;
         // A host that was asked in this run may have moved since the earlier one.
         let known = self
             .discovered
             .get(&(host.clone(), service))
             .or_else(|| self.remembered(host, service).map(Ok));
         known.unwrap_or_else(|| self.discovered(host, service))
+    }
+
+    /// The host to contact for a host in an address. A `host` block for `localterraform.com`
+    /// applies where the root modules do not determine it.
+    pub(crate) fn contacted(&self, host: &Hostname, service: Service) -> Result<Hostname> {
+        match self.cloud_hosts.resolve(host) {
+            Ok(contacted) => Ok(contacted),
+            Err(_) if self.hosts.contains_key(host) => Ok(host.clone()),
+            Err(why) => Err(Query::new(host, service)?.of_cloud(why).into()),
+        }
     }
 
     /// Requests a document of a host's registry with `get`, which is given its URL and the host
@@ -88,10 +100,11 @@ impl Discovery {
         path: &str,
         get: impl Fn(&Url, Option<&Hostname>) -> Requested<T>,
     ) -> Result<(Url, Requested<T>)> {
+        let host = &self.contacted(host, service)?;
         let base = self.service(host, service)?;
         let ask = |base: &Url| {
             let url = service.endpoint(base, host, path)?;
-            let answer = get(&url, self.credentials_of(host, &url));
+            let answer = get(&url, self.credentials_of(host, &url).as_ref());
             Ok((url, answer))
         };
         let asked = ask(&base)?;
@@ -108,10 +121,14 @@ impl Discovery {
     /// The host, if a registry at `url`, which discovery has found for it, gets the token for the
     /// host. It does not where a redirect had led to another host, which then named the registry:
     /// only the host itself decides which URL gets its token.
-    pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
-        let own = well_known(host).ok()?.origin();
+    pub(crate) fn credentials_of(&self, host: &Hostname, url: &Url) -> Option<Hostname> {
+        let host = match self.cloud_hosts.resolve(host) {
+            Ok(contacted) => contacted,
+            Err(_) => host.clone(),
+        };
+        let own = well_known(&host).ok()?.origin();
         let said_elsewhere =
-            matches!(self.documents.get(host), Some(Ok(document)) if document.0.origin() != own);
+            matches!(self.documents.get(&host), Some(Ok(document)) if document.0.origin() != own);
         (!said_elsewhere || url.origin() == own).then_some(host)
     }
 
@@ -173,11 +190,6 @@ impl Discovery {
                 url: url.clone(),
                 base: query.url.clone(),
             }));
-        }
-
-        // The host itself has no registry.
-        if query.host.as_ascii() == HOST_OF_CLOUD {
-            return Err(query.of_cloud().into());
         }
 
         let document = match self.document(query.host, &query.url) {
@@ -254,15 +266,18 @@ impl<'a> Query<'a> {
     }
 
     /// The error for the name that stands for a host that is not known here.
-    fn of_cloud(&self) -> Diagnostic {
+    fn of_cloud(&self, why: Unresolved) -> Diagnostic {
+        let error = self.failed(&why.to_string());
+        if why == Unresolved::Several {
+            return error.help("run the command for each of these root modules alone");
+        }
         let registry = "https://app.terraform.io/api/registry/v1";
         let services = format!(
             "\"modules.v1\" = \"{registry}/modules/\", \"providers.v1\" = \"{registry}/providers/\""
         );
-        self.failed("it stands for the hostname in the cloud block, which is not looked up")
-            .help(format!(
+        error.help(format!(
                 "add to the CLI configuration, with that hostname: host \"{HOST_OF_CLOUD}\" {{ services = {{ {services} }} }}; and put its token into TF_TOKEN_localterraform_com"
-            ))
+        ))
     }
 
     /// The error for a document that is not as it must be.
@@ -347,7 +362,11 @@ mod tests {
         };
         let client = Client::new(settings, |_| Ok(None)).unwrap();
         let name = host(&format!("localhost:{}", server.address().port()));
-        (server, Discovery::new(client, BTreeMap::new(), None), name)
+        (
+            server,
+            Discovery::new(client, BTreeMap::new(), CloudHosts::default(), None),
+            name,
+        )
     }
 
     fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
@@ -385,14 +404,14 @@ mod tests {
             ..NetSettings::default()
         };
         let client = Client::new(settings, |_| Ok(None)).unwrap();
-        let discovery = Discovery::new(client, BTreeMap::new(), None);
+        let discovery = Discovery::new(client, BTreeMap::new(), CloudHosts::default(), None);
         let name = host(&format!("localhost:{}", own.address().port()));
         let service = discovery.service(&name, Service::Providers).unwrap();
         assert_eq!(service, elsewhere.url("localhost", "/v1/"));
         assert_eq!(discovery.credentials_of(&name, &service), None);
         assert_eq!(
             discovery.credentials_of(&name, &own.url("localhost", "/v1/")),
-            Some(&name)
+            Some(name.clone())
         );
 
         // A document of the host itself may name another host.
@@ -403,7 +422,7 @@ mod tests {
             discovery.service(&name, Service::Providers).unwrap(),
             artifacts
         );
-        assert_eq!(discovery.credentials_of(&name, &artifacts), Some(&name));
+        assert_eq!(discovery.credentials_of(&name, &artifacts), Some(name));
     }
 
     #[test]
@@ -557,7 +576,7 @@ mod tests {
                 .map(|(name, url)| ((*name).to_owned(), (*url).to_owned()))
                 .collect();
             let hosts = BTreeMap::from([(host("h.test"), services)]);
-            Discovery::new(discovery.client.clone(), hosts, None)
+            Discovery::new(discovery.client.clone(), hosts, CloudHosts::default(), None)
                 .service(&host("h.test"), Service::Providers)
         };
         assert_eq!(

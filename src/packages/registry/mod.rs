@@ -2,6 +2,7 @@
 //! (`internal/getproviders/registry_source.go` and `package_authentication.go`).
 
 mod cache;
+mod cloud_hosts;
 mod discovery;
 mod protocol;
 mod service;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use cache::RegistryCache;
+pub(crate) use cloud_hosts::CloudHosts;
 pub(crate) use discovery::Discovery;
 use jiff::Timestamp;
 
