@@ -509,11 +509,10 @@ pub(crate) fn decode_json<T: DeserializeOwned>(
     document: &FetchedDocument,
 ) -> std::result::Result<T, RequestErrorKind> {
     serde_json::from_slice(&document.bytes).map_err(|error| {
-        RequestErrorKind::InvalidBody(if is_web_page(&document.bytes) {
-            "it is not JSON, but a web page".to_owned()
-        } else {
-            what_is_wrong(&error)
-        })
+        if is_web_page(&document.bytes) {
+            return RequestErrorKind::WebPage { instead_of: "JSON" };
+        }
+        RequestErrorKind::InvalidBody(what_is_wrong(&error))
     })
 }
 

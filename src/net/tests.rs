@@ -561,7 +561,7 @@ fn a_file_of_certificates_replaces_those_of_the_system() {
 
 #[test]
 fn an_answer_that_is_not_json_is_an_error_with_the_url() {
-    let server = Server::http(|_| Response::ok("<html>\u{1b}[31m"));
+    let server = Server::http(|_| Response::ok("no JSON\u{1b}[31m"));
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");
     let error = plain_client()
         .get_json::<serde_json::Value, _>(&url, None, 1000, |value| (value, 0))

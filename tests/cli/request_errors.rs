@@ -51,8 +51,33 @@ fn a_web_page_in_place_of_json_is_called_that() {
         environment
             .provlock(LOCK)
             .assert_code(2)
-            .assert_stderr_has("sent an unusable response: it is not JSON, but a web page");
+            .assert_stderr_has("returned a web page instead of JSON")
+            .assert_stderr_has("help: open the URL in a browser");
     }
+}
+
+#[test]
+fn a_web_page_in_place_of_service_discovery_is_called_that() {
+    let (registry, environment) = project();
+    registry.fault(url::DISCOVERY, Times::Always, Fault::Body(PAGE.into()));
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get providers from registry.opentofu.org: https://registry.opentofu.org/.well-known/terraform.json returned a web page instead of a service discovery document
+ --> main.tf:4:16
+  |
+4 |       source = "acme/gamma"
+  |                ^^^^^^^^^^^^ required here
+  |
+help: open the URL in a browser: a proxy, a firewall or the login of a site may have answered
+"#]]);
+    let (registry, environment) = project();
+    let text = Fault::Body(b"<xml/>".to_vec());
+    registry.fault(url::DISCOVERY, Times::Always, text);
+    environment
+        .provlock(LOCK)
+        .assert_code(2)
+        .assert_lacks("web page");
 }
 
 #[test]

@@ -12,7 +12,9 @@ use super::cache::RegistryCache;
 use super::cloud_hosts::{CloudHosts, HOST_OF_CLOUD, Unresolved};
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json};
+use crate::net::{
+    Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json, is_web_page,
+};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
 use crate::system::bounded::Map;
@@ -221,6 +223,12 @@ impl Discovery {
                 MAXIMUM_DOCUMENT_BYTES,
                 Purpose::Metadata,
                 |document| {
+                    // Proxies and logins of sites answer with pages.
+                    if is_web_page(&document.bytes) {
+                        return Err(RequestErrorKind::WebPage {
+                            instead_of: "a service discovery document",
+                        });
+                    }
                     check_media_type(&document.headers)?;
                     let services: Services = decode_json(&document)?;
                     let members = services.0.iter();
@@ -441,7 +449,7 @@ mod tests {
         assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
         let of_type = |content_type: &str| Response::ok("{}").header("Content-Type", content_type);
         for (response, expected) in [
-            (json("<html>"), "it is not JSON"),
+            (json("no"), "it is not JSON"),
             (json("[]"), "its JSON does not have the expected form"),
             (
                 json(r#"{"providers.v1": 3}"#),
@@ -471,6 +479,18 @@ mod tests {
             let error = error_for(move |_| response.clone());
             assert!(
                 error.contains(&format!(" sent an unusable response: {expected}")),
+                "{error}"
+            );
+        }
+        let page = "<!DOCTYPE html>\n<title>Login</title>";
+        for response in [
+            json("<html>"),
+            Response::ok(page),
+            Response::ok(page).header("Content-Type", "text/html"),
+        ] {
+            let error = error_for(move |_| response.clone());
+            assert!(
+                error.ends_with(" returned a web page instead of a service discovery document"),
                 "{error}"
             );
         }
