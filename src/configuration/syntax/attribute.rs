@@ -7,6 +7,8 @@ use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
+use crate::hcl::evaluate::arithmetic::constant_number;
+use crate::hcl::evaluate::decimal::decimal;
 use crate::hcl::evaluate::expression::constant;
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Value, integer};
@@ -119,25 +121,19 @@ impl Attribute {
         }
     }
 
-    /// Returns the text to which a number converts, if the value is a number alone, in decimal
-    /// digits or with an exponent.
+    /// Returns the text to which a number converts, if the value consists of literal numbers and
+    /// operators alone.
     pub(in crate::configuration) fn number(&self) -> Option<String> {
         let written = self.written();
         // A number need not be looked for in a string.
-        if !written.starts_with(|first: char| first.is_ascii_digit() || first == '(') {
+        if !written.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '(' | '-'))
+        {
             return None;
         }
         if self.is_json {
             return decimal(written);
         }
-        let mut expression = &self.expression(Strings::Literal).ok()?;
-        while let Expression::Parenthesis(inner) = expression {
-            expression = inner.inner();
-        }
-        let Expression::Number(number) = expression else {
-            return None;
-        };
-        decimal(number.as_repr()?)
+        constant_number(&self.expression(Strings::Literal).ok()?)
     }
 
     /// Returns the entries of an object, or `None` for any other value.
@@ -210,44 +206,6 @@ impl Attribute {
         }
         Ok(names)
     }
-}
-
-/// Returns a number without a sign in its shortest decimal form: `3.1` for `3.10` and for `31e-1`.
-/// `None` if it has more digits than OpenTofu and Terraform keep.
-fn decimal(written: &str) -> Option<String> {
-    /// Digits of numbers that are certainly exact in 512 bits.
-    const MOST_DIGITS: usize = 150;
-    let (mantissa, exponent) = match written.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
-        None => (written, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-
-    // Position of the point in the digits.
-    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
-    let most = i64::try_from(MOST_DIGITS).ok()?;
-    if digits.len() > MOST_DIGITS || point.abs() > most {
-        return None;
-    }
-    let before = usize::try_from(-point).unwrap_or(0);
-    let digits = format!("{}{digits}", "0".repeat(before));
-    let point = usize::try_from(point).unwrap_or(0);
-    let after = point.saturating_sub(digits.len());
-    let digits = format!("{digits}{}", "0".repeat(after));
-    let (whole, fraction) = digits.split_at(point);
-
-    let whole = whole.trim_start_matches('0');
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let fraction = fraction.trim_end_matches('0');
-    Some(if fraction.is_empty() {
-        whole.to_owned()
-    } else {
-        format!("{whole}.{fraction}")
-    })
 }
 
 /// The content of a quoted string without escapes and templates, as most strings are.

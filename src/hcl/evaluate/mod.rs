@@ -6,6 +6,8 @@
 //! hostile text can take.
 
 pub(crate) mod allowance;
+pub(crate) mod arithmetic;
+pub(crate) mod decimal;
 pub(crate) mod expression;
 pub(crate) mod functions;
 pub(crate) mod literal;

@@ -60,6 +60,36 @@ fn a_number_for_a_version_is_locked_as_by_terraform() {
     }
 }
 
+/// The result is rounded to 512 bits, and not all of them are short numbers again.
+#[test]
+fn arithmetic_for_a_version_is_computed_as_by_terraform() {
+    let project = project();
+    for (expression, is_accepted) in [
+        ("3 + 0", true),
+        ("3.0 + 0.1", true),
+        ("3.1 * 1", true),
+        ("6.2 / 2", true),
+        ("31 / 10", true),
+        ("7 % 4", true),
+        ("-(-3)", true),
+        ("(3.1e0 - 0.0)", true),
+        ("3.4 - 0.3", false),
+        ("9.3 / 3", false),
+        ("1 - 4", false),
+        ("3 / 0", false),
+        ("3 + true", false),
+    ] {
+        for text in [
+            required(&format!("null = {expression}")),
+            format!("provider \"null\" {{\n  version = {expression}\n}}\n"),
+        ] {
+            project.assert_locked_as_by_terraform(&text, &[("main.tf", &text)], is_accepted);
+        }
+        let text = required(&format!("null = {{ version = {expression} }}"));
+        project.assert_locked_as_by_terraform(&text, &[("main.tf", &text)], false);
+    }
+}
+
 #[test]
 fn a_number_for_the_version_of_a_module_is_its_text() {
     let project = project();
@@ -81,6 +111,8 @@ fn a_number_for_the_version_of_a_module_is_its_text() {
         ("1.3", true),
         ("1.30", true),
         ("13e-1", true),
+        ("13 / 10", true),
+        ("1.2 + 0.1", false),
         ("\"1.3\"", true),
         ("\"1.30\"", false),
         ("1.7", false),
