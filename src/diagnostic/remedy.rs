@@ -58,6 +58,8 @@ pub enum Remedy {
     },
     /// Install modules with OpenTofu or Terraform.
     InstallModules,
+    /// Install the locked providers of the root module with this tool.
+    InstallProviders(Dialect),
     /// Merge the two sides of each conflict in a lock file.
     Merge {
         /// The lock file.
@@ -162,8 +164,6 @@ impl Help {
         Self::default().and_text(text)
     }
 
-    /// Adds words.
-    #[must_use]
     /// The same help after other words.
     #[must_use]
     pub(crate) fn after(mut self, text: impl Into<String>) -> Self {
@@ -171,6 +171,8 @@ impl Help {
         self
     }
 
+    /// Adds words.
+    #[must_use]
     pub fn and_text(mut self, text: impl Into<String>) -> Self {
         self.parts.push(HelpPart::Text(text.into()));
         self

@@ -227,7 +227,7 @@ impl Invocation {
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
-        if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
+        if let Some(words) = remedy::foreign_command(remedy, diagnostic, |path| self.shown(path)) {
             return words
                 .iter()
                 .map(|word| quoted(word, self.shell))

@@ -289,9 +289,9 @@ fn is_current(directory: &Path) -> bool {
     directory.as_os_str().is_empty() || directory == Path::new(".")
 }
 
-/// A command of git that applies a remedy to all root modules that a diagnostic is about; `None`
-/// for other remedies.
-pub(super) fn git_command(
+/// A command of a different program that applies a remedy to all root modules that a diagnostic is
+/// about; `None` for other remedies.
+pub(super) fn foreign_command(
     remedy: &Remedy,
     diagnostic: &Diagnostic,
     shown: impl Fn(&Path) -> PathBuf,
@@ -315,6 +315,18 @@ pub(super) fn git_command(
             let command = ["git", "rm", "-r", "--cached"];
             let pattern = ":(glob)**/.terraform/**".to_owned();
             Some(with_paths(&command, &data, pattern, shown))
+        }
+        Remedy::InstallProviders(dialect) => {
+            let mut words = vec![dialect.name().to_owned()];
+            // A single root module may be elsewhere. The words around it name several.
+            if let [root] = directories(diagnostic) {
+                let directory: PathBuf = shown(root).components().collect();
+                if !is_current(&directory) {
+                    words.push(format!("-chdir={}", directory.display()));
+                }
+            }
+            words.push("init".to_owned());
+            Some(words)
         }
         _ => None,
     }

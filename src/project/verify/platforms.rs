@@ -341,10 +341,14 @@ pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             );
             let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
             let directory = package.display();
-            let init = format!("remove {directory}, then run: {} init", dialect.name());
-            report
-                .findings
-                .push(error.note(format!("{directory}: {why}")).help(init));
+            let error = error.note(format!("{directory}: {why}"));
+            let help = Help::text(format!("remove {directory}, then run"));
+            report.findings.push(error.help(if root.module.is_unit() {
+                // Terragrunt runs the tool elsewhere.
+                help.and_text(" terragrunt init in the directory of the unit")
+            } else {
+                help.and_text(": ").and(Remedy::InstallProviders(*dialect))
+            }));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
@@ -389,10 +389,10 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
                 "nothing is installed that could be compared",
             )
             .note("the data directory has no package of a locked version whose entry has an h1")
-            .help(format!(
-                "install what is locked first: {} init",
-                report.dialect.name()
-            ));
+            .help(
+                Help::text("install what is locked first: ")
+                    .and(Remedy::InstallProviders(report.dialect)),
+            );
             report.errors.push(root.locate(error));
         }
     }

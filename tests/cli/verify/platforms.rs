@@ -364,6 +364,64 @@ Not checked: installed packages of 1 provider (not installed, or no h1 is locked
 "#]]);
 }
 
+/// Runs like `tofu init`, which installs what is in the directory `installed`.
+#[cfg(unix)]
+const INIT: &str = "#!/bin/sh\ncase $1 in -chdir=*) cd \"${1#-chdir=}\"; shift ;; esac\n\
+                    test \"$1\" = init && cp -r \"$INSTALLED\" .terraform\n";
+
+#[cfg(unix)]
+#[test]
+fn help_to_install_providers_works_where_the_root_module_is() {
+    let (_registry, mut environment, null) = locked();
+    let installed = install(&environment, &null, "linux_amd64");
+    let project = environment.project();
+    std::fs::rename(project.join(".terraform"), project.join("installed")).unwrap();
+    environment.set("INSTALLED", project.join("installed"));
+    crate::credentials_helper::write_program(&environment.bin().join("tofu"), INIT);
+    environment.write("a b/main.tf", environment.read("main.tf"));
+    environment.write("a b/.terraform.lock.hcl", environment.lock_file());
+
+    let allow = ["--installed", "--allow", "single-platform"];
+    let below = [&["verify"], &allow[..], &["a b"]].concat();
+    let inside = [&["-C", "a b", "verify"], &allow[..]].concat();
+    for arguments in [below, inside] {
+        let output = environment.provlock(&arguments);
+        let help = "help: install what is locked first: ";
+        let command = output
+            .assert_code(2)
+            .stderr
+            .lines()
+            .find_map(|line| line.strip_prefix(help));
+        assert_eq!(command, Some("tofu '-chdir=a b' init"));
+        environment.paste(command.unwrap()).assert_code(0);
+        environment.provlock(&arguments).assert_code(0);
+
+        let below = installed.strip_prefix(&project).unwrap();
+        let file = below.join("terraform-provider-null_v3.2.4");
+        environment.write(std::path::Path::new("a b").join(file), "other");
+        environment
+            .provlock(&arguments)
+            .assert_code(1)
+            .assert_stdout_has(", then run: tofu '-chdir=a b' init");
+        std::fs::remove_dir_all(project.join("a b/.terraform")).unwrap();
+    }
+}
+
+/// Terragrunt runs the tool in a directory of its own.
+#[test]
+fn help_about_packages_of_a_unit_does_not_run_the_tool_there() {
+    let (_registry, environment, null) = locked();
+    let installed = install(&environment, &null, "linux_amd64");
+    std::fs::write(installed.join("terraform-provider-null_v3.2.4"), "other").unwrap();
+    environment.write("terragrunt.hcl", "inputs = {}\n");
+    environment
+        .provlock(["verify", "--installed", "--allow", "single-platform"])
+        .assert_code(1)
+        .assert_stdout_has("error[installed-package-differs]")
+        .assert_stdout_has("then run terragrunt init in the directory of the unit")
+        .assert_lacks("tofu init");
+}
+
 #[test]
 fn offline_means_offline() {
     let (registry, environment, null) = locked();
