@@ -27,6 +27,12 @@ pub(super) struct Linked {
 }
 
 impl Linked {
+    /// A file, given by its path without symlinks.
+    pub(super) fn to(file: &Path, name: &'static str) -> Self {
+        let file = file.to_owned();
+        Self { name, file }
+    }
+
     /// The file of a lock file in a directory, which is given without symlinks; `None` if there is
     /// no lock file of this name.
     pub(super) fn of(directory: &Path, name: &'static str) -> Option<Self> {

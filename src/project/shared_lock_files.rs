@@ -10,10 +10,12 @@ use super::module_locks;
 use super::root_module::{DialectReason, Reading, RootModule};
 use super::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
 use super::session::Session;
+use crate::configuration::terragrunt::is_unit;
 use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::provider::ProviderAddress;
+use crate::provider::{Dialect, ProviderAddress};
+use crate::system::files;
 
 /// Maximum number of root modules that share a lock file, because each of them is compared with all
 /// others.
@@ -78,6 +80,33 @@ impl Session<'_> {
                     canonical,
                 });
             }
+        }
+    }
+
+    /// Returns the directory of a root module with a lock file, given by a path: that of the file,
+    /// or, without a configuration there, one with a link to the file.
+    pub fn root_of_lock_file(&self, path: &Path) -> PathBuf {
+        let directory = path.parent().map(normal).unwrap_or_default();
+        let Ok(canonical) = self.canonical(&directory) else {
+            return directory;
+        };
+        let is_lock_file = path.file_name().is_some_and(|name| name == LOCK_FILE_NAME);
+        let has_configuration = is_unit(&canonical)
+            || !self
+                .modules
+                .module(&canonical, Dialect::default())
+                .is_empty();
+        if is_lock_file && has_configuration {
+            return directory;
+        }
+        let file = self.environment.current_directory.join(path);
+        let linked = Linked::to(&files::resolved(&file), LOCK_FILE_NAME);
+        let repository =
+            self.repositories
+                .around_lock_file(&canonical, &linked.file, &self.environment);
+        match repository.linked_lock_files().links_to(&linked).next() {
+            Some(root) => normal(&self.environment.shown(root)),
+            None => directory,
         }
     }
 

@@ -4,6 +4,7 @@ mod progress;
 mod terminal;
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -13,7 +14,7 @@ use provlock::packages::archive::PackageId;
 use provlock::packages::connections::RequestObserver;
 use provlock::project::Selection;
 use provlock::system::Secrets;
-use provlock::system::files::{self, FileChange};
+use provlock::system::files::{self, FileChange, canonical_or_given};
 use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 
@@ -120,9 +121,14 @@ impl Ui {
         }
     }
 
-    /// Prints the changes of files as diffs, but not of files outside of the repository.
+    /// Prints the changes of files as diffs, but not of files outside of the repository. The change
+    /// of a file to which several paths lead is printed once.
     pub(crate) fn print_changes<'a>(&self, changes: impl IntoIterator<Item = &'a FileChange>) {
+        let mut printed = BTreeSet::new();
         for FileChange { path, old, new } in changes {
+            if !printed.insert((canonical_or_given(path), new)) {
+                continue;
+            }
             if self.invocation.boundary().is_outside(path) {
                 self.status(&format!(
                     "{} leads out of the repository, so its diff is not shown",

@@ -85,7 +85,7 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
 /// Merged entries after those in conflict were locked again, and warnings.
 type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
 
-/// Locks entries in conflict again in the root module of a directory, if that was requested.
+/// Locks entries in conflict again in the root modules of a lock file, if that was requested.
 type Resolver<'a, T> = &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
 
 /// Both sides, and the target of the result.
@@ -292,8 +292,8 @@ fn providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
 ) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
-    move |root, dialect, lock_file, conflicts| {
-        resolve.lock_again(root, dialect, lock_file, conflicts, ui)
+    move |file, dialect, lock_file, conflicts| {
+        resolve.lock_again(file, dialect, lock_file, conflicts, ui)
     }
 }
 
@@ -566,12 +566,8 @@ impl<T: EntryKind> Merge<'_, T> {
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
-        let root = self
-            .shown
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        (self.relock)(root, self.dialect, lock_file, merged.conflicts.clone()).map(Some)
+        let conflicts = merged.conflicts.clone();
+        (self.relock)(self.shown, self.dialect, lock_file, conflicts).map(Some)
     }
 }
 

@@ -30,11 +30,12 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the entries of `conflicts` again, as the configuration in a directory requires.
-    /// `lock_file` must not contain them. Returns the merged entries and warnings.
+    /// Locks the entries of `conflicts` again, as the configurations require that use the lock file
+    /// with the path `file`. `lock_file` must not contain them. Returns the merged entries and
+    /// warnings.
     pub(super) fn lock_again(
         &self,
-        directory: &Path,
+        file: &Path,
         dialect: Dialect,
         lock_file: LockFile,
         conflicts: Vec<Conflict>,
@@ -44,7 +45,8 @@ impl ResolveArgs {
         options.platforms = self.platforms.named();
         options.min_age = self.age.min_age;
         let session = start_locking(ui, &[], &self.modules, &self.age, &self.source)?;
-        let root = session.open_as(directory, dialect)?;
+        let directory = session.root_of_lock_file(file);
+        let root = session.open_as(&directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged {
             locks: resolved.outcome.locks,
