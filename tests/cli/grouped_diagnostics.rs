@@ -2,6 +2,7 @@
 
 use super::lock::requires;
 use super::many_roots::{LOCK_ALL, PROVIDER};
+use provlock_test::files::{entry, lock_file};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
@@ -136,4 +137,52 @@ help: relax one of the constraints
 2 errors
 Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints
 "#]]);
+}
+
+/// Paths are relative to the directory in which the user started the program.
+#[test]
+fn root_modules_below_the_directory_of_the_command_are_named_with_it() {
+    let environment = TestEnvironment::new();
+    let hash = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let locked = entry("hashicorp/null", "3.2.4", "", &[hash, "zh:0"]);
+    for root in ["a", "b", "c"] {
+        let text = format!("{PROVIDER}{}", requires("hashicorp/null", ""));
+        environment.write(format!("five/{root}/main.tf"), text);
+        let lock_file = lock_file(std::slice::from_ref(&locked));
+        environment.write(format!("five/{root}/.terraform.lock.hcl"), lock_file);
+    }
+    environment.write("five/c/main.tf", "locals {\n");
+    let verify = ["-C", "five", "verify", "-r", "--allow", "single-platform"];
+    environment.provlock(verify).matches(str![[r#"
+exit code: 2
+----- stdout -----
+error[malformed-hash]: the hash zh:0 cannot match any package: it is not zh: and 64 lower-case hexadecimal digits, in 2 root modules
+ --> five/a/.terraform.lock.hcl:8:5
+  |
+8 |     "zh:0",
+  |     ^^^^^^
+  |
+  = also in five/b
+help: remove the hash, then run: provlock -C five lock a b
+
+----- stderr -----
+error[invalid-configuration]: the "{" after locals is never closed
+ --> five/c/main.tf:1:8
+  |
+1 | locals {
+  |        ^
+  |
+  = root module: five/c
+
+2 errors in five/a/.terraform.lock.hcl and five/b/.terraform.lock.hcl
+3 root modules: 2 with errors; 1 could not be checked
+"#]]);
+    let lock = ["-C", "five", "lock", "-r", "--offline", "-v"];
+    environment.provlock(lock).assert_stderr_has("five/b");
+    let inside = ["verify", "-r", "--allow", "single-platform"];
+    environment
+        .command(inside)
+        .run_in("five")
+        .run()
+        .assert_stdout_has("  = also in b\n");
 }

@@ -82,7 +82,10 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let warnings = done
         .iter()
         .flat_map(|(path, installed)| installed.warnings.iter().map(|one| (Some(&**path), one)));
-    let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
+    let (many, all) = (
+        Many::of(&roots, &selection, &ui.invocation),
+        ui.stderr_style.verbose,
+    );
     ui.warn(&by_cause(warnings.clone(), many, all));
     let texts = done.iter().enumerate().map(|(index, (path, installed))| {
         // With `-v`, each root module has a line of its own.

@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.dry_run = *dry_run;
     let mirrored = session.mirror(&roots, &options)?;
     drop(session);
-    let many = Many::of(&roots, &selection);
+    let many = Many::of(&roots, &selection, &ui.invocation);
     let causes = |diagnostics: &[Diagnostic]| {
         by_cause(
             diagnostics.iter().map(|one| (one.root(), one)),

@@ -86,7 +86,10 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let warnings = done
         .iter()
         .flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
-    let (many, all) = (Many::of(&roots, &selection), ui.stderr_style.verbose);
+    let (many, all) = (
+        Many::of(&roots, &selection, &ui.invocation),
+        ui.stderr_style.verbose,
+    );
     ui.warn(&by_cause(warnings.clone(), many, all));
     let number = show(&done, !failed.is_empty(), arguments, ui);
     ui.error(&by_cause(

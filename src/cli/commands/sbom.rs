@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     });
     ui.warn(&by_cause(
         warnings,
-        Many::of(&roots, &selection),
+        Many::of(&roots, &selection, &ui.invocation),
         ui.stderr_style.verbose,
     ));
     let current_directory = canonicalize(&environment.current_directory)
@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let errors_of_roots = errors.iter().map(|error| (error.root(), error));
     ui.error(&by_cause(
         errors_of_roots,
-        Many::of(&roots, &selection),
+        Many::of(&roots, &selection, &ui.invocation),
         ui.stderr_style.verbose,
     ));
     if !errors.is_empty() {

@@ -355,7 +355,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             invocation: &ui.invocation,
             at_top: &ui.invocation.at_top(&paths),
         },
-        many: Many::of(&roots, &selection).map(|many| many.without_needs(&checked)),
+        many: Many::of(&roots, &selection, &ui.invocation).map(|many| many.without_needs(&checked)),
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };

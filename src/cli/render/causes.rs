@@ -11,12 +11,14 @@ use provlock::project::{DirectoryKind, Roots, Selection, VerifiedRoot};
 use provlock::provider::Dialect;
 
 use super::coverage::noun;
+use super::help::Invocation;
 use super::remedy::{arguments, takes_root_modules};
 use super::style::group_by;
 
 /// Selection and number of several root modules.
 #[derive(Clone, Copy)]
 pub(crate) struct Many<'a> {
+    pub(crate) invocation: &'a Invocation,
     pub(crate) selection: &'a Selection,
     pub(crate) number: usize,
     /// Number of Terragrunt units among them.
@@ -28,8 +30,13 @@ pub(crate) struct Many<'a> {
 
 impl<'a> Many<'a> {
     /// `None` if there is only one root module, whose diagnostics are all shown.
-    pub(crate) fn of(roots: &Roots, selection: &'a Selection) -> Option<Self> {
+    pub(crate) fn of(
+        roots: &Roots,
+        selection: &'a Selection,
+        invocation: &'a Invocation,
+    ) -> Option<Self> {
         roots.may_be_several().then_some(Self {
+            invocation,
             selection,
             number: roots.len(),
             units: roots.units(),
@@ -138,7 +145,7 @@ fn one_cause(
         ..first.clone()
     }
     .in_root_modules(many.only(directories));
-    vec![shown.note(places(first, root, &others, all))]
+    vec![shown.note(places(first, root, &others, many.invocation, all))]
 }
 
 /// Returns the command in the help of a diagnostic that takes several root modules, with its
@@ -228,7 +235,13 @@ fn message_of_all(cause: &[(Option<&Path>, &Diagnostic)]) -> String {
 
 /// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position
 /// that is shown is in it.
-fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: bool) -> String {
+fn places(
+    first: &Diagnostic,
+    first_root: &Path,
+    others: &BTreeSet<&Path>,
+    invocation: &Invocation,
+    all: bool,
+) -> String {
     let is_shown = first
         .labels
         .first()
@@ -241,7 +254,7 @@ fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: 
     let names: Vec<_> = first_root
         .into_iter()
         .chain(others.iter().copied())
-        .map(|root| root.display().to_string())
+        .map(|root| invocation.shown(root).display().to_string())
         .collect();
     match names.len() {
         _ if all => format!("{word} {}", enumerate(&names)),
@@ -272,6 +285,7 @@ mod tests {
         by_cause(
             found,
             Some(Many {
+                invocation: &Invocation::new(None),
                 selection,
                 number: 5,
                 units: 0,

@@ -11,6 +11,7 @@ use provlock::project::plan::ProviderReport;
 use provlock::project::{LockedRootModule, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
+use super::causes::Many;
 use super::json::AsText;
 use super::row::{Row, symbol};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
@@ -173,7 +174,7 @@ pub(crate) fn lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
 /// modules at its end.
 pub(crate) fn lines_of_many<'a>(
     results: impl Iterator<Item = (&'a Path, &'a LockedText)>,
-    noun: &str,
+    many: Many<'_>,
     style: TextStyle,
 ) -> Vec<String> {
     let mut places: BTreeMap<&EntryRow, Vec<&Path>> = BTreeMap::new();
@@ -183,8 +184,13 @@ pub(crate) fn lines_of_many<'a>(
             .for_each(|row| places.entry(row).or_default().push(path));
     }
     let place = |paths: Vec<&Path>| match paths.len() {
-        number if number > MOST_NAMED => format!("in {}", count(number, noun)),
-        _ => format!("in {}", few(paths.iter().map(|path| path.display()))),
+        number if number > MOST_NAMED => format!("in {}", count(number, many.noun())),
+        _ => format!(
+            "in {}",
+            few(paths
+                .iter()
+                .map(|path| many.invocation.shown(path).display().to_string()))
+        ),
     };
     let row = |(row, paths): (&EntryRow, Vec<&Path>)| {
         (

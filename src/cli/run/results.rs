@@ -139,7 +139,7 @@ impl<'a> Results<'a> {
         selection: &'a Selection,
         report: Report<RootResult>,
     ) -> Result<Self> {
-        let many = Many::of(roots, selection);
+        let many = Many::of(roots, selection, &ui.invocation);
         let (mut done, mut failed) = (Vec::new(), Vec::new());
         for (path, result) in report.roots {
             match result {
@@ -250,7 +250,7 @@ impl<'a> Results<'a> {
                 ui.status_lines(&lines(&text.rows, style));
                 ui.status(&text.summary);
             }),
-            Some(many) => ui.status_lines(&lines_of_many(self.locked(), many.noun(), style)),
+            Some(many) => ui.status_lines(&lines_of_many(self.locked(), many, style)),
         }
         if self.many.is_some() {
             ui.statuses(edits);
