@@ -722,26 +722,35 @@ fn the_archive_to_which_the_location_of_a_registry_refers_is_recorded() {
     }
 }
 
-#[test]
-fn a_commit_that_only_a_fork_has_is_not_locked_and_stays_installable() {
-    let (_registry, environment) = Registry::with_project();
-    publish(&environment, "# one\n", "v1.0.0");
+/// Publishes a module as v1.0.0, with a commit of a fork in `refs/pull/1/head`. Returns the commit,
+/// which the local branch `topic` has.
+pub(crate) fn fork_of_a_module(environment: &TestEnvironment) -> String {
+    publish(environment, "# one\n", "v1.0.0");
     let work = environment.root().join("work");
     let bare = environment.root().join("modules.git");
-    environment.git(&bare, ["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    environment.git(bare, ["config", "uploadpack.allowAnySHA1InWant", "true"]);
     environment.git(&work, ["checkout", "--quiet", "-b", "topic"]);
     environment.write(work.join("network/main.tf"), "# fork\n");
     environment.commit_all(&work);
-    let fork = environment.git(&work, ["rev-parse", "HEAD"]);
-    environment.git(
-        &work,
-        ["push", "--quiet", "../modules.git", "HEAD:refs/pull/1/head"],
-    );
-    let call = |reference: &str| {
-        let source = format!("git::file://{}//network?ref={reference}", bare.display());
-        let call = format!("module \"network\" {{\n  source = \"{source}\"\n}}\n");
-        environment.write("main.tf", call);
-    };
+    let push = ["push", "--quiet", "../modules.git", "HEAD:refs/pull/1/head"];
+    environment.git(&work, push);
+    environment.git(&work, ["rev-parse", "HEAD"])
+}
+
+/// A call of the published module at a branch, a tag or a commit.
+pub(crate) fn module_at(environment: &TestEnvironment, reference: &str) -> String {
+    let modules = environment.root().join("modules.git");
+    let source = format!("git::file://{}//network?ref={reference}", modules.display());
+    format!("module \"network\" {{\n  source = \"{source}\"\n}}\n")
+}
+
+#[test]
+fn a_commit_that_only_a_fork_has_is_not_locked_and_stays_installable() {
+    let (_registry, environment) = Registry::with_project();
+    let fork = fork_of_a_module(&environment);
+    let work = environment.root().join("work");
+    let bare = environment.root().join("modules.git");
+    let call = |reference: &str| environment.write("main.tf", module_at(&environment, reference));
     for reference in [fork.as_str(), "refs/pull/1/head", "pull/1/head"] {
         call(reference);
         for arguments in [&["lock", "--modules"][..], &["lock"]] {

@@ -1,11 +1,13 @@
 //! Configurations and lock files that the real Terraform accepts or refuses, as recorded from
 //! Terraform 1.15.5, and asked again where it is installed.
 
+mod commits;
 mod messages;
 mod numbers;
 mod refused_by_init;
 mod returns;
 mod tests_only;
+mod upgrades;
 
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, Tool};

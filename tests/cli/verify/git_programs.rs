@@ -72,6 +72,24 @@ impl Repository {
         self.gate.write(path, self.gate.read(path) + text);
     }
 
+    /// Configures a filter in lines of the configuration as they are.
+    fn append_filter(&self, name: &str, lines: &str) {
+        let lines = lines.replace("PROGRAM", &self.program);
+        self.append(&format!("[filter \"{name}\"]\n\t{lines}\n"));
+    }
+
+    /// Configures a filter in a different file, which this variable includes.
+    fn include_filter(&self, variable: &str) {
+        let text = format!("[filter \"named\"]\n\tclean = {}\n", self.program);
+        self.gate.write("included", text);
+        self.configure(variable, "../included");
+    }
+
+    /// Gives files attributes in the repository alone.
+    fn assign(&self, attributes: &str) {
+        self.gate.write(".git/info/attributes", attributes);
+    }
+
     fn run_as_hook(&self, path: &str) {
         let path = self.gate.project().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -143,33 +161,22 @@ const ATTACKS: &[Attack] = &[
     Attack {
         name: "a filter whose name contains an equals sign",
         prepare: |repository| {
-            repository.append(&format!(
-                "[filter \"a=b\"]\n\tclean = {}\n",
-                repository.program
-            ));
+            repository.append_filter("a=b", "clean = PROGRAM");
         },
         git: CLEAN,
     },
     Attack {
         name: "a required filter as a process whose name contains an equals sign",
         prepare: |repository| {
-            repository.append(&format!(
-                "[filter \"a=b\"]\n\tprocess = {}\n\trequired\n",
-                repository.program
-            ));
+            repository.append_filter("a=b", "process = PROGRAM\n\trequired");
         },
         git: CLEAN,
     },
     Attack {
         name: "a filter without a name",
         prepare: |repository| {
-            repository.append(&format!(
-                "[filter \"\"]\n\tclean = {}\n",
-                repository.program
-            ));
-            repository
-                .gate
-                .write(".git/info/attributes", "*.tf filter=\n");
+            repository.append_filter("", "clean = PROGRAM");
+            repository.assign("*.tf filter=\n");
         },
         git: CLEAN,
     },
@@ -180,28 +187,18 @@ const ATTACKS: &[Attack] = &[
                 "[FILTER \"a.clean.b\"]\n\tCLEAN = {}\n",
                 repository.program
             ));
-            repository
-                .gate
-                .write(".git/info/attributes", "* filter=a.clean.b\n");
+            repository.assign("* filter=a.clean.b\n");
         },
         git: CLEAN,
     },
     Attack {
         name: "a filter in an included file",
-        prepare: |repository| {
-            let text = format!("[filter \"named\"]\n\tclean = {}\n", repository.program);
-            repository.gate.write("included", text);
-            repository.configure("include.path", "../included");
-        },
+        prepare: |repository| repository.include_filter("include.path"),
         git: CLEAN,
     },
     Attack {
         name: "a filter in a file that is included for a directory",
-        prepare: |repository| {
-            let text = format!("[filter \"named\"]\n\tclean = {}\n", repository.program);
-            repository.gate.write("included", text);
-            repository.configure("includeIf.gitdir:**.path", "../included");
-        },
+        prepare: |repository| repository.include_filter("includeIf.gitdir:**.path"),
         git: CLEAN,
     },
     Attack {
@@ -245,9 +242,7 @@ const ATTACKS: &[Attack] = &[
         prepare: |repository| {
             repository.configure("diff.external", &repository.program);
             repository.configure("diff.named.command", &repository.program);
-            repository
-                .gate
-                .write(".git/info/attributes", "*.hcl diff=named\n");
+            repository.assign("*.hcl diff=named\n");
         },
         git: &["diff", "HEAD~1"],
     },
@@ -255,9 +250,7 @@ const ATTACKS: &[Attack] = &[
         name: "a converter to text",
         prepare: |repository| {
             repository.configure("diff.named.textconv", &repository.program);
-            repository
-                .gate
-                .write(".git/info/attributes", "*.hcl diff=named\n");
+            repository.assign("*.hcl diff=named\n");
         },
         git: &["diff", "HEAD~1"],
     },
@@ -379,6 +372,47 @@ fn git_runs_no_program_that_a_repository_names() {
         "a repository whose configuration names a program",
         ATTACKS.len() * COMMANDS.len(),
     );
+}
+
+/// All events at which git runs hooks in a repository that is not a server.
+const EVENTS: &str = "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit \
+    prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push \
+    reference-transaction pre-auto-gc post-rewrite post-index-change fsmonitor-watchman";
+
+/// A hook may also be a command in the configuration (`hook.<name>.command`, newer versions of
+/// git), which `core.hooksPath` does not switch off. Such a hook runs at the same events.
+#[test]
+fn git_reaches_no_event_at_which_it_runs_a_hook_of_the_configuration() {
+    let repository = Repository::new();
+    for event in EVENTS.split_whitespace() {
+        repository.run_as_hook(&format!("hooks/{event}"));
+    }
+    let environment = &repository.gate.0.environment;
+    let hooks = repository.gate.project().join("hooks");
+    let path = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|directory| directory.join("git"))
+        .find(|path| path.is_file());
+    let real = path.unwrap();
+    // For this program, the directory of hooks that provlock chooses is the one with hooks.
+    let script = format!(
+        "#!/bin/bash\nfor argument; do\n  case $argument in\n    \
+         core.hooksPath=*) set -- \"$@\" core.hooksPath={hooks} ;;\n    \
+         *) set -- \"$@\" \"$argument\" ;;\n  esac\n  shift\ndone\nexec {git} \"$@\"\n",
+        hooks = hooks.display(),
+        git = real.display()
+    );
+    write_program(&environment.bin().join("git"), &script);
+
+    for command in COMMANDS {
+        repository.touch();
+        let output = repository.gate.provlock(command);
+        assert!(!repository.has_run(), "{command:?}: {output}");
+    }
+    // The program works: git itself runs a hook.
+    repository.touch();
+    let setting = ["-c", "core.hooksPath=/dev/null"];
+    let output = environment.git_command([&setting, REFRESH].concat()).run();
+    assert!(repository.has_run(), "{output}");
 }
 
 /// A change of a repository whose directory `mirror` contains a file of Git LFS and a file with a
