@@ -57,10 +57,10 @@ fn give(path: &Path) -> bool {
 #[cfg(unix)]
 #[test]
 fn settings_of_other_users_are_not_read() {
+    type Attempt = fn(&TestEnvironment, &Path);
     if !provlock_test::requires(provlock_test::Tool::Root) {
         return;
     }
-    type Attempt = fn(&TestEnvironment, &Path);
     let attempts: [(&str, Attempt); 5] = [
         ("a file", |_, _| {}),
         ("a link of another user", |environment, path| {

@@ -166,11 +166,11 @@ fn units_of_stacks_are_found_by_the_rules_of_terragrunt() {
             UNIT_OF_M.to_owned(),
         ),
         (
-            STACK_OF_A.replace("}", "no_dot_terragrunt_stack = false\n}"),
+            STACK_OF_A.replace('}', "no_dot_terragrunt_stack = false\n}"),
             UNIT_OF_M.to_owned(),
         ),
         (
-            STACK_OF_A.replace("}", "values = { m = local.m }\n}"),
+            STACK_OF_A.replace('}', "values = { m = local.m }\n}"),
             UNIT_OF_M.to_owned(),
         ),
         (
@@ -210,7 +210,7 @@ fn units_of_stacks_are_found_by_the_rules_of_terragrunt() {
 
 #[test]
 fn a_unit_of_a_stack_that_is_not_known_is_not_checked_and_no_error() {
-    let unit = |text: &str| STACK_OF_A.replace("}", &format!("{text}\n}}"));
+    let unit = |text: &str| STACK_OF_A.replace('}', &format!("{text}\n}}"));
     let cases = [
         (
             "locals {}\n".to_owned(),
