@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn hostile_numbers_end() {
-        let product = vec!["1e149"; 200].join(" * ");
-        let quotient = vec!["1e-149"; 200].join(" * ");
+        let product = vec!["1e149"; 100].join(" * ");
+        let quotient = vec!["1e-149"; 100].join(" * ");
         for text in ["1 / 0", "1 % 0", "1 + true", &product, &quotient] {
             assert_eq!(computed(text), None, "{text}");
         }
