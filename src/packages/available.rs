@@ -73,10 +73,13 @@ impl AvailableVersions {
     pub(super) fn weighed(self) -> (Self, usize) {
         /// Bytes of a version in the map, without its texts.
         const ENTRY: usize = 128;
-        let versions = self.versions.iter();
-        let versions = versions
-            .map(|(version, available)| ENTRY + version.text_length() + available.text_length());
-        let weight = versions.chain(self.warnings.iter().map(String::len)).sum();
+        let mut weight = 0;
+        for (version, available) in &self.versions {
+            weight += ENTRY + version.text_length() + available.text_length();
+        }
+        for warning in &self.warnings {
+            weight += warning.len();
+        }
         (self, weight)
     }
 }
@@ -106,19 +109,16 @@ impl AvailableVersion {
 
 /// The start of a list of protocols, such as `5.0`, if OpenTofu and Terraform support none of them.
 pub(super) fn unsupported(protocols: &[String]) -> Option<Box<str>> {
-    let major = |name: &String| {
-        name.split('.')
-            .next()
-            .is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major))
-    };
-    let is_unsupported = !protocols.is_empty() && !protocols.iter().any(major);
-    is_unsupported.then(|| {
-        protocols
-            .join(", ")
-            .chars()
-            .take(LONGEST_PROTOCOLS)
-            .collect()
-    })
+    if protocols.is_empty() || protocols.iter().any(|protocol| is_supported(protocol)) {
+        return None;
+    }
+    let list = protocols.join(", ");
+    Some(list.chars().take(LONGEST_PROTOCOLS).collect())
+}
+
+fn is_supported(protocol: &str) -> bool {
+    let major = protocol.split('.').next().unwrap_or_default();
+    SUPPORTED_PROTOCOLS.contains(&major)
 }
 
 impl Platforms {

@@ -192,11 +192,13 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     if bytes.len() < 46 || !bytes.starts_with(&CENTRAL_HEADER) {
         return None;
     }
-    let [name_length, extra_length, comment_length] =
-        [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
-    let (name, rest) = bytes[46..].split_at_checked(name_length)?;
-    let (extra, rest) = rest.split_at_checked(extra_length)?;
-    let (_comment, rest) = rest.split_at_checked(comment_length)?;
+    let name_length = usize::from(u16_at(bytes, 28));
+    let extra_length = usize::from(u16_at(bytes, 30));
+    let comment_length = usize::from(u16_at(bytes, 32));
+    let (name, after_name) = bytes[46..].split_at_checked(name_length)?;
+    let (extra, after_extra) = after_name.split_at_checked(extra_length)?;
+    let (_comment, after_header) = after_extra.split_at_checked(comment_length)?;
+
     let mut sizes = [24, 20, 42].map(|at| u64::from(u32_at(bytes, at)));
     let missing = read_zip64_extra(extra, &mut sizes)?;
     if missing[1] || missing[2] {
@@ -215,7 +217,7 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
         header_offset: header_offset.cast_signed(),
         zip64_fields: fields(extra).filter(|(tag, _)| *tag == ZIP64).count(),
     };
-    Some((entry, rest))
+    Some((entry, after_header))
 }
 
 /// Replaces the values whose bits are all ones by the values of the zip64 extra field, in their
@@ -240,7 +242,8 @@ pub(super) fn read_zip64_extra<const N: usize>(
 /// The complete fields of an extra block, each with its tag.
 fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
-        let (tag, length) = (u16_at(extra.get(..4)?, 0), usize::from(u16_at(extra, 2)));
+        let tag = u16_at(extra.get(..4)?, 0);
+        let length = usize::from(u16_at(extra, 2));
         let (field, rest) = extra[4..].split_at_checked(length)?;
         extra = rest;
         Some((tag, field))

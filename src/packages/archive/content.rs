@@ -82,7 +82,8 @@ impl Extractor {
         let mut used = 0;
         let mut output = std::mem::take(&mut self.output);
         let result = loop {
-            let (before_in, before_out) = (self.inflater.total_in(), self.inflater.total_out());
+            let before_in = self.inflater.total_in();
+            let before_out = self.inflater.total_out();
             let status =
                 self.inflater
                     .decompress(&input[used..], &mut output, FlushDecompress::None);

@@ -38,6 +38,7 @@ impl<'a> Contents<'a> {
         if entries.is_empty() {
             return Err(Refusal::Empty);
         }
+
         let mut paths = Vec::with_capacity(entries.len());
         let mut directories = Vec::new();
         for entry in entries {
@@ -51,26 +52,28 @@ impl<'a> Contents<'a> {
             }
         }
         refuse_conflicts(&paths, &directories)?;
-        let files = || {
-            entries
-                .iter()
-                .zip(&paths)
-                .filter_map(|(entry, path)| Some((entry, path.as_ref()?)))
-        };
-        require_executable(files().map(|(_, path)| path.as_ref()), provider_type)?;
+        require_executable(paths.iter().flatten().map(AsRef::as_ref), provider_type)?;
+
+        let contents = Self { entries, paths };
         // Entries may share their data, so even a small archive can take long to read.
-        let refuse_above = |most: u64, size: fn(&Entry<'_>) -> u64| {
-            let total =
-                files().try_fold(0, |total: u64, (entry, _)| total.checked_add(size(entry)));
-            if total.is_some_and(|total| total <= most) {
-                Ok(())
-            } else {
-                Err(Refusal::FilesTooLarge(most))
+        contents.refuse_above(limits.archive_bytes, |entry| entry.compressed_size)?;
+        contents.refuse_above(limits.inflated_bytes, |entry| entry.size)?;
+        Ok(contents)
+    }
+
+    /// Refuses files with more than `most` bytes together.
+    fn refuse_above(&self, most: u64, size: fn(&Entry<'_>) -> u64) -> Result<(), Refusal> {
+        let mut total: u64 = 0;
+        for (entry, path) in self.entries.iter().zip(&self.paths) {
+            if path.is_none() {
+                continue;
             }
-        };
-        refuse_above(limits.archive_bytes, |entry| entry.compressed_size)?;
-        refuse_above(limits.inflated_bytes, |entry| entry.size)?;
-        Ok(Self { entries, paths })
+            total = match total.checked_add(size(entry)) {
+                Some(total) if total <= most => total,
+                _ => return Err(Refusal::FilesTooLarge(most)),
+            };
+        }
+        Ok(())
     }
 
     /// Computes the hashes. `digests` contains the SHA-256 of each entry; the digests of
@@ -102,17 +105,14 @@ impl<'a> Contents<'a> {
     /// unchanged, directories are empty files, and a name that occurs twice is listed twice, each
     /// time with the last content.
     fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
-        let empty = Sha256::digest([]).into();
-        let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| {
-            if entry.is_directory { empty } else { *digest }
-        };
-        let digests: Vec<[u8; 32]> = self.entries.iter().zip(digests).map(digest).collect();
-        let mut listed: Vec<_> = self
-            .entries
-            .iter()
-            .map(|entry| entry.name)
-            .zip(&digests)
-            .collect();
+        let empty: [u8; 32] = Sha256::digest([]).into();
+        let mut listed = Vec::with_capacity(self.entries.len());
+        for (entry, digest) in self.entries.iter().zip(digests) {
+            let digest = if entry.is_directory { &empty } else { digest };
+            listed.push((entry.name, digest));
+        }
+
+        // Stable, so that the last of each name stays last.
         listed.sort_by_key(|(name, _)| *name);
         for same in listed.chunk_by_mut(|a, b| a.0 == b.0) {
             if let Some(last) = same.last().copied() {
@@ -138,21 +138,19 @@ pub(super) fn h1<'a>(files: impl Iterator<Item = (&'a [u8], &'a [u8; 32])>) -> H
 /// Refuses a package whose top-level files include no executable of the provider:
 /// `terraform-provider-TYPE`, then nothing, or `_` or `.` and anything.
 pub(super) fn require_executable<'a>(
-    mut paths: impl Iterator<Item = &'a [u8]>,
+    paths: impl Iterator<Item = &'a [u8]>,
     provider_type: &str,
 ) -> Result<(), Refusal> {
     let name = format!("terraform-provider-{provider_type}");
-    let is_executable = |path: &[u8]| {
-        !path.contains(&b'/')
-            && path
-                .strip_prefix(name.as_bytes())
-                .is_some_and(|rest| matches!(rest.first(), None | Some(b'_' | b'.')))
-    };
-    if paths.any(is_executable) {
-        Ok(())
-    } else {
-        Err(Refusal::NoExecutable(name))
+    for path in paths {
+        if !path.contains(&b'/')
+            && let Some(rest) = path.strip_prefix(name.as_bytes())
+            && matches!(rest.first(), None | Some(b'_' | b'.'))
+        {
+            return Ok(());
+        }
     }
+    Err(Refusal::NoExecutable(name))
 }
 
 /// The path of an extracted entry relative to the package, without empty parts and `.`.
@@ -164,16 +162,18 @@ fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
         return Err(EntryProblem::ParentDirectory);
     }
     check_name(name)?;
-    let is_dropped = |part: &[u8]| part.is_empty() || part == b".";
-    let parts = || name.split(|byte| *byte == b'/');
-    if name.len() > LONGEST_PATH || parts().any(|part| part.len() > LONGEST_PART) {
+
+    let mut parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').collect();
+    if name.len() > LONGEST_PATH || parts.iter().any(|part| part.len() > LONGEST_PART) {
         return Err(EntryProblem::LongName);
     }
-    if !parts().any(is_dropped) {
+
+    let number = parts.len();
+    parts.retain(|part| !part.is_empty() && *part != b".");
+    if parts.len() == number {
         return Ok(Cow::Borrowed(name));
     }
-    let kept: Vec<&[u8]> = parts().filter(|part| !is_dropped(part)).collect();
-    Ok(Cow::Owned(kept.join(&b'/')))
+    Ok(Cow::Owned(parts.join(&b'/')))
 }
 
 /// Refuses bytes that must not be in a name.
@@ -192,13 +192,15 @@ fn refuse_conflicts(
     paths: &[Option<Cow<'_, [u8]>>],
     directories: &[Cow<'_, [u8]>],
 ) -> Result<(), Refusal> {
-    let files = || paths.iter().flatten().map(AsRef::as_ref);
+    let files: Vec<&[u8]> = paths.iter().flatten().map(AsRef::as_ref).collect();
     let mut directories: Vec<&[u8]> = directories.iter().map(AsRef::as_ref).collect();
+    // The package itself.
     directories.push(b"");
     directories.sort_unstable();
-    let mut all: Vec<&[u8]> = files().chain(directories.iter().copied()).collect();
+    let mut all = [files.as_slice(), directories.as_slice()].concat();
     all.sort_unstable();
-    for path in files() {
+
+    for path in files {
         let inside = [path, b"/"].concat();
         let first_inside = all.partition_point(|other| *other < inside.as_slice());
         let has_inside = all

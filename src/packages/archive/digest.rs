@@ -31,8 +31,9 @@ impl PackageDigest {
             h1_with_directories,
             size: _,
         } = self;
-        let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
-        zh.is_well_formed_as(HashScheme::Zh) && is_h1(h1) && is_h1(h1_with_directories)
+        zh.is_well_formed_as(HashScheme::Zh)
+            && h1.is_well_formed_as(HashScheme::H1)
+            && h1_with_directories.is_well_formed_as(HashScheme::H1)
     }
 
     /// The hashes of the package in a lock file.

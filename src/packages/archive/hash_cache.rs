@@ -44,13 +44,9 @@ struct Stored {
 impl HashCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        let (folder, platforms) = (
-            directory.join(storage::HASHES),
-            directory.join(storage::PLATFORMS),
-        );
         Self {
-            folder,
-            platforms,
+            folder: directory.join(storage::HASHES),
+            platforms: directory.join(storage::PLATFORMS),
             is_believed: true,
         }
     }
@@ -100,18 +96,25 @@ impl HashCache {
     fn packages_below(&self, folder: PathBuf, levels: usize) -> Vec<(PackageId, PackageDigest)> {
         let mut paths = vec![folder];
         for _ in 0..levels {
-            paths = paths
-                .iter()
-                .filter_map(|path| fs::read_dir(path).ok())
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path())
-                .collect();
+            let mut children = Vec::new();
+            for directory in paths {
+                // Unreadable directories are treated as empty.
+                for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                    children.push(entry.path());
+                }
+            }
+            paths = children;
         }
-        let read = |path: PathBuf| {
-            read(&path).filter(|(package, _)| self.path_by_provider(package) == path)
-        };
-        paths.into_iter().filter_map(read).collect()
+
+        let mut packages = Vec::new();
+        for path in paths {
+            if let Some((package, digest)) = read(&path)
+                && self.path_by_provider(&package) == path
+            {
+                packages.push((package, digest));
+            }
+        }
+        packages
     }
 
     /// Facts about the platforms of a release from earlier runs; none if the cache is not trusted.
@@ -190,7 +193,8 @@ impl HashCache {
     }
 
     fn path_by_provider(&self, package: &PackageId) -> PathBuf {
-        let (version, platform) = (package.version.to_string(), package.platform.to_string());
+        let version = package.version.to_string();
+        let platform = package.platform.to_string();
         storage::path(
             &self.folder_of(&package.address),
             [version.as_str(), &platform],

@@ -36,20 +36,22 @@ pub(crate) struct ReleasePlatforms {
 impl ReleasePlatforms {
     /// Reads a file; nothing is known if it is missing or damaged.
     pub(super) fn read(path: &Path) -> Self {
-        let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
-        let read = storage::read_json(path, LONGEST_FILE);
-        let read = read.filter(
-            |Self {
-                 published, copies, ..
-             }: &Self| {
-                published
-                    .values()
-                    .chain(copies.values())
-                    .flatten()
-                    .all(is_h1)
-            },
-        );
-        read.unwrap_or_default()
+        let Some(platforms) = storage::read_json::<Self>(path, LONGEST_FILE) else {
+            return Self::default();
+        };
+        for hashes in platforms
+            .published
+            .values()
+            .chain(platforms.copies.values())
+        {
+            if !hashes
+                .iter()
+                .all(|hash| hash.is_well_formed_as(HashScheme::H1))
+            {
+                return Self::default();
+            }
+        }
+        platforms
     }
 
     /// Changes a file, if possible.

@@ -124,31 +124,48 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
 
     /// The SHA-256 of an entry's content, after its size and CRC-32 were found right.
     fn hash_entry(&mut self, entry: &Entry<'_>) -> Result<[u8; 32], PackageError> {
-        let refuse = |problem| PackageError::from(Refusal::entry(entry.name, problem));
-        let header_offset =
-            u64::try_from(entry.header_offset).map_err(|_| refuse(EntryProblem::LocalHeader))?;
-        let header = self
-            .read_at::<30>(header_offset)?
-            .filter(|header| header.starts_with(&LOCAL_HEADER));
-        let header = header.ok_or_else(|| refuse(EntryProblem::LocalHeader))?;
+        match self.check_entry(entry)? {
+            Ok(sha256) => Ok(sha256),
+            Err(problem) => Err(Refusal::entry(entry.name, problem).into()),
+        }
+    }
+
+    /// The SHA-256 of an entry's content, or the problem of the entry. Fails if the file cannot be
+    /// read.
+    fn check_entry(
+        &mut self,
+        entry: &Entry<'_>,
+    ) -> Result<Result<[u8; 32], EntryProblem>, PackageError> {
+        let Ok(header_offset) = u64::try_from(entry.header_offset) else {
+            return Ok(Err(EntryProblem::LocalHeader));
+        };
+        let header = match self.read_at::<30>(header_offset)? {
+            Some(header) if header.starts_with(&LOCAL_HEADER) => header,
+            _ => return Ok(Err(EntryProblem::LocalHeader)),
+        };
         let body_offset =
             header_offset + 30 + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
+
         let extracted = match entry.method {
             STORED | DEFLATE => self.extract(entry, body_offset)?,
             method => Err(EntryProblem::Method(method)),
         };
+        if let Err(problem) = extracted {
+            return Ok(Err(problem));
+        }
         let content = self.extractor.finish();
-        extracted.map_err(refuse)?;
+
         let mut descriptor_crc32 = None;
         if entry.has_descriptor {
-            descriptor_crc32 =
-                self.read_descriptor_crc32(body_offset.saturating_add(entry.compressed_size))?;
+            let descriptor_offset = body_offset.saturating_add(entry.compressed_size);
+            descriptor_crc32 = self.read_descriptor_crc32(descriptor_offset)?;
             if descriptor_crc32.is_none() {
-                return Err(refuse(EntryProblem::Truncated));
+                return Ok(Err(EntryProblem::Truncated));
             }
         }
-        content.check(entry, descriptor_crc32).map_err(refuse)?;
-        Ok(content.sha256)
+        Ok(content
+            .check(entry, descriptor_crc32)
+            .map(|()| content.sha256))
     }
 
     /// Takes the entry's content. A deflate stream may end before the entry's data does.

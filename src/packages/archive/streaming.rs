@@ -218,19 +218,18 @@ fn store<R: Read>(
 fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> Option<usize> {
     let signature = if bytes.starts_with(DESCRIPTOR) { 4 } else { 0 };
     let fields = &bytes[signature..];
-    let narrow = fields.len() >= 12
+    let has_narrow_sizes = fields.len() >= 12
         && u64::from(u32_at(fields, 4)) == compressed_size
         && u64::from(u32_at(fields, 8)) == content.size;
-    let wide = fields.len() >= 20
+    let has_wide_sizes = fields.len() >= 20
         && u64_at(fields, 4) == compressed_size
         && u64_at(fields, 12) == content.size;
-    let ends = [(narrow, 12), (wide, 20)]
-        .into_iter()
-        .filter(|(fits, _)| *fits)
-        .map(|(_, end)| end);
-    let mut ends =
-        ends.filter(|end| u32_at(fields, 0) == content.crc32 && fields[*end..].starts_with(b"PK"));
-    ends.next().map(|end| signature + end)
+    for (has_sizes, length) in [(has_narrow_sizes, 12), (has_wide_sizes, 20)] {
+        if has_sizes && u32_at(fields, 0) == content.crc32 && fields[length..].starts_with(b"PK") {
+            return Some(signature + length);
+        }
+    }
+    None
 }
 
 impl Streamed {

@@ -80,12 +80,7 @@ impl Sha256Sums {
 
     /// The platform in the name of every package that has one.
     pub(crate) fn platforms(&self) -> impl Iterator<Item = Platform> {
-        let platform = |(name, _): (&str, &Hash)| {
-            let mut parts = name.strip_suffix(".zip")?.rsplit('_');
-            let (arch, os) = (parts.next()?, parts.next()?);
-            format!("{os}_{arch}").parse().ok()
-        };
-        self.lines().filter_map(platform)
+        self.lines().filter_map(|(name, _)| platform_of(name))
     }
 
     /// Returns how the file lists each of its `zh:`. If any line is malformed, returns only the
@@ -146,6 +141,14 @@ fn decode_sum(digits: &[u8]) -> Option<Hash> {
         .parse()
         .ok()
         .filter(Hash::is_well_formed)
+}
+
+/// The platform in the name of a package, such as `linux_amd64` in `x_1.0.0_linux_amd64.zip`.
+fn platform_of(name: &str) -> Option<Platform> {
+    let mut parts = name.strip_suffix(".zip")?.rsplit('_');
+    let arch = parts.next()?;
+    let os = parts.next()?;
+    format!("{os}_{arch}").parse().ok()
 }
 
 #[cfg(test)]

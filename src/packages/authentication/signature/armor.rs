@@ -47,9 +47,12 @@ fn skip_headers<'a>(lines: &mut impl Iterator<Item = &'a str>) -> bool {
 }
 
 fn decode_body<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<u8>, &'static str> {
-    let is_checksum = |line: &str| line.len() == 5 && line.starts_with('=');
     let mut digits = String::new();
-    for line in lines.take_while(|line| !line.starts_with("-----END ") && !is_checksum(line)) {
+    for line in lines {
+        let is_checksum = line.len() == 5 && line.starts_with('=');
+        if is_checksum || line.starts_with("-----END ") {
+            break;
+        }
         if line.len() > LONGEST_LINE {
             return Err("a line of the armor is too long");
         }

@@ -258,27 +258,25 @@ impl Entity {
     /// The user ID whose self-signature is used for the key: a user ID that is not revoked, then
     /// one marked as primary, then the newest self-signature.
     pub(super) fn primary_identity(&self) -> Option<&Identity> {
-        let (first, others) = self.identities.split_first()?;
-        Some(others.iter().fold(first, |best, other| {
-            if other.is_preferred_to(best) {
-                other
-            } else {
-                best
+        let mut best = self.identities.first()?;
+        for identity in &self.identities[1..] {
+            // Of equally preferred ones, the first.
+            if identity.rank() > best.rank() {
+                best = identity;
             }
-        }))
+        }
+        Some(best)
     }
 }
 
 impl Identity {
-    fn is_preferred_to(&self, other: &Self) -> bool {
-        let rank = |identity: &Self| {
-            let signature = identity.self_signature.as_ref();
-            (
-                std::cmp::Reverse(identity.revocations.len()),
-                signature.map(|signature| (signature.is_primary_user_id, signature.created)),
-            )
-        };
-        rank(self) > rank(other)
+    /// Is greater for an identity that is preferred.
+    fn rank(&self) -> impl PartialOrd {
+        let signature = self.self_signature.as_ref();
+        (
+            std::cmp::Reverse(self.revocations.len()),
+            signature.map(|signature| (signature.is_primary_user_id, signature.created)),
+        )
     }
 }
 

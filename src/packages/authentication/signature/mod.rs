@@ -197,38 +197,40 @@ fn read_signature(
 
 impl<'a> CandidateKey<'a> {
     /// The keys of an entity with this ID that may sign.
-    fn of(entity: &'a Entity, issuer: [u8; 8]) -> impl Iterator<Item = Self> {
-        let self_signature = entity
-            .primary_identity()
-            .and_then(|identity| identity.self_signature.as_ref());
-        self_signature.into_iter().flat_map(move |self_signature| {
-            let primary = Self {
-                entity,
-                subkey: None,
-                self_signature,
-            };
-            let may_sign =
-                self_signature.may_sign && entity.primary.legacy_key_id().as_ref() == issuer;
-            let subkeys = entity
-                .subkeys
-                .iter()
-                .filter(move |subkey| {
-                    subkey.binding.may_sign && subkey.key.legacy_key_id().as_ref() == issuer
-                })
-                .map(move |subkey| Self {
+    fn of(entity: &'a Entity, issuer: [u8; 8]) -> Vec<Self> {
+        let Some(identity) = entity.primary_identity() else {
+            return Vec::new();
+        };
+        let Some(self_signature) = &identity.self_signature else {
+            return Vec::new();
+        };
+
+        let primary = Self {
+            entity,
+            subkey: None,
+            self_signature,
+        };
+        let mut keys = Vec::new();
+        if self_signature.may_sign && entity.primary.legacy_key_id().as_ref() == issuer {
+            keys.push(primary);
+        }
+        for subkey in &entity.subkeys {
+            if subkey.binding.may_sign && subkey.key.legacy_key_id().as_ref() == issuer {
+                keys.push(Self {
                     subkey: Some(subkey),
                     ..primary
                 });
-            may_sign.then_some(primary).into_iter().chain(subkeys)
-        })
+            }
+        }
+        keys
     }
 
     /// Whether the key made the signature over the message.
     fn made(&self, signature: &SignaturePacket, message: &[u8]) -> bool {
-        self.subkey.map_or_else(
-            || fits(signature, &self.entity.primary, message),
-            |subkey| fits(signature, &subkey.key, message),
-        )
+        match self.subkey {
+            Some(subkey) => fits(signature, &subkey.key, message),
+            None => fits(signature, &self.entity.primary, message),
+        }
     }
 
     /// Classifies a signature that the key did make. The order matters: an expired signature may be
@@ -270,36 +272,29 @@ impl<'a> CandidateKey<'a> {
     }
 
     fn is_revoked(&self, now: u64) -> bool {
-        let identity = self
-            .entity
-            .primary_identity()
-            .map_or(&[][..], |identity| &identity.revocations);
-        let subkey = self.subkey.map_or(&[][..], |subkey| &subkey.revocations);
-        let mut revocations = self.entity.revocations.iter().chain(identity).chain(subkey);
-        revocations.any(|revocation| revocation.revokes(now))
+        let mut revocations: Vec<_> = self.entity.revocations.iter().collect();
+        if let Some(identity) = self.entity.primary_identity() {
+            revocations.extend(&identity.revocations);
+        }
+        if let Some(subkey) = self.subkey {
+            revocations.extend(&subkey.revocations);
+        }
+        revocations.iter().any(|revocation| revocation.revokes(now))
     }
 
     fn key_expiry(&self, now: u64) -> Option<Expired> {
-        let primary = (
-            u64::from(self.entity.primary.created_at().as_secs()),
-            self.self_signature.key_lifetime,
-        );
-        let subkey = self.subkey.map(|subkey| {
-            (
-                u64::from(subkey.key.created_at().as_secs()),
-                subkey.binding.key_lifetime,
-            )
-        });
-        std::iter::once(primary)
-            .chain(subkey)
-            .find_map(|(created, lifetime)| {
-                self.expired(
-                    KEY,
-                    created,
-                    lifetime.map(|lifetime| created + lifetime),
-                    now,
-                )
-            })
+        let created = u64::from(self.entity.primary.created_at().as_secs());
+        let lifetime = self.self_signature.key_lifetime;
+        let expires = lifetime.map(|lifetime| created + lifetime);
+        if let Some(expired) = self.expired(KEY, created, expires, now) {
+            return Some(expired);
+        }
+
+        let subkey = self.subkey?;
+        let created = u64::from(subkey.key.created_at().as_secs());
+        let lifetime = subkey.binding.key_lifetime;
+        let expires = lifetime.map(|lifetime| created + lifetime);
+        self.expired(KEY, created, expires, now)
     }
 
     /// Times in seconds since 1970.
@@ -315,13 +310,12 @@ impl<'a> CandidateKey<'a> {
             Some(expires) if now > expires => ("expired on", expires),
             _ => return None,
         };
-        let time = i64::try_from(time)
-            .ok()
-            .and_then(|time| Timestamp::from_second(time).ok());
-        let date = time.map_or_else(
-            || "a date that cannot be shown".to_owned(),
-            |time| time.strftime("%Y-%m-%d").to_string(),
-        );
+        let mut date = "a date that cannot be shown".to_owned();
+        if let Ok(time) = i64::try_from(time)
+            && let Ok(time) = Timestamp::from_second(time)
+        {
+            date = time.strftime("%Y-%m-%d").to_string();
+        }
         Some(Expired {
             is_key: what == KEY,
             message: format!("{what} {} {verb} {date}", self.key_id()),

@@ -66,9 +66,11 @@ impl SignaturePacket {
             issuer_fingerprint: None,
             back_signature: None,
         };
-        let is_created =
-            |part: &Subpacket| matches!(part.data, SubpacketData::SignatureCreationTime(_));
-        if !config.hashed_subpackets.iter().any(is_created) {
+        if !config
+            .hashed_subpackets
+            .iter()
+            .any(|part| matches!(part.data, SubpacketData::SignatureCreationTime(_)))
+        {
             return Err(Unreadable::Malformed("a signature without creation time"));
         }
         for part in &config.hashed_subpackets {
@@ -85,14 +87,13 @@ impl SignaturePacket {
     }
 
     fn read_hashed(&mut self, part: &Subpacket) {
-        let seconds = |duration: u32| Some(u64::from(duration)).filter(|&seconds| seconds > 0);
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
             SubpacketData::SignatureExpirationTime(duration) => {
-                self.lifetime = seconds(duration.as_secs());
+                self.lifetime = lifetime(duration.as_secs());
             }
             SubpacketData::KeyExpirationTime(duration) => {
-                self.key_lifetime = seconds(duration.as_secs());
+                self.key_lifetime = lifetime(duration.as_secs());
             }
             SubpacketData::KeyFlags(flags) => self.may_sign |= flags.sign(),
             SubpacketData::IsPrimary(is_primary) => self.is_primary_user_id = *is_primary,
@@ -196,6 +197,15 @@ fn is_unsupported(part: &Subpacket) -> bool {
         | SubpacketData::Experimental(..)
         | SubpacketData::Other(..) => part.is_critical,
         _ => false,
+    }
+}
+
+/// A lifetime in seconds; zero stands for none.
+fn lifetime(seconds: u32) -> Option<u64> {
+    if seconds == 0 {
+        None
+    } else {
+        Some(u64::from(seconds))
     }
 }
 
