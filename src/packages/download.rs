@@ -61,10 +61,8 @@ pub(super) struct Expected<'a> {
 }
 
 /// Hashes an archive from its body, whose length may be known.
-pub(super) type Hasher<'a> = dyn FnMut(&mut dyn Read, Option<u64>) -> HashOutcome + 'a;
-
-/// Result of hashing an archive.
-pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
+pub(super) type Hasher<'a> =
+    dyn FnMut(&mut dyn Read, Option<u64>) -> std::result::Result<PackageDigest, PackageError> + 'a;
 
 /// A package whose hashes are known.
 pub(super) struct Downloaded {
@@ -172,7 +170,7 @@ impl Downloader {
         &self,
         fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
     ) -> Result<Downloaded> {
         let Fetch {
             package,
@@ -184,7 +182,7 @@ impl Downloader {
             && let Some(digest) =
                 known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
-            self.queue.learn_size(&package.address, digest.size);
+            self.queue.learn_size(&package.address, Some(digest.size));
             return Ok(Downloaded {
                 digest,
                 transferred: 0,
@@ -207,58 +205,58 @@ impl Downloader {
         &self,
         fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
     ) -> Result<PackageDigest> {
         let Fetch {
             package,
             archive_file,
             progress,
         } = *fetch;
-        let learn_size = |size: Option<u64>| {
-            if let Some(size) = size {
-                self.queue.learn_size(&package.address, size);
-            }
-        };
-        learn_size(archive.size);
+        self.queue.learn_size(&package.address, archive.size);
         let _permit = self.queue.acquire(archive.host, &package.address);
         if !(archive.is_wanted)() {
             return Err(SourceError::invalid_response(package, CANCELLED));
         }
         let limits = Limits::default();
         let beginning = RefCell::new(Vec::new());
-        let pass = |spooled: bool| {
-            get(&mut |body, length| {
+        let mut is_spooled = false;
+        let digest = loop {
+            let digest = get(&mut |body, length| {
                 beginning.borrow_mut().clear();
-                learn_size(length);
+                self.queue.learn_size(&package.address, length);
                 progress(package, Progress::Started(length));
-                archive_file
-                    .map_or(Ok(()), ArchiveFile::start)
-                    .map_err(PackageError::Read)?;
+                if let Some(archive_file) = archive_file {
+                    archive_file.start().map_err(PackageError::Read)?;
+                }
                 let body = Received {
                     body,
                     beginning: &beginning,
                     fetch,
                     archive,
                 };
-                let hash = if spooled { hash_zip_spooled } else { hash_zip };
+                let hash = if is_spooled {
+                    hash_zip_spooled
+                } else {
+                    hash_zip
+                };
                 hash(body, &package.address.name, &limits)
-            })
-        };
-        let digest = match pass(false)? {
-            Err(PackageError::NotStreamable(_)) => pass(true)?,
-            digest => digest,
+            })?;
+            if is_spooled || !matches!(digest, Err(PackageError::NotStreamable(_))) {
+                break digest;
+            }
+            is_spooled = true;
         };
         if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
             return Err(error);
         }
         // A signature mismatch outranks a damaged archive: report it first.
-        let found = match &digest {
+        let received_zh = match &digest {
             Ok(digest) => Some(&digest.zh),
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
         let is_expected = match &archive.expected {
-            Some(Expected { zh, .. }) => found == Some(*zh),
+            Some(Expected { zh, .. }) => received_zh == Some(*zh),
             None => digest.is_ok(),
         };
         if !is_expected && is_web_page(&beginning.borrow()) {
@@ -271,10 +269,11 @@ impl Downloader {
                 .into());
         }
         let origin = format!("downloaded from {}", archive.origin);
-        if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
-            && *zh != found
+        if let Some(Expected { zh, by, .. }) = &archive.expected
+            && let Some(received_zh) = received_zh
+            && *zh != received_zh
         {
-            let problem = format!("the package has the hash {found}, but {by} says {zh}");
+            let problem = format!("the package has the hash {received_zh}, but {by} says {zh}");
             return Err(SourceError::not_authentic(package, problem, Some(origin)));
         }
         digest.map_err(|error| SourceError::invalid_package(package, &error, origin))
@@ -284,13 +283,9 @@ impl Downloader {
 impl<'a> Archive<'a> {
     /// The archive at `url`, without any known hash or length.
     pub(super) fn at(url: &'a Url) -> Self {
-        let (origin, host) = (
-            SafeUrl::from(url).to_string(),
-            url.host_str().unwrap_or_default(),
-        );
         Self {
-            origin,
-            host,
+            origin: SafeUrl::from(url).to_string(),
+            host: url.host_str().unwrap_or_default(),
             size: None,
             expected: None,
             is_wanted: &|| true,

@@ -39,25 +39,26 @@ pub(super) struct Permit<'a> {
 impl DownloadQueue {
     /// A queue with `free` downloads at the same time.
     pub(super) fn new(free: usize) -> Self {
-        let (busy, waiting, sizes) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
         Self {
             state: Mutex::new(State {
                 free,
-                busy,
-                waiting,
+                busy: BTreeMap::new(),
+                waiting: BTreeMap::new(),
                 tickets: 0,
-                sizes,
+                sizes: HashMap::new(),
             }),
             freed: Condvar::new(),
         }
     }
 
-    /// Stores the size of one of a provider's packages. Its packages for other platforms have about
-    /// the same size.
-    pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
-        let mut state = lock(&self.state);
-        let known = state.sizes.entry(provider.clone()).or_default();
-        *known = bytes.max(*known);
+    /// Stores the size of one of a provider's packages, if it is known. Its packages for other
+    /// platforms have about the same size.
+    pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            let mut state = lock(&self.state);
+            let largest = state.sizes.entry(provider.clone()).or_default();
+            *largest = bytes.max(*largest);
+        }
     }
 
     /// Waits for the right to download one of a provider's packages from `host`.
@@ -68,9 +69,12 @@ impl DownloadQueue {
         state
             .waiting
             .insert(ticket, (host.to_owned(), provider.clone()));
-        let is_next = |state: &State| state.free > 0 && state.next() == Some(ticket);
-        let wait = self.freed.wait_while(state, |state| !is_next(state));
-        let mut state = wait.unwrap_or_else(PoisonError::into_inner);
+        while state.free == 0 || state.next() != Some(ticket) {
+            state = self
+                .freed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
         state.waiting.remove(&ticket);
         state.free -= 1;
         *state.busy.entry(host.to_owned()).or_default() += 1;
@@ -84,17 +88,21 @@ impl DownloadQueue {
 }
 
 impl State {
-    /// The ticket of the next download.
+    /// The ticket of the next download: of the least busy host, then of the largest package, then
+    /// the oldest.
     fn next(&self) -> Option<u64> {
-        let rank = |(ticket, (host, provider)): &(&u64, &(String, ProviderAddress))| {
-            let busy = self.busy.get(host).copied().unwrap_or_default();
-            let size = self.sizes.get(provider).copied().unwrap_or_default();
-            (busy, std::cmp::Reverse(size), **ticket)
-        };
         self.waiting
-            .iter()
-            .min_by_key(rank)
-            .map(|(ticket, _)| *ticket)
+            .keys()
+            .copied()
+            .min_by_key(|ticket| self.rank(*ticket))
+    }
+
+    /// Is least for the download that starts next.
+    fn rank(&self, ticket: u64) -> impl Ord {
+        let (host, provider) = &self.waiting[&ticket];
+        let busy = self.busy.get(host).copied().unwrap_or_default();
+        let size = self.sizes.get(provider).copied().unwrap_or_default();
+        (busy, std::cmp::Reverse(size), ticket)
     }
 }
 
@@ -154,9 +162,9 @@ mod tests {
     #[test]
     fn the_largest_comes_first() {
         let download_queue = DownloadQueue::new(1);
-        download_queue.learn_size(&provider("large"), 3);
-        download_queue.learn_size(&provider("large"), 2);
-        download_queue.learn_size(&provider("middling"), 2);
+        download_queue.learn_size(&provider("large"), Some(3));
+        download_queue.learn_size(&provider("large"), Some(2));
+        download_queue.learn_size(&provider("middling"), Some(2));
         let waiting = [
             ("a.test", "unknown"),
             ("a.test", "middling"),
@@ -171,7 +179,7 @@ mod tests {
     #[test]
     fn a_busy_host_lets_other_hosts_go_first() {
         let download_queue = DownloadQueue::new(2);
-        download_queue.learn_size(&provider("large"), 3);
+        download_queue.learn_size(&provider("large"), Some(3));
         let _slow = download_queue.acquire("slow.test", &provider("large"));
         let waiting = [
             ("slow.test", "large"),

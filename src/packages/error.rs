@@ -62,12 +62,12 @@ impl SourceError {
             .help("remove the platform, or lock a different version");
         let available: BTreeSet<_> = available.into_iter().collect();
         if !available.is_empty() {
-            let available: Vec<_> = available.iter().map(ToString::to_string).collect();
-            error = error.note(format!("there are packages for {}", available.join(", ")));
+            let names: Vec<_> = available.iter().map(ToString::to_string).collect();
+            error = error.note(format!("there are packages for {}", names.join(", ")));
         }
-        let error = asked.iter().fold(error, |error, asked| {
-            error.note(format!("asked for {asked}"))
-        });
+        if let Some(asked) = asked {
+            error = error.note(format!("asked for {asked}"));
+        }
         Self::PlatformMissing(error.into())
     }
 
@@ -174,27 +174,23 @@ impl From<SourceError> for Diagnostics {
                 return errors;
             }
         };
-        let error = |message| Diagnostic::error(Code::ProviderNotFound, message);
-        match searched.as_slice() {
-            [] => error(format!(
-                "no installation method of the CLI configuration covers {address}"
-            ))
-            .help("add it to the include list of a method in the provider_installation block"),
-            [place] => place.clone(),
-            places => {
-                let error = error(format!(
-                    "no installation method of the CLI configuration has {address}"
-                ))
-                .help(
-                    "correct its source in required_providers, or put it into one of the mirrors",
-                );
-                places
-                    .iter()
-                    .map(|place| place.message.clone())
-                    .fold(error, Diagnostic::note)
-            }
+        if let [only] = searched.as_slice() {
+            return only.clone().into();
         }
-        .into()
+        if searched.is_empty() {
+            let message =
+                format!("no installation method of the CLI configuration covers {address}");
+            return Diagnostic::error(Code::ProviderNotFound, message)
+                .help("add it to the include list of a method in the provider_installation block")
+                .into();
+        }
+        let message = format!("no installation method of the CLI configuration has {address}");
+        let mut error = Diagnostic::error(Code::ProviderNotFound, message)
+            .help("correct its source in required_providers, or put it into one of the mirrors");
+        for place in searched {
+            error = error.note(place.message);
+        }
+        error.into()
     }
 }
 

@@ -40,15 +40,11 @@ pub struct Fetched {
 impl Fetched {
     /// A package with only a hash over its files.
     pub(super) fn of_files(h1: Hash) -> Self {
-        let (hashes, authentication) = (
-            HashDispositions::computed([h1.clone()]),
-            Authentication::Unauthenticated,
-        );
         Self {
-            h1,
             digest: None,
-            hashes,
-            authentication,
+            hashes: HashDispositions::computed([h1.clone()]),
+            h1,
+            authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: 0,
         }
@@ -68,12 +64,11 @@ impl Fetched {
 
     /// The `h1:` of the package, as any program computes it.
     pub(crate) fn all_h1(&self) -> BTreeSet<Hash> {
-        let digest = self
-            .digest
-            .clone()
-            .into_iter()
-            .flat_map(PackageDigest::into_h1);
-        digest.chain([self.h1.clone()]).collect()
+        let mut all = BTreeSet::from([self.h1.clone()]);
+        if let Some(digest) = &self.digest {
+            all.extend(digest.clone().into_h1());
+        }
+        all
     }
 
     /// Whether a registry reported the `h1:`, and the package was not downloaded.

@@ -110,19 +110,26 @@ impl Method {
     /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are
     /// known.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
-        let remember_copy = |copy: &Fetched| self.remember_copy(fetch.package, copy);
-        let fetched = match &self.kind {
-            SourceKind::Registry(registry) => registry.package(fetch).map(|(fetched, reported)| {
-                self.remember_release(fetch.package, &reported);
-                fetched
-            }),
-            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
-            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
-            SourceKind::OciMirror(mirror) => mirror.fetch(fetch).inspect(remember_copy),
-            SourceKind::Offline(offline) => offline.package(fetch),
-        };
+        let fetched = self.fetch_and_remember(fetch);
+        // Also after a failure.
         (fetch.progress)(fetch.package, Progress::Finished);
         fetched
+    }
+
+    fn fetch_and_remember(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        let copy = match &self.kind {
+            SourceKind::Registry(registry) => {
+                let (fetched, reported) = registry.package(fetch)?;
+                self.remember_release(fetch.package, &reported);
+                return Ok(fetched);
+            }
+            SourceKind::Offline(offline) => return offline.package(fetch),
+            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch)?,
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch)?,
+            SourceKind::OciMirror(mirror) => mirror.fetch(fetch)?,
+        };
+        self.remember_copy(fetch.package, &copy);
+        Ok(copy)
     }
 
     /// Stores the platforms that a registry lists, and the well-formed `h1:` that it reports for
@@ -135,23 +142,23 @@ impl Method {
         reported: &HashesByPlatform,
     ) {
         let Some(cache) = &self.cache else { return };
-        let available = self.versions.get(address).and_then(Result::ok);
-        let release = available
-            .as_ref()
-            .and_then(|available| available.versions.get(version));
-        let listed = release
-            .map(|release| &release.platforms)
-            .filter(|listed| !listed.is_empty());
-        let reported = reported
-            .iter()
-            .filter(|(_, h1)| h1.iter().all(Hash::is_well_formed));
+        let mut listed = None;
+        if let Some(Ok(available)) = self.versions.get(address)
+            && let Some(release) = available.versions.get(version)
+            && !release.platforms.is_empty()
+        {
+            listed = Some(release.platforms.iter().collect());
+        }
         cache.change_platforms(address, version, |known| {
-            known.listed = listed
-                .map(|listed| listed.iter().collect())
-                .or(known.listed.take());
-            known
-                .published
-                .extend(reported.map(|(platform, h1)| (platform.clone(), h1.clone())));
+            // Earlier runs may have seen a list that this one has not requested.
+            if listed.is_some() {
+                known.listed = listed;
+            }
+            for (platform, h1) in reported {
+                if h1.iter().all(Hash::is_well_formed) {
+                    known.published.insert(platform.clone(), h1.clone());
+                }
+            }
         });
     }
 

@@ -107,33 +107,35 @@ impl Source {
     /// # Errors
     /// [`SourceError::ProviderNotFound`] if no method has it.
     pub fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
-        self.versions.get_or_compute(address, || {
-            let mut all: Option<Arc<AvailableVersions>> = None;
-            let (mut everywhere, mut in_any_registry) = (Vec::new(), false);
-            for method in self.methods_for(address) {
-                match (method.versions(address), &mut all) {
-                    (Ok(available), None) => all = Some(available),
-                    (Ok(available), Some(all)) => Arc::make_mut(all).merge(&available),
-                    (
-                        Err(SourceError::ProviderNotFound {
-                            searched,
-                            in_registry,
-                            ..
-                        }),
-                        _,
-                    ) => {
-                        everywhere.extend(searched);
-                        in_any_registry |= in_registry;
-                    }
-                    (Err(error), _) => return Err(error),
+        self.versions
+            .get_or_compute(address, || self.versions_of_methods(address))
+    }
+
+    fn versions_of_methods(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
+        let mut merged: Option<Arc<AvailableVersions>> = None;
+        let mut all_searched = Vec::new();
+        let mut in_any_registry = false;
+        for method in self.methods_for(address) {
+            match method.versions(address) {
+                Ok(available) => match &mut merged {
+                    Some(merged) => Arc::make_mut(merged).merge(&available),
+                    None => merged = Some(available),
+                },
+                Err(SourceError::ProviderNotFound {
+                    searched,
+                    in_registry,
+                    ..
+                }) => {
+                    all_searched.extend(searched);
+                    in_any_registry |= in_registry;
                 }
+                Err(error) => return Err(error),
             }
-            let (address, searched, in_registry) = (address.clone(), everywhere, in_any_registry);
-            all.ok_or(SourceError::ProviderNotFound {
-                address,
-                searched,
-                in_registry,
-            })
+        }
+        merged.ok_or(SourceError::ProviderNotFound {
+            address: address.clone(),
+            searched: all_searched,
+            in_registry: in_any_registry,
         })
     }
 

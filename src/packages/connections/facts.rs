@@ -30,25 +30,22 @@ impl Connections {
         key: &SigningKey,
         only: Option<&BTreeSet<(ProviderAddress, Version)>>,
     ) -> Result<Vec<PublishedRelease>> {
-        let cached = self
-            .cache()
-            .map(|cache| cache.releases())
-            .unwrap_or_default()
-            .into_iter();
-        let wanted = cached.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
-        let facts = wanted
-            .map(|((address, version), packages)| ReleaseFacts {
-                address,
-                version,
-                packages,
-            })
-            .collect();
-        Ok(publish(
-            &*self.oci_registries(dialect)?,
-            repository,
-            key,
-            facts,
-        ))
+        let mut facts = Vec::new();
+        if let Some(cache) = self.cache() {
+            for (release, packages) in cache.releases() {
+                if only.is_some_and(|only| !only.contains(&release)) {
+                    continue;
+                }
+                let (address, version) = release;
+                facts.push(ReleaseFacts {
+                    address,
+                    version,
+                    packages,
+                });
+            }
+        }
+        let registries = self.oci_registries(dialect)?;
+        Ok(publish(&registries, repository, key, facts))
     }
 
     pub(super) fn trusted_facts(

@@ -58,17 +58,14 @@ impl Default for SourceOptions {
     /// wait for bytes, and bounds their memory of about a megabyte each.
     fn default() -> Self {
         let jobs = (2 * parallel::cores()).max(24);
-        let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
-        let (trust_registry, cache_directory, distrusts_cache, date_services) =
-            (false, None, false, None);
         Self {
-            choice,
+            choice: SourceChoice::default(),
             jobs,
-            trust_registry,
-            cache_directory,
-            distrusts_cache,
-            date_services,
-            observer,
+            trust_registry: false,
+            cache_directory: None,
+            distrusts_cache: false,
+            date_services: None,
+            observer: RequestObserver::default(),
         }
     }
 }
@@ -177,15 +174,14 @@ impl Connections {
         }
         let environment = environment.clone();
         let netrc = LazyNetrc::new(&environment);
-        let (connections, facts) = ([OnceLock::new(), OnceLock::new()], OnceMap::default());
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
                 environment,
-                connections,
+                connections: [OnceLock::new(), OnceLock::new()],
                 netrc,
                 cloud_hosts: CloudHosts::default(),
-                facts,
+                facts: OnceMap::default(),
             }),
         })
     }

@@ -59,15 +59,10 @@ impl Connections {
                 .or_default()
                 .insert(version.clone());
         }
-        let (cache, registries, packages) = (
-            self.cache(),
-            self.shared.registry_cache(),
-            OnceMap::default(),
-        );
         Source::new(SourceKind::Offline(Offline {
-            cache,
-            registries,
-            packages,
+            cache: self.cache(),
+            registries: self.shared.registry_cache(),
+            packages: OnceMap::default(),
             locked,
         }))
     }
@@ -87,9 +82,10 @@ impl Methods<'_> {
         let downloader = self.downloader.clone();
         Ok(Source::new(match &self.shared.options.choice {
             SourceChoice::NetworkMirror(url) => {
-                let error = |message| Diagnostic::error(Code::InvalidArgument, message);
-                let url = mirror_url(url)
-                    .map_err(|problem| error(problem).help("write it as https://HOST/PATH/"))?;
+                let url = mirror_url(url).map_err(|problem| {
+                    Diagnostic::error(Code::InvalidArgument, problem)
+                        .help("write it as https://HOST/PATH/")
+                })?;
                 self.network_mirror(downloader, &url, false)
             }
             SourceChoice::OciMirror(template) => {
@@ -104,28 +100,25 @@ impl Methods<'_> {
 
     /// The registries that addresses name.
     fn registry(&self, downloader: Downloader) -> SourceKind {
-        let Connection {
-            dialect, discovery, ..
-        } = self.connection;
-        let enforced = |name| {
-            *dialect == Dialect::Tofu && self.shared.environment.variable(name) == Some("true")
-        };
         let policy = SignaturePolicy {
-            dialect: *dialect,
-            enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-            enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            dialect: self.connection.dialect,
+            enforce_validation: self.is_enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+            enforce_expiration: self.is_enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
         };
-        let (discovery, trusts_reports) =
-            (Arc::clone(discovery), self.shared.options.trust_registry);
-        let (cache, facts) = (self.shared.registry_cache(), self.facts.clone());
         SourceKind::Registry(Box::new(Registry::new(
             downloader,
-            discovery,
+            Arc::clone(&self.connection.discovery),
             policy,
-            trusts_reports,
-            cache,
-            facts,
+            self.shared.options.trust_registry,
+            self.shared.registry_cache(),
+            self.facts.clone(),
         )))
+    }
+
+    /// Whether a variable of OpenTofu, which Terraform ignores, enforces a rule about signatures.
+    fn is_enforced(&self, variable: &str) -> bool {
+        self.connection.dialect == Dialect::Tofu
+            && self.shared.environment.variable(variable) == Some("true")
     }
 
     fn network_mirror(
@@ -164,21 +157,28 @@ impl Methods<'_> {
                 BTreeMap::new(),
             ));
         };
-        let method = |method: &InstallationMethod| {
-            Ok(Method::new(self.kind(method)?, method.providers.clone()))
-        };
-        let methods = collect_all(installation.methods.iter().map(method))?;
+        let methods = collect_all(
+            installation
+                .methods
+                .iter()
+                .map(|method| self.method(method)),
+        )?;
         Ok(Source::from_methods(
             methods,
             installation.dev_overrides.clone(),
         ))
     }
 
+    fn method(&self, method: &InstallationMethod) -> Result<Method> {
+        let kind = self.kind(method)?;
+        Ok(Method::new(kind, method.providers.clone()))
+    }
+
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
-        let downloader = method
-            .download_retries
-            .map(|retries| self.downloader.with_retries(retries));
-        let downloader = downloader.unwrap_or_else(|| self.downloader.clone());
+        let downloader = match method.download_retries {
+            Some(retries) => self.downloader.with_retries(retries),
+            None => self.downloader.clone(),
+        };
         match &method.kind {
             MethodKind::Direct => Ok(self.registry(downloader)),
             MethodKind::FilesystemMirror(path) => {
@@ -209,25 +209,28 @@ impl Methods<'_> {
     /// its version.
     fn implied_methods(&self) -> Vec<Method> {
         let dialect = self.connection.dialect;
-        let directories =
-            directories::implied_mirrors(&self.shared.environment, dialect).into_iter();
-        let mirrors: Vec<_> = directories
-            .filter(|path| path.is_dir())
-            .map(FilesystemMirror::new)
-            .collect();
-        let found = mirrors.iter().flat_map(|mirror| mirror.providers(dialect));
-        let direct = ProviderSelection {
-            include: Vec::new(),
-            exclude: found.map(Into::into).collect(),
-        };
-        let everything = |mirror| {
-            Method::new(
+        let mut methods = Vec::new();
+        let mut local_providers = Vec::new();
+        for path in directories::implied_mirrors(&self.shared.environment, dialect) {
+            if !path.is_dir() {
+                continue;
+            }
+            let mirror = FilesystemMirror::new(path);
+            local_providers.extend(mirror.providers(dialect).into_iter().map(Into::into));
+            methods.push(Method::new(
                 SourceKind::FilesystemMirror(mirror),
                 ProviderSelection::default(),
-            )
+            ));
+        }
+
+        let other_providers = ProviderSelection {
+            include: Vec::new(),
+            exclude: local_providers,
         };
-        let mut methods: Vec<_> = mirrors.into_iter().map(everything).collect();
-        methods.push(Method::new(self.registry(self.downloader.clone()), direct));
+        methods.push(Method::new(
+            self.registry(self.downloader.clone()),
+            other_providers,
+        ));
         methods
     }
 }

@@ -39,15 +39,13 @@ impl FilesystemMirror {
 
     /// The providers with packages in the mirror. Unreadable directories are skipped.
     pub(crate) fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
-        let below = |path: &Path| entries(path).unwrap_or_default();
         let mut addresses = BTreeSet::new();
-        for (host, path) in below(&self.directory) {
-            for (namespace, path) in below(&path) {
-                let names = below(&path)
-                    .into_iter()
-                    .map(|(name, _)| format!("{host}/{namespace}/{name}"));
-                addresses
-                    .extend(names.filter_map(|text| ProviderAddress::parse(&text, dialect).ok()));
+        for (host, host_path) in readable_entries(&self.directory) {
+            for (namespace, namespace_path) in readable_entries(&host_path) {
+                for (name, _) in readable_entries(&namespace_path) {
+                    let text = format!("{host}/{namespace}/{name}");
+                    addresses.extend(ProviderAddress::parse(&text, dialect).ok());
+                }
             }
         }
         addresses.retain(|address| {
@@ -61,19 +59,14 @@ impl FilesystemMirror {
     /// directory or an archive. OpenTofu and Terraform read more forms of a name than the canonical
     /// one.
     pub(crate) fn directories(&self) -> Vec<String> {
-        let below = |path: &Path| entries(path).unwrap_or_default();
-        let is_package = |(name, path): &(String, PathBuf)| {
-            (path.is_dir() && !below(path).is_empty())
-                || name.to_ascii_lowercase().ends_with(".zip")
-        };
         let mut directories = Vec::new();
-        for (host, path) in below(&self.directory) {
-            for (namespace, path) in below(&path) {
-                let with_packages = below(&path)
-                    .into_iter()
-                    .filter(|(_, path)| below(path).iter().any(is_package));
-                directories
-                    .extend(with_packages.map(|(name, _)| format!("{host}/{namespace}/{name}")));
+        for (host, host_path) in readable_entries(&self.directory) {
+            for (namespace, namespace_path) in readable_entries(&host_path) {
+                for (name, provider_path) in readable_entries(&namespace_path) {
+                    if has_package(&provider_path) {
+                        directories.push(format!("{host}/{namespace}/{name}"));
+                    }
+                }
             }
         }
         directories
@@ -128,23 +121,25 @@ impl FilesystemMirror {
             );
             return Err(SourceError::invalid_response(package, problem));
         };
-        let invalid = |error| local.invalid(package, &error);
         let name = &package.address.name;
         if !local.packed {
-            return hash_directory(&local.path, name)
-                .map(Fetched::of_files)
-                .map_err(invalid);
+            let h1 = hash_directory(&local.path, name)
+                .map_err(|error| local.invalid(package, &error))?;
+            return Ok(Fetched::of_files(h1));
         }
-        let failed = |error| Diagnostic::io("open the package", &local.path, &error);
-        let mut archive = files::open(&local.path).map_err(failed)?;
-        let hashed = match archive_file {
+        let mut archive = files::open(&local.path)
+            .map_err(|error| Diagnostic::io("open the package", &local.path, &error))?;
+        let digest = match archive_file {
             Some(archive_file) => archive_file.copy(archive, name),
             None => hash_zip_file(&mut archive, name, &Limits::default()),
         };
         if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
             return Err(error);
         }
-        hashed.map(Fetched::of_archive).map_err(invalid)
+        match digest {
+            Ok(digest) => Ok(Fetched::of_archive(digest)),
+            Err(error) => Err(local.invalid(package, &error)),
+        }
     }
 
     /// A package in every form that the mirror contains; at least one.
@@ -222,18 +217,18 @@ impl FilesystemMirror {
                 Version::parse_listed(&name),
                 path.is_dir() && !path.is_symlink(),
             ) {
-                let platforms = entries(&path)?
-                    .into_iter()
-                    .filter(|(_, path)| path.is_dir());
-                packages.extend(platforms.filter_map(|(name, path)| {
-                    let platform = name.parse().ok()?;
-                    Some(LocalPackage {
-                        version: version.clone(),
-                        platform,
-                        path,
-                        packed: false,
-                    })
-                }));
+                for (name, path) in entries(&path)? {
+                    if let Ok(platform) = name.parse()
+                        && path.is_dir()
+                    {
+                        packages.push(LocalPackage {
+                            version: version.clone(),
+                            platform,
+                            path,
+                            packed: false,
+                        });
+                    }
+                }
             }
         }
         packages.sort_by_key(|package| package.packed);
@@ -267,9 +262,31 @@ fn link_above(provider_directory: &Path) -> Option<&Path> {
 
 /// The entries of a directory with their names; none if it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let failed = |error| Diagnostic::io("read the mirror directory", directory, &error);
-    let paths = files::entries(directory).map_err(failed)?.into_iter();
-    Ok(paths
-        .filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path)))
-        .collect())
+    let paths = files::entries(directory)
+        .map_err(|error| Diagnostic::io("read the mirror directory", directory, &error))?;
+    let mut entries = Vec::new();
+    for path in paths {
+        if let Some(name) = path.file_name()
+            && let Some(name) = name.to_str()
+        {
+            entries.push((name.to_owned(), path));
+        }
+    }
+    Ok(entries)
+}
+
+/// The entries of a directory with their names; none if it cannot be read.
+fn readable_entries(directory: &Path) -> Vec<(String, PathBuf)> {
+    entries(directory).unwrap_or_default()
+}
+
+/// Whether the directory of a provider has an archive, or a directory that is not empty.
+fn has_package(provider_directory: &Path) -> bool {
+    for (name, path) in readable_entries(provider_directory) {
+        let is_archive = name.to_ascii_lowercase().ends_with(".zip");
+        if is_archive || (path.is_dir() && !readable_entries(&path).is_empty()) {
+            return true;
+        }
+    }
+    false
 }

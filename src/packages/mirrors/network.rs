@@ -60,17 +60,46 @@ struct Archive {
     hashes: Option<List<String, MOST_HASHES>>,
 }
 
+impl Index {
+    /// The versions and their approximate memory, in bytes. Texts that are not versions are
+    /// skipped.
+    fn available(self) -> (AvailableVersions, usize) {
+        let mut versions = Vec::new();
+        for text in self.versions.0.into_keys() {
+            if text.len() <= LONGEST_VERSION {
+                versions.extend(Version::parse_listed(&text));
+            }
+        }
+        versions
+            .into_iter()
+            .collect::<AvailableVersions>()
+            .weighed()
+    }
+}
+
+impl Archive {
+    /// The hashes that the mirror reports for the package.
+    fn hashes(&self) -> &[String] {
+        match &self.hashes {
+            Some(hashes) => &hashes.0,
+            None => &[],
+        }
+    }
+}
+
 impl VersionDocument {
     /// The document and its approximate memory, in bytes.
     fn weighed(self) -> (Self, usize) {
         /// Bytes of a text.
         const TEXT: usize = 64;
-        let texts = self.archives.0.iter().flat_map(|(platform, archive)| {
-            [platform, &archive.url]
-                .into_iter()
-                .chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
-        });
-        let weight = texts.map(|text| TEXT + text.len()).sum();
+        let mut weight = 0;
+        for (platform, archive) in &self.archives.0 {
+            weight += TEXT + platform.len();
+            weight += TEXT + archive.url.len();
+            for hash in archive.hashes() {
+                weight += TEXT + hash.len();
+            }
+        }
         (self, weight)
     }
 
@@ -83,14 +112,19 @@ impl VersionDocument {
     }
 
     /// The well-formed hashes of all packages.
-    fn reported(&self) -> impl Iterator<Item = Hash> {
-        let texts = self
-            .archives
-            .0
-            .values()
-            .flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
-        let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
-        hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
+    fn reported(&self) -> Vec<Hash> {
+        let mut reported = Vec::new();
+        for archive in self.archives.0.values() {
+            for text in archive.hashes() {
+                if let Ok(hash) = text.parse::<Hash>()
+                    && hash.is_known()
+                    && hash.is_well_formed()
+                {
+                    reported.push(hash);
+                }
+            }
+        }
+        reported
     }
 }
 
@@ -124,27 +158,18 @@ impl NetworkMirror {
         address: &ProviderAddress,
     ) -> Result<AvailableVersions> {
         let url = self.url(address, "index.json")?;
-        let convert = |index: Index| {
-            let versions = index
-                .versions
-                .0
-                .into_keys()
-                .filter(|text| text.len() <= LONGEST_VERSION);
-            versions
-                .filter_map(|text| Version::parse_listed(&text))
-                .collect::<AvailableVersions>()
-                .weighed()
-        };
-        match self
-            .downloader
-            .client
-            .get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, convert)
-        {
+        let answer = self.downloader.client.get_json(
+            &url,
+            Some(&self.host),
+            MAXIMUM_INDEX_BYTES,
+            Index::available,
+        );
+        match answer {
             Ok((_, versions)) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("the mirror {} has no package of {address}", self.base);
-                let error = Diagnostic::error(Code::ProviderNotFound, message);
-                let error = error.note(format!("asked for {}", SafeUrl::from(&url)));
+                let error = Diagnostic::error(Code::ProviderNotFound, message)
+                    .note(format!("asked for {}", SafeUrl::from(&url)));
                 Err(SourceError::provider_not_found(address, error))
             }
             Err(error) => Err(SourceError::request(address, error)),
@@ -171,11 +196,7 @@ impl NetworkMirror {
         let downloaded = self
             .downloader
             .package(fetch, &url, &download::Archive::at(&url))?;
-        let reported = archive
-            .hashes
-            .as_ref()
-            .map_or(&[][..], |hashes| hashes.0.as_slice());
-        let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
+        let reported = check_reported(archive.hashes(), &downloaded.digest).map_err(|problem| {
             SourceError::not_authentic(
                 package,
                 problem,
@@ -230,13 +251,19 @@ impl NetworkMirror {
         self.documents
             .get_or_compute(&(address.clone(), version.clone()), || {
                 let url = self.url(address, &format!("{version}.json"))?;
-                let (client, host) = (&self.downloader.client, Some(&self.host));
-                let answer =
-                    client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weighed);
-                let subject = format_args!("{address} {version}");
-                answer
-                    .map(|(url, document)| Arc::new((self.with_login(url), document)))
-                    .map_err(|error| SourceError::request(subject, error))
+                let answer = self.downloader.client.get_json(
+                    &url,
+                    Some(&self.host),
+                    MAXIMUM_ARCHIVES_BYTES,
+                    VersionDocument::weighed,
+                );
+                match answer {
+                    Ok((url, document)) => Ok(Arc::new((self.with_login(url), document))),
+                    Err(error) => Err(SourceError::request(
+                        format_args!("{address} {version}"),
+                        error,
+                    )),
+                }
             })
     }
 
@@ -274,22 +301,24 @@ fn check_reported(
     reported: &[String],
     package: &PackageDigest,
 ) -> std::result::Result<Vec<Hash>, String> {
-    let hashes = reported
-        .iter()
-        .map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
-    let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
-    let known: Vec<_> = hashes.into_iter().filter(Hash::is_known).collect();
-    if known.is_empty() && !reported.is_empty() {
+    let mut hashes = Vec::new();
+    for text in reported {
+        let hash: Hash = text.parse().map_err(|error| format!("{error}"))?;
+        if hash.is_known() {
+            hashes.push(hash);
+        }
+    }
+    if hashes.is_empty() && !reported.is_empty() {
         return Err(format!(
             "the mirror reports only hashes of unknown schemes: {}",
             reported.join(", ")
         ));
     }
-    match known.iter().find(|hash| !package.has(hash)) {
+    match hashes.iter().find(|hash| !package.has(hash)) {
         Some(wrong) => Err(format!(
             "the mirror reports the hash {wrong}, but the package has {}",
             package.h1
         )),
-        None => Ok(known),
+        None => Ok(hashes),
     }
 }
