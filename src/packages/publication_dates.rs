@@ -151,11 +151,10 @@ struct TerraformVersion {
 
 impl Listing {
     fn capped(self) -> Self {
-        let cap = |text: Option<String>| text.map(|text| text.chars().take(LONGEST_TEXT).collect());
         Self {
-            tier: cap(self.tier),
-            warning: cap(self.warning),
-            source: cap(self.source),
+            tier: self.tier.map(capped),
+            warning: self.warning.map(capped),
+            source: self.source.map(capped),
             ..self
         }
     }
@@ -249,23 +248,18 @@ impl PublicationDates {
         chosen: &Version,
         newest: &Version,
     ) -> ReleaseInfo {
-        let published = self.document_of(address).ok();
-        let date = |version| {
-            published
-                .as_ref()
-                .and_then(|published| published.dates.get(version).copied())
-        };
-        let source = published
-            .as_ref()
-            .and_then(|published| published.listing.source.as_deref());
-        let repository = source
-            .and_then(GithubRepository::parse)
-            .or_else(|| GithubRepository::of(address));
-        ReleaseInfo {
-            published: date(chosen),
-            newest_published: date(newest),
-            repository,
+        let mut info = ReleaseInfo::default();
+        if let Ok(published) = self.document_of(address) {
+            info.published = published.dates.get(chosen).copied();
+            info.newest_published = published.dates.get(newest).copied();
+            if let Some(source) = &published.listing.source {
+                info.repository = GithubRepository::parse(source);
+            }
         }
+        if info.repository.is_none() {
+            info.repository = GithubRepository::of(address);
+        }
+        info
     }
 
     /// Returns the publication date of a version of a module of registry.opentofu.org, which is
@@ -348,17 +342,22 @@ impl From<TofuDocument> for Documented {
 
 impl From<TerraformDocument> for Documented {
     fn from(TerraformDocument { included, data }: TerraformDocument) -> Self {
-        let entries = included.0.into_iter().filter_map(|entry| entry.attributes);
-        let dates = entries
-            .filter_map(|entry| dated(&entry.version?, &entry.published_at?))
-            .collect();
-        let listing = data
-            .and_then(|provider| provider.attributes)
-            .map(Listing::capped);
-        Self {
-            dates,
-            listing: listing.unwrap_or_default(),
+        let mut dates = BTreeMap::new();
+        for entry in included.0 {
+            if let Some(attributes) = entry.attributes
+                && let Some(version) = attributes.version
+                && let Some(date) = attributes.published_at
+            {
+                dates.extend(dated(&version, &date));
+            }
         }
+        let mut listing = Listing::default();
+        if let Some(provider) = data
+            && let Some(attributes) = provider.attributes
+        {
+            listing = attributes.capped();
+        }
+        Self { dates, listing }
     }
 }
 
@@ -367,4 +366,9 @@ fn dated(version: &str, date: &str) -> Option<(Version, Timestamp)> {
         version.strip_prefix('v').unwrap_or(version).parse().ok()?,
         date.parse().ok()?,
     ))
+}
+
+/// The start of a text.
+fn capped(text: String) -> String {
+    text.chars().take(LONGEST_TEXT).collect()
 }

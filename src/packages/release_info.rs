@@ -31,16 +31,13 @@ impl GithubRepository {
 
     /// The repository that a registry names, as in `https://github.com/hashicorp/terraform-provider-null`.
     pub(super) fn parse(url: &str) -> Option<Self> {
-        let name = url.strip_prefix(Self::HOST)?;
-        let name = name.strip_suffix('/').unwrap_or(name);
+        let path = url.strip_prefix(Self::HOST)?;
+        let name = path.strip_suffix('/').unwrap_or(path);
         let (owner, repository) = name.split_once('/')?;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let is_name = |name: &str| {
-            (1..=LONGEST_NAME).contains(&name.len())
-                && !name.starts_with('.')
-                && name.chars().all(is_plain)
-        };
-        (is_name(owner) && is_name(repository)).then(|| Self {
+        if !is_name(owner) || !is_name(repository) {
+            return None;
+        }
+        Some(Self {
             name: name.to_owned(),
         })
     }
@@ -76,6 +73,15 @@ impl GithubRepository {
             one.max(other)
         )
     }
+}
+
+/// Whether a text may be the name of an owner or of a repository.
+fn is_name(text: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&text.len())
+        && !text.starts_with('.')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 #[cfg(test)]

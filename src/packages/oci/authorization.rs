@@ -129,7 +129,8 @@ impl Requester<'_> {
             None => self.token_request(&realm, challenge),
         };
         let response = self.client.send_once(request)?;
-        let (status, shown) = (response.status(), SafeUrl::from(realm));
+        let status = response.status();
+        let shown = SafeUrl::from(realm);
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             return Err(refusal(response, false));
         }

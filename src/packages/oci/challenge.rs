@@ -40,20 +40,22 @@ pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Challenges
 
 /// `None` if the challenge contains no token server.
 fn bearer_challenge(challenge: &ChallengeRef<'_>) -> Option<BearerChallenge> {
-    let parameter = |name: &str| {
-        let found = challenge
-            .params
-            .iter()
-            .find(|(other, _)| other.eq_ignore_ascii_case(name));
-        found
-            .map(|(_, value)| value.to_unescaped())
-            .filter(|value| !value.is_empty())
-    };
     Some(BearerChallenge {
-        realm: parameter("realm")?,
-        service: parameter("service"),
-        scope: parameter("scope"),
+        realm: parameter(challenge, "realm")?,
+        service: parameter(challenge, "service"),
+        scope: parameter(challenge, "scope"),
     })
+}
+
+/// A parameter of a challenge, if it has one that is not empty.
+fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
+    for (other, value) in &challenge.params {
+        if other.eq_ignore_ascii_case(name) {
+            let value = value.to_unescaped();
+            return if value.is_empty() { None } else { Some(value) };
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
 use super::refusal::{refusal, says_no_repository};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
     Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind,
     Requested, is_loopback, read_whole,
@@ -124,34 +124,16 @@ impl OciRegistries {
     /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first
     /// there.
     fn find_base(&self, registry: &str) -> Result<Url> {
-        let host = if registry == DOCKER_HUB {
-            "registry-1.docker.io"
-        } else {
-            registry
-        };
-        let parse = |scheme: &str| {
-            // The URL standard refuses some names that a template may produce, such as 1.2.3.4.5.
-            let url = Url::parse(&format!("{scheme}://{host}/v2/"));
-            url.map_err(|error| {
-                let problem = format!("its name is not a host: {error}");
-                let message =
-                    format!("the OCI registry {registry} could not be reached: {problem}");
-                Diagnostics::from(Diagnostic::error(Code::RequestFailed, message))
-            })
-        };
-        let encrypted = parse("https")?;
-        let is_encrypted = !is_loopback(&encrypted)
-            || !matches!(
-                self.client.send(&self.request(&encrypted, None), None),
-                Err(Failure {
-                    kind: RequestErrorKind::Connection(_),
-                    ..
-                })
-            );
-        if is_encrypted {
-            Ok(encrypted)
-        } else {
-            parse("http")
+        let encrypted = base_url("https", registry)?;
+        if !is_loopback(&encrypted) {
+            return Ok(encrypted);
+        }
+        match self.client.send(&self.request(&encrypted, None), None) {
+            Err(Failure {
+                kind: RequestErrorKind::Connection(_),
+                ..
+            }) => base_url("http", registry),
+            _ => Ok(encrypted),
         }
     }
 
@@ -295,17 +277,18 @@ impl RepositoryClient<'_> {
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> Requested<T> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let send = |headers| {
-            self.get(&Request {
-                headers,
-                time_limit: None,
-                ..self.registries.request(&url, None)
-            })
-        };
-        self.registries
-            .client
-            .receive(limit, send, consume)
-            .map_err(|kind| request_error(&url, kind))
+        let content = self.registries.client.receive(
+            limit,
+            |headers| {
+                self.get(&Request {
+                    headers,
+                    time_limit: None,
+                    ..self.registries.request(&url, None)
+                })
+            },
+            consume,
+        );
+        content.map_err(|kind| request_error(&url, kind))
     }
 
     /// The source's error. `subject` is the requested thing.
@@ -321,30 +304,33 @@ impl RepositoryClient<'_> {
         else {
             return SourceError::request(subject, error);
         };
-        let notes = match self.session.login.get() {
-            Some(Ok(Some(found))) if credentials_sent => {
-                vec![format!("the login comes from {}", found.origin)]
+        let mut notes = Vec::new();
+        match self.session.login.get() {
+            Some(Ok(Some(login))) if credentials_sent => {
+                notes.push(format!("the login comes from {}", login.origin));
             }
-            Some(Ok(Some(found))) => {
-                let origin = &found.origin;
-                vec![format!(
-                    "no credentials were sent, because the registry requests none that {origin} contains"
-                )]
+            Some(Ok(Some(login))) => {
+                let origin = &login.origin;
+                notes.push(format!(
+                "no credentials were sent, because the registry requests none that {origin} contains"
+            ));
             }
             _ => {
-                let none = "no credentials were sent, because there is no login for it".to_owned();
-                [none]
-                    .into_iter()
-                    .chain(self.registries.logins.searched())
-                    .collect()
+                notes.push("no credentials were sent, because there is no login for it".to_owned());
+                notes.extend(self.registries.logins.searched());
             }
-        };
-        let (registry, url) = (&self.repository.registry, error.url);
+        }
+
+        let registry = &self.repository.registry;
+        let url = error.url;
         let message =
             format!("cannot get {subject}: {registry} refused access to {url} ({status})");
-        let error =
+        let mut error =
             Diagnostic::error(Code::Unauthorized, message).help(login_help(&self.repository));
-        notes.into_iter().fold(error, Diagnostic::note).into()
+        for note in notes {
+            error = error.note(note);
+        }
+        error.into()
     }
 
     /// Whether the host is an OCI registry at all: if a host answers nothing but "not found", the
@@ -470,37 +456,56 @@ pub(super) fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
 /// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
 fn next_link(link: &str) -> Option<&str> {
     let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;
-    let is_next = |parameter: &str| {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        name.trim().eq_ignore_ascii_case("rel")
+    for parameter in parameters.split(';') {
+        if let Some((name, value)) = parameter.split_once('=')
+            && name.trim().eq_ignore_ascii_case("rel")
             && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
-    };
-    parameters.split(';').any(is_next).then_some(target)
+        {
+            return Some(target);
+        }
+    }
+    None
 }
 
 /// The URL of the next page of a list (RFC 8288), which must be on the same registry.
 fn next_page(response: &Response) -> Attempt<Option<Url>> {
-    let fields = response
-        .headers()
-        .get_all(LINK)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let Some(reference) = fields
-        .flat_map(|field| field.split(','))
-        .find_map(next_link)
-    else {
+    let mut links = Vec::new();
+    for field in response.headers().get_all(LINK) {
+        // A field that is not text is treated as absent.
+        links.extend(field.to_str().unwrap_or_default().split(','));
+    }
+    let Some(reference) = links.into_iter().find_map(next_link) else {
         return Ok(None);
     };
-    let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
+
     let next = response
         .url()
         .join(reference)
-        .map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
+        .map_err(|error| invalid_list(format!("its link is not a URL: {error}")))?;
     if next.origin() != response.url().origin() {
-        return Err(invalid(format!(
+        return Err(invalid_list(format!(
             "the list of tags continues on a different host, {}",
             SafeUrl::from(next)
         )));
     }
     Ok(Some(next))
+}
+
+fn invalid_list(problem: String) -> Failure {
+    Failure::lasting(RequestErrorKind::InvalidBody(problem))
+}
+
+/// The base URL of a registry.
+fn base_url(scheme: &str, registry: &str) -> Result<Url> {
+    let host = if registry == DOCKER_HUB {
+        "registry-1.docker.io"
+    } else {
+        registry
+    };
+    // The URL standard refuses some names that a template may produce, such as 1.2.3.4.5.
+    Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
+        let problem = format!("its name is not a host: {error}");
+        let message = format!("the OCI registry {registry} could not be reached: {problem}");
+        Diagnostic::error(Code::RequestFailed, message).into()
+    })
 }

@@ -45,6 +45,15 @@ struct Files {
 /// the name.
 type Specificity = usize;
 
+/// A rule that applies to a repository.
+struct Rule {
+    specificity: Specificity,
+    /// The login, or the reason why it cannot be read.
+    login: std::result::Result<OciLoginSource, String>,
+    /// The file or block that contains the rule.
+    origin: String,
+}
+
 impl OciLogins {
     /// The logins of the CLI configuration's blocks and of the files and programs of `environment`.
     pub fn new(config: &CliConfig, environment: &Environment) -> Self {
@@ -61,65 +70,81 @@ impl OciLogins {
     /// The login for a repository: the most specific rule decides, and of equally specific rules
     /// the first.
     pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
-        let files = self
-            .files
-            .get_or_init(|| self.read_files())
-            .as_ref()
-            .map_err(Clone::clone)?;
-        let registry = &repository.registry;
-        let helper = |name: &str| Ok(OciLoginSource::DockerHelper(name.to_owned()));
-        // How specific each rule is, `None` if it does not apply; its login, or why that cannot be
-        // read; its origin.
-        let mut rules = Vec::new();
-        for block in &self.blocks {
-            let (line, _) = block.location.line_column();
-            let origin = format!(
-                "the oci_credentials block at {}:{line}",
-                block.location.path().display()
-            );
-            rules.push((
-                specificity(&block.repository_prefix, repository),
-                Ok(block.login.clone()),
-                origin,
-            ));
-        }
-        if let Some(name) = &self.defaults.docker_credentials_helper {
-            rules.push((
-                Some(0),
-                helper(name),
-                "the oci_default_credentials block".to_owned(),
-            ));
-        }
-        for config in &files.configs {
-            let origin = config.path.display().to_string();
-            for (prefix, login) in config.logins() {
-                rules.push((
-                    specificity(prefix, repository),
-                    login.map(OciLoginSource::Login),
-                    origin.clone(),
-                ));
-            }
-            for (name, specificity) in config.helpers(registry).into_iter().zip([1, 0]) {
-                rules.extend(name.map(|name| (Some(specificity), helper(name), origin.clone())));
+        let files = match self.files.get_or_init(|| self.read_files()) {
+            Ok(files) => files,
+            Err(errors) => return Err(errors.clone()),
+        };
+        let mut best: Option<Rule> = None;
+        for rule in self.rules(files, repository) {
+            if best
+                .as_ref()
+                .is_none_or(|best| rule.specificity > best.specificity)
+            {
+                best = Some(rule);
             }
         }
-        // If several have the greatest specificity, this yields the first.
-        let best = rules
-            .into_iter()
-            .rev()
-            .max_by_key(|(specificity, ..)| *specificity);
-        let Some((Some(_), source, origin)) = best else {
+        let Some(Rule { login, origin, .. }) = best else {
             return Ok(None);
         };
-        match source {
+        match login {
             Ok(OciLoginSource::Login(login)) => Ok(Some(FoundLogin { login, origin })),
             Ok(OciLoginSource::DockerHelper(name)) => {
+                let registry = &repository.registry;
                 let key = (name.clone(), registry.clone());
                 self.from_helpers
                     .get_or_compute(&key, || self.ask(&name, &origin, registry))
             }
             Err(problem) => Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into()),
         }
+    }
+
+    /// The rules for a repository: of the CLI configuration, then of the files.
+    fn rules(&self, files: &Files, repository: &OciRepository) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for block in &self.blocks {
+            if let Some(specificity) = specificity(&block.repository_prefix, repository) {
+                let line = block.location.line_column().0;
+                rules.push(Rule {
+                    specificity,
+                    login: Ok(block.login.clone()),
+                    origin: format!(
+                        "the oci_credentials block at {}:{line}",
+                        block.location.path().display()
+                    ),
+                });
+            }
+        }
+        if let Some(name) = &self.defaults.docker_credentials_helper {
+            rules.push(Rule {
+                specificity: 0,
+                login: Ok(OciLoginSource::DockerHelper(name.clone())),
+                origin: "the oci_default_credentials block".to_owned(),
+            });
+        }
+
+        for config in &files.configs {
+            let origin = config.path.display().to_string();
+            for (prefix, login) in config.logins() {
+                if let Some(specificity) = specificity(prefix, repository) {
+                    rules.push(Rule {
+                        specificity,
+                        login: login.map(OciLoginSource::Login),
+                        origin: origin.clone(),
+                    });
+                }
+            }
+            let [own, for_all] = config.helpers(&repository.registry);
+            for (specificity, name) in [(1, own), (0, for_all)] {
+                if let Some(name) = name {
+                    rules.push(Rule {
+                        specificity,
+                        login: Ok(OciLoginSource::DockerHelper(name.to_owned())),
+                        origin: origin.clone(),
+                    });
+                }
+            }
+        }
+        rules
     }
 
     /// The sources of logins that were searched, one line each, for a user whom the registry
@@ -173,30 +198,28 @@ impl OciLogins {
 
     fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
         let path = self.environment.os_variable("PATH").unwrap_or_default();
-        let failed = |program: &str, why: &str, server: &str| {
-            let message = format!(
-                "cannot get the credentials for {registry}: the Docker credential helper {program} {why}"
-            );
-            let help = format!("run it by hand: echo {server} | {program} get");
-            Diagnostic::error(Code::CredentialsHelper, message)
-                .note(format!("named in {origin}"))
-                .help(help)
-        };
         let servers = server_names(registry);
-        let Some(program) = credential_helper::find(name, std::env::split_paths(path)) else {
+        let Some(program) = credential_helper::find(name, std::env::split_paths(&path)) else {
             let program = format!("docker-credential-{name}");
-            let why = "is in no directory of PATH";
-            return Err(failed(&program, why, &servers[0]).into());
+            let failure = format!("{program} is in no directory of PATH");
+            let help = format!("run it by hand: echo {} | {program} get", servers[0]);
+            return Err(no_credentials(registry, &failure, origin, help).into());
         };
         for server in &servers {
-            let answer = credential_helper::get(&program, server, self.time_limit);
-            let answer =
-                answer.map_err(|why| failed(&program.display().to_string(), &why, server))?;
-            if let Some(login) = answer {
-                return Ok(Some(FoundLogin {
-                    login,
-                    origin: program.display().to_string(),
-                }));
+            match credential_helper::get(&program, server, self.time_limit) {
+                Ok(None) => {}
+                Ok(Some(login)) => {
+                    return Ok(Some(FoundLogin {
+                        login,
+                        origin: program.display().to_string(),
+                    }));
+                }
+                Err(why) => {
+                    let program = program.display();
+                    let failure = format!("{program} {why}");
+                    let help = format!("run it by hand: echo {server} | {program} get");
+                    return Err(no_credentials(registry, &failure, origin, help).into());
+                }
             }
         }
         Ok(None)
@@ -224,6 +247,16 @@ fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> 
     }
     let rest = repository.name.strip_prefix(path)?;
     (rest.is_empty() || rest.starts_with('/')).then(|| 1 + path.split('/').count())
+}
+
+/// A Docker credential helper, which is named in `origin`, has failed.
+fn no_credentials(registry: &str, failure: &str, origin: &str, help: String) -> Diagnostic {
+    let message = format!(
+        "cannot get the credentials for {registry}: the Docker credential helper {failure}"
+    );
+    Diagnostic::error(Code::CredentialsHelper, message)
+        .note(format!("named in {origin}"))
+        .help(help)
 }
 
 #[cfg(test)]

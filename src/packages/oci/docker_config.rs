@@ -44,10 +44,11 @@ impl DockerConfig {
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
         let config: Self = serde_json::from_slice(&text).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
             format!(
-                "{}:{line}:{column}: this is not a Docker configuration file",
-                path.display()
+                "{}:{}:{}: this is not a Docker configuration file",
+                path.display(),
+                error.line(),
+                error.column()
             )
         })?;
         Ok(Some(Self {
@@ -72,12 +73,15 @@ impl DockerConfig {
 
     /// The names of the helper for one registry, and of the helper for all other registries.
     pub(super) fn helpers(&self, registry: &str) -> [Option<&str>; 2] {
-        let mut helpers = self.credential_helpers.iter().flatten();
-        let own = helpers
-            .find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry))
-            .map(|(_, name)| name);
-        [own, self.credentials_store.as_ref()]
-            .map(|name| name.map(String::as_str).filter(|name| !name.is_empty()))
+        let mut own = None;
+        for (key, name) in self.credential_helpers.iter().flatten() {
+            if normalized(key).eq_ignore_ascii_case(registry) {
+                own = Some(name.as_str());
+                break;
+            }
+        }
+        let for_all = self.credentials_store.as_deref();
+        [own, for_all].map(|name| name.filter(|name| !name.is_empty()))
     }
 }
 
@@ -120,21 +124,28 @@ fn normalized(key: &str) -> &str {
 
 /// The usual paths of such files, the most important first, in OpenTofu's order.
 pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
-    let in_home = |name| Some(environment.home.as_deref()?.join(name));
-    let first = if cfg!(target_os = "linux") {
+    let home_config = environment.home.as_ref().map(|home| home.join(".config"));
+    let runtime = if cfg!(target_os = "linux") {
         environment.path_variable("XDG_RUNTIME_DIR")
     } else if cfg!(any(windows, target_os = "macos")) {
-        in_home(".config")
+        home_config.clone()
     } else {
         None
     };
-    let second = environment
-        .path_variable("XDG_CONFIG_HOME")
-        .or_else(|| in_home(".config"));
-    let containers =
-        [first, second].map(|directory| directory.map(|path| path.join("containers/auth.json")));
-    let docker = [in_home(".docker/config.json"), in_home(".dockercfg")];
-    let mut places: Vec<_> = containers.into_iter().chain(docker).flatten().collect();
+    let config = match environment.path_variable("XDG_CONFIG_HOME") {
+        Some(directory) => Some(directory),
+        None => home_config,
+    };
+
+    let mut places = Vec::new();
+    for directory in [runtime, config].into_iter().flatten() {
+        places.push(directory.join("containers/auth.json"));
+    }
+    if let Some(home) = &environment.home {
+        places.push(home.join(".docker/config.json"));
+        places.push(home.join(".dockercfg"));
+    }
+    // Outside of Linux, the first two are usually the same.
     places.dedup();
     places
 }

@@ -57,22 +57,25 @@ impl OciRegistries {
         let client = self
             .client(Access::Pull, repository)
             .map_err(FactsError::Unavailable)?;
-        let errors = |error| client.source_error(error, release).into();
-        let unusable = |why: &str| {
-            FactsError::Unusable(unusable(release.address, release.version, why).into())
-        };
-        match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit) {
-            Ok(manifest) => read(&manifest).map(Some).map_err(|why| unusable(&why)),
+        let answer =
+            client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit);
+        match answer {
+            Ok(manifest) => match read(&manifest) {
+                Ok(envelope) => Ok(Some(envelope)),
+                Err(why) => Err(release.unusable(&why)),
+            },
             Err(error) => match error.kind {
                 RequestErrorKind::NotFound => Ok(None),
                 RequestErrorKind::Timeout { .. } => Err(FactsError::Late),
                 RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
-                    Err(unusable(&error.to_string()))
+                    Err(release.unusable(&error.to_string()))
                 }
-                RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => {
-                    Err(FactsError::Unusable(errors(error)))
-                }
-                _ => Err(FactsError::Unavailable(errors(error))),
+                RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => Err(
+                    FactsError::Unusable(client.source_error(error, release).into()),
+                ),
+                _ => Err(FactsError::Unavailable(
+                    client.source_error(error, release).into(),
+                )),
             },
         }
     }
@@ -105,14 +108,15 @@ impl OciRegistries {
         if manifest.len() as u64 > MAXIMUM_MANIFEST_BYTES {
             return Err(release.impossible("there are too many platforms for one document"));
         }
-        let pushed = [EMPTY_CONTENT, &content]
-            .iter()
-            .try_for_each(|blob| client.push_blob(&Digest::of(blob), Content::Bytes(blob)));
-        let pushed =
-            pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, manifest.as_bytes()));
-        pushed
-            .map(|()| true)
-            .map_err(|error| client.not_pushed(error, release))
+        for blob in [EMPTY_CONTENT, &content] {
+            client
+                .push_blob(&Digest::of(blob), Content::Bytes(blob))
+                .map_err(|error| client.not_pushed(error, release))?;
+        }
+        client
+            .push_manifest(&tag, MANIFEST, manifest.as_bytes())
+            .map_err(|error| client.not_pushed(error, release))?;
+        Ok(true)
     }
 }
 
@@ -127,6 +131,10 @@ impl ReleaseTag<'_> {
             return Err(self.impossible("the version is too long for a tag"));
         }
         Ok((repository, ManifestName::Tag(tag)))
+    }
+
+    fn unusable(&self, why: &str) -> FactsError {
+        FactsError::Unusable(unusable(self.address, self.version, why).into())
     }
 
     fn impossible(&self, why: &str) -> Diagnostics {

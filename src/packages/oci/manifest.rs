@@ -185,14 +185,13 @@ pub(super) fn descriptor(media_type: &str, digest: &Digest, size: u64) -> Value 
 }
 
 fn read(bytes: &[u8]) -> Result<OciManifest, String> {
-    let invalid = |error: serde_json::Error| {
+    serde_json::from_slice(bytes).map_err(|error| {
         format!(
             "is not an OCI manifest (line {}, column {})",
             error.line(),
             error.column()
         )
-    };
-    serde_json::from_slice(bytes).map_err(invalid)
+    })
 }
 
 /// The start of a text that a registry sent, without control characters.
@@ -203,17 +202,16 @@ fn quoted(text: &str) -> String {
 
 impl Descriptor {
     fn reference(&self) -> Result<Reference, String> {
-        let refused = |()| {
-            format!(
+        match self.digest.parse() {
+            Ok(digest) => Ok(Reference {
+                digest,
+                size: self.size,
+            }),
+            Err(()) => Err(format!(
                 "contains the digest {}, which is not a sha256 digest",
                 quoted(&self.digest)
-            )
-        };
-        let digest = self.digest.parse().map_err(refused)?;
-        Ok(Reference {
-            digest,
-            size: self.size,
-        })
+            )),
+        }
     }
 }
 

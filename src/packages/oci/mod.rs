@@ -64,14 +64,13 @@ impl OciMirror {
         template: RepositoryTemplate,
         dialect: Dialect,
     ) -> Self {
-        let (owners, targets) = (OnceMap::default(), OnceMap::default());
         Self {
             downloader,
             registries,
             template,
             dialect,
-            owners,
-            targets,
+            owners: OnceMap::default(),
+            targets: OnceMap::default(),
         }
     }
 

@@ -78,32 +78,30 @@ impl OciRegistries {
         file: &mut File,
     ) -> Result<()> {
         let client = self.client(Access::Pull, package.repository.clone())?;
-        let failed = |error| client.source_error(error, subject);
-        let manifest = client.manifest(&package.name, MANIFEST).map_err(failed)?;
-        let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE);
-        let invalid = |problem: &str| {
-            SourceError::invalid_response(subject, format!("its manifest {problem}"))
-        };
-        let layer = layer.map_err(|problem| invalid(&problem))?;
+        let manifest = client
+            .manifest(&package.name, MANIFEST)
+            .map_err(|error| client.source_error(error, subject))?;
+        let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE)
+            .map_err(|problem| invalid_manifest(subject, &problem))?;
+
         let copied = client
             .blob(&layer.digest, limit, |body, _| copy(body, file))
-            .map_err(failed)?;
-        match copied {
-            Ok((digest, size)) if (&digest, size) == (&layer.digest.to_string(), layer.size) => {
-                Ok(())
-            }
-            Ok((digest, size)) if digest == layer.digest.to_string() => Err(invalid(&format!(
+            .map_err(|error| client.source_error(error, subject))?;
+        let (digest, size) = copied.map_err(|error| {
+            SourceError::invalid_response(subject, format!("it cannot be written: {error}"))
+        })?;
+        if digest != layer.digest.to_string() {
+            let problem = "contains a different digest than the archive that the registry sent";
+            return Err(invalid_manifest(subject, problem));
+        }
+        if size != layer.size {
+            let problem = format!(
                 "says that the archive has {} bytes, but it has {size}",
                 layer.size
-            ))),
-            Ok(_) => Err(invalid(
-                "contains a different digest than the archive that the registry sent",
-            )),
-            Err(error) => Err(SourceError::invalid_response(
-                subject,
-                format!("it cannot be written: {error}"),
-            )),
+            );
+            return Err(invalid_manifest(subject, &problem));
         }
+        Ok(())
     }
 }
 
@@ -121,7 +119,20 @@ fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<(String, u64)> {
 
 /// Whether a text is a tag (OCI distribution specification 1.1, "Pulling manifests").
 fn is_tag(text: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let rest = |byte: u8| is_word(byte) || matches!(byte, b'.' | b'-');
-    text.len() <= 128 && text.bytes().next().is_some_and(is_word) && text.bytes().all(rest)
+    let Some(first) = text.bytes().next() else {
+        return false;
+    };
+    text.len() <= 128
+        && is_word(first)
+        && text
+            .bytes()
+            .all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn invalid_manifest(subject: &str, problem: &str) -> SourceError {
+    SourceError::invalid_response(subject, format!("its manifest {problem}"))
 }

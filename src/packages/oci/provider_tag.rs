@@ -97,30 +97,41 @@ impl<'a> ProviderTag<'a> {
         package: Content<'_>,
         digest: &PackageDigest,
     ) -> Result<PushedPackage> {
-        let (archive, empty) = (Digest::of_archive(&digest.zh), Digest::of(EMPTY_CONTENT));
-        let manifest = manifest::artifact(
-            PROVIDER_TARGET,
-            &manifest::descriptor(ZIP, &archive, digest.size),
-        );
+        let archive = Digest::of_archive(&digest.zh);
+        let layer = manifest::descriptor(ZIP, &archive, digest.size);
+        let manifest = manifest::artifact(PROVIDER_TARGET, &layer);
         let reference = Reference {
             digest: Digest::of(manifest.as_bytes()),
             size: manifest.len() as u64,
         };
-        let push = || {
-            for (digest, content) in [(archive, package), (empty, Content::Bytes(EMPTY_CONTENT))] {
-                if !self.client.has_blob(&digest)? {
-                    self.client.push_blob(&digest, content)?;
-                }
-            }
-            let name = ManifestName::Digest(reference.digest.clone());
-            self.client
-                .push_manifest(&name, MANIFEST, manifest.as_bytes())
-        };
-        push().map_err(|error| self.client.not_pushed(error, self))?;
+
+        self.push_blob(&archive, package)?;
+        self.push_blob(&Digest::of(EMPTY_CONTENT), Content::Bytes(EMPTY_CONTENT))?;
+        self.client
+            .push_manifest(
+                &ManifestName::Digest(reference.digest.clone()),
+                MANIFEST,
+                manifest.as_bytes(),
+            )
+            .map_err(|error| self.client.not_pushed(error, self))?;
         Ok(PushedPackage {
             platform: platform.clone(),
             manifest: reference,
         })
+    }
+
+    /// Uploads a blob, unless it is there.
+    fn push_blob(&self, digest: &Digest, content: Content<'_>) -> Result<()> {
+        let has_blob = self
+            .client
+            .has_blob(digest)
+            .map_err(|error| self.client.not_pushed(error, self))?;
+        if !has_blob {
+            self.client
+                .push_blob(digest, content)
+                .map_err(|error| self.client.not_pushed(error, self))?;
+        }
+        Ok(())
     }
 
     /// Lists packages in the index, in place of others for the same platforms. Other entries stay.

@@ -116,11 +116,10 @@ impl RepositoryClient<'_> {
         add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
     ) -> Attempt<Response> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
-            let unreadable = |error: io::Error| {
-                Failure::lasting(RequestErrorKind::Connection(error.to_string()))
-            };
             let mut request = add(self.registries.client.request(method.clone(), url.clone()))
-                .map_err(unreadable)?;
+                .map_err(|error| {
+                    Failure::lasting(RequestErrorKind::Connection(error.to_string()))
+                })?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
@@ -136,13 +135,12 @@ fn from_start(mut file: &File) -> io::Result<File> {
 
 /// Address to which a blob is uploaded: of the registry itself, which alone gets the authorization.
 fn upload_place(response: &Response) -> Attempt<Url> {
-    let invalid = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
-    let location = response
-        .headers()
-        .get(LOCATION)
-        .and_then(|value| value.to_str().ok());
-    let location =
-        location.ok_or_else(|| invalid("the registry returned no location for an upload"))?;
+    let Some(location) = response.headers().get(LOCATION) else {
+        return Err(invalid("the registry returned no location for an upload"));
+    };
+    let Ok(location) = location.to_str() else {
+        return Err(invalid("the registry returned no location for an upload"));
+    };
     let place = response
         .url()
         .join(location)
@@ -151,4 +149,8 @@ fn upload_place(response: &Response) -> Attempt<Url> {
         return Err(invalid("the location of an upload is on a different host"));
     }
     Ok(place)
+}
+
+fn invalid(problem: &str) -> Failure {
+    Failure::lasting(RequestErrorKind::InvalidBody(problem.to_owned()))
 }

@@ -8,31 +8,46 @@ use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 
 /// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
+/// Most codes that are kept, each of at most this many characters.
+const MOST_CODES: usize = 4;
+const LONGEST_CODE: usize = 64;
 
 /// The failure of a request with a response without success. Of its body only the codes of the
 /// specification are kept, because a server may repeat a secret of the request in it.
 pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
-    let (status, retry) = (response.status(), after_status(&response));
-    let is_code = |code: &&str| {
-        code.len() <= 64
-            && code
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    };
+    let status = response.status();
+    let retry = after_status(&response);
     let body = read_whole(response, MAXIMUM_BYTES).unwrap_or_default();
     let document: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let codes = document["errors"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry["code"].as_str());
-    let codes: Vec<_> = codes.filter(is_code).take(4).collect();
-    let kind =
-        RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || codes.join(", "));
+    let codes = error_codes(&document);
     Failure {
-        kind,
+        kind: RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || {
+            codes.join(", ")
+        }),
         retry: retry_of(retry, &codes),
     }
+}
+
+/// The first codes in the document of an error.
+fn error_codes(document: &Value) -> Vec<&str> {
+    let mut codes = Vec::new();
+    for entry in document["errors"].as_array().into_iter().flatten() {
+        if let Some(code) = entry["code"].as_str()
+            && is_code(code)
+            && codes.len() < MOST_CODES
+        {
+            codes.push(code);
+        }
+    }
+    codes
+}
+
+/// Whether a text has the form of the specification's codes, such as `NAME_UNKNOWN`.
+fn is_code(text: &str) -> bool {
+    text.len() <= LONGEST_CODE
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 /// Retries if the registry does not find a blob of a manifest: while two machines upload the same

@@ -42,12 +42,13 @@ impl RepositoryTemplate {
     }
 
     fn parse_named(text: &str, help: &Help) -> Result<Self> {
-        let invalid = |problem: String| {
+        let template = parse_uri_template(text).and_then(|parsed| Self::checked(text, parsed));
+        template.map_err(|problem| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
-            Diagnostic::error(Code::InvalidArgument, message).help(help.clone())
-        };
-        Self::checked(text, parse_uri_template(text).map_err(invalid)?)
-            .map_err(|problem| invalid(problem).into())
+            Diagnostic::error(Code::InvalidArgument, message)
+                .help(help.clone())
+                .into()
+        })
     }
 
     /// Reads the `repository_template` of an `oci_mirror` block, in which `${hostname}`,
@@ -137,19 +138,19 @@ impl RepositoryTemplate {
 /// Whether patterns leave only one value for a part of the address, by OpenTofu's rule, which
 /// ignores wildcards.
 fn is_fixed(include: &[ProviderPattern], index: usize) -> bool {
-    let part = |pattern: &ProviderPattern| {
-        let hostname = pattern
-            .hostname
-            .as_ref()
-            .map(|hostname| hostname.as_ascii().to_owned());
-        [hostname, pattern.namespace.clone(), pattern.name.clone()][index].take()
-    };
-    include
-        .iter()
-        .filter_map(part)
-        .collect::<BTreeSet<_>>()
-        .len()
-        == 1
+    let mut values = BTreeSet::new();
+    for pattern in include {
+        let value = match index {
+            0 => pattern
+                .hostname
+                .as_ref()
+                .map(|hostname| hostname.as_ascii()),
+            1 => pattern.namespace.as_deref(),
+            _ => pattern.name.as_deref(),
+        };
+        values.extend(value);
+    }
+    values.len() == 1
 }
 
 /// The text of a template in which only these variables have values, or why it has none.
@@ -157,10 +158,13 @@ fn render<'a>(
     template: &Template,
     variables: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> std::result::Result<String, String> {
-    let variables = variables.map(|(name, value)| (name.to_owned(), Value::string(value)));
-    let (allowance, variables) = (Allowance::default(), variables.collect::<BTreeMap<_, _>>());
-    let text = Evaluator::without_functions(&allowance, &variables).render(template);
-    match text.and_then(|text| text.as_string()) {
+    let mut values = BTreeMap::new();
+    for (name, value) in variables {
+        values.insert(name.to_owned(), Value::string(value));
+    }
+    let allowance = Allowance::default();
+    let rendered = Evaluator::without_functions(&allowance, &values).render(template);
+    match rendered.and_then(|value| value.as_string()) {
         Ok(text) => Ok(text.to_string()),
         Err(stop) => Err(stop.at(|| None).to_string()),
     }

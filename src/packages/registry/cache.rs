@@ -75,9 +75,13 @@ impl RegistryCache {
         let stored: StoredService =
             storage::read_json(&self.service_path(host, service), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(stored.saved)?;
-        let is_current = u64::try_from(age).is_ok_and(|age| age < LIFETIME.as_secs());
+        // The clock may have been set back since.
+        let age = u64::try_from(age).ok()?;
+        if age >= LIFETIME.as_secs() {
+            return None;
+        }
         let url = Url::parse(&stored.url).ok()?;
-        (is_current && is_on(&url, host)).then_some(url)
+        if is_on(&url, host) { Some(url) } else { None }
     }
 
     /// Keeps the base URL of a host's registry, if it may be kept.
@@ -100,8 +104,12 @@ impl RegistryCache {
     ) -> Option<(Url, Url)> {
         let stored: StoredRelease =
             storage::read_json(&self.release_path(service, address, version), LONGEST_ENTRY)?;
-        let url = |text: &str| Url::parse(text).ok().filter(is_plain);
-        Some((url(&stored.sums)?, url(&stored.signature)?))
+        let sums = Url::parse(&stored.sums).ok()?;
+        let signature = Url::parse(&stored.signature).ok()?;
+        if !is_plain(&sums) || !is_plain(&signature) {
+            return None;
+        }
+        Some((sums, signature))
     }
 
     /// Keeps the URLs of SHA256SUMS and its signature, if they may be kept.
@@ -144,10 +152,10 @@ impl RegistryCache {
     ) -> Option<String> {
         let stored: StoredSums =
             storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
-        let is_digits = |key: &String| key.bytes().all(|byte| byte.is_ascii_hexdigit());
-        stored
-            .signer
-            .filter(|key| [40, 64].contains(&key.len()) && is_digits(key))
+        let signer = stored.signer?;
+        let is_fingerprint =
+            [40, 64].contains(&signer.len()) && signer.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_fingerprint { Some(signer) } else { None }
     }
 
     /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such
@@ -162,25 +170,26 @@ impl RegistryCache {
         if is_of_any_host(address) {
             return;
         }
-        let known = self.sums(address, version);
-        let lines: BTreeMap<_, _> = known
-            .iter()
-            .flat_map(Sha256Sums::lines)
-            .chain(sums.lines())
-            .collect();
-        let lines: Vec<_> = lines
-            .into_iter()
-            .map(|(name, sum)| format!("{}  {name}\n", sum.value()))
-            .collect();
+        let earlier = self.sums(address, version);
+        let mut sum_by_name = BTreeMap::new();
+        if let Some(earlier) = &earlier {
+            sum_by_name.extend(earlier.lines());
+        }
+        sum_by_name.extend(sums.lines());
+
+        let mut document = String::new();
+        for (name, sum) in sum_by_name {
+            document += &format!("{}  {name}\n", sum.value());
+        }
         let signer = match authentication {
             Authentication::Signed { fingerprint, .. } => Some(fingerprint.clone()),
             _ => None,
         };
-        let sums = lines.concat();
-        storage::keep_json(
-            &self.sums_path(address, version),
-            &StoredSums { sums, signer },
-        );
+        let stored = StoredSums {
+            sums: document,
+            signer,
+        };
+        storage::keep_json(&self.sums_path(address, version), &stored);
     }
 
     fn sums_path(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
@@ -207,7 +216,8 @@ impl RegistryCache {
         address: &ProviderAddress,
         version: &Version,
     ) -> PathBuf {
-        let (service, version) = (service.ascii_serialization(), version.to_string());
+        let service = service.ascii_serialization();
+        let version = version.to_string();
         let parts = [
             address.hostname.as_ascii(),
             &service,

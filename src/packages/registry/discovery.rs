@@ -55,16 +55,14 @@ impl Discovery {
         cloud_hosts: CloudHosts,
         cache: Option<RegistryCache>,
     ) -> Self {
-        let (documents, discovered, remembered) =
-            (OnceMap::default(), OnceMap::default(), OnceMap::default());
         Self {
             client,
             cloud_hosts,
             hosts,
             cache,
-            documents,
-            discovered,
-            remembered,
+            documents: OnceMap::default(),
+            discovered: OnceMap::default(),
+            remembered: OnceMap::default(),
         }
     }
 
@@ -103,21 +101,23 @@ impl Discovery {
         get: impl Fn(&Url, Option<&Hostname>) -> Requested<T>,
     ) -> Result<(Url, Requested<T>)> {
         let host = &self.contacted(host, service)?;
-        let base = self.service(host, service)?;
-        let ask = |base: &Url| {
-            let url = service.endpoint(base, host, path)?;
+        let mut base = self.service(host, service)?;
+        let mut is_repeated = false;
+        loop {
+            let url = service.endpoint(&base, host, path)?;
             let answer = get(&url, self.credentials_of(host, &url).as_ref());
-            Ok((url, answer))
-        };
-        let asked = ask(&base)?;
-        if asked.1.is_err()
-            && self.remembered(host, service).is_some()
-            && let Ok(moved) = self.discovered(host, service)
-            && moved != base
-        {
-            return ask(&moved);
+            if answer.is_err()
+                && !is_repeated
+                && self.remembered(host, service).is_some()
+                && let Ok(moved) = self.discovered(host, service)
+                && moved != base
+            {
+                base = moved;
+                is_repeated = true;
+                continue;
+            }
+            return Ok((url, answer));
         }
-        Ok(asked)
     }
 
     /// The host, if a registry at `url`, which discovery has found for it, gets the token for the

@@ -72,10 +72,15 @@ impl Protocol {
 
     /// "List Available Versions".
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let convert = |list: VersionList| list.available().weighed();
-        match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, convert)? {
-            (_, Ok((_, versions))) => Ok(versions),
-            (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
+        let (asked, answer) = self.ask(
+            address,
+            "versions",
+            MAXIMUM_VERSIONS_BYTES,
+            |list: VersionList| list.available().weighed(),
+        )?;
+        match answer {
+            Ok((_, versions)) => Ok(versions),
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("{} has no provider {address}", address.hostname);
                 let error = Diagnostic::error(Code::ProviderNotFound, message)
                     .note(format!("asked for {asked}"));
@@ -86,7 +91,7 @@ impl Protocol {
                     in_registry: true,
                 })
             }
-            (_, Err(error)) => Err(SourceError::request(address, error)),
+            Err(error) => Err(SourceError::request(address, error)),
         }
     }
 
@@ -155,11 +160,11 @@ impl Protocol {
         convert: impl Fn(J) -> (T, usize),
     ) -> Result<(String, Requested<(Url, T)>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let get =
-            |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &convert);
         let (url, answer) =
             self.discovery
-                .ask(&address.hostname, Service::Providers, &path, get)?;
+                .ask(&address.hostname, Service::Providers, &path, |url, host| {
+                    self.client.get_json(url, host, limit, &convert)
+                })?;
         Ok((SafeUrl::from(url).to_string(), answer))
     }
 }
@@ -297,39 +302,29 @@ impl VersionList {
     /// listed again has the platforms of all its entries, and the protocols of the last, as in
     /// OpenTofu and Terraform.
     fn available(self) -> AvailableVersions {
-        let available = |VersionEntry {
-                             version,
-                             protocols,
-                             platforms,
-                         }: VersionEntry| {
-            let version = Version::parse_listed(
-                version
-                    .as_ref()
-                    .filter(|text| text.len() <= LONGEST_VERSION)?,
-            )?;
-            let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
-            Some((
-                version,
-                AvailableVersion {
-                    unsupported_protocols,
-                    platforms,
-                },
-            ))
-        };
         let mut versions = BTreeMap::new();
-        for (version, mut available) in self.versions.0.into_iter().filter_map(available) {
+        for entry in self.versions.0 {
+            let Some(text) = &entry.version else {
+                continue;
+            };
+            if text.len() > LONGEST_VERSION {
+                continue;
+            }
+            let Some(version) = Version::parse_listed(text) else {
+                continue;
+            };
             let listed: &mut AvailableVersion = versions.entry(version).or_default();
-            available.platforms = listed
-                .platforms
-                .iter()
-                .chain(available.platforms.iter())
-                .collect();
-            *listed = available;
+            let platforms = listed.platforms.iter().chain(entry.platforms.iter());
+            *listed = AvailableVersion {
+                platforms: platforms.collect(),
+                unsupported_protocols: unsupported(&entry.protocols.unwrap_or_default().0),
+            };
         }
-        let warnings = self.warnings.unwrap_or_default().0.into_iter();
-        let warnings = warnings
-            .map(|warning| warning.chars().take(LONGEST_WARNING).collect())
-            .collect();
+
+        let mut warnings = Vec::new();
+        for warning in self.warnings.unwrap_or_default().0 {
+            warnings.push(warning.chars().take(LONGEST_WARNING).collect());
+        }
         AvailableVersions {
             versions,
             warnings,

@@ -80,18 +80,17 @@ impl SignedReleases {
         address: &ProviderAddress,
         version: &Version,
     ) -> bool {
-        self.cache
-            .as_ref()
-            .is_some_and(|cache| cache.release(service, address, version).is_some())
+        match &self.cache {
+            Some(cache) => cache.release(service, address, version).is_some(),
+            None => false,
+        }
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
     /// are still there.
     pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
-        if let Some((sums, signature)) = self
-            .cache
-            .as_ref()
-            .and_then(|cache| cache.release(service, address, version))
+        if let Some(cache) = &self.cache
+            && let Some((sums, signature)) = cache.release(service, address, version)
         {
             drop(self.documents(&sums, &signature));
         }
@@ -117,50 +116,43 @@ impl SignedReleases {
         let PackageId {
             address, version, ..
         } = &metadata.package;
-        let documents = self.documents(&key.sums, &key.signature);
-        let failed = |error: &RequestError| {
-            SourceError::request(format_args!("{address} {version}"), error.clone())
-        };
-        let documents = documents.map_err(|error| failed(&error))?;
-        let Documents { sums, signature } = &*documents;
+        let subject = format!("{address} {version}");
+        let documents = self
+            .documents(&key.sums, &key.signature)
+            .map_err(|error| SourceError::request(&subject, error))?;
+
         // Not the start of the run: a registry may sign at each request.
         let now = SystemTime::now();
         let authenticated = authenticate_sums(
-            &sums.bytes,
-            signature,
+            &documents.sums.bytes,
+            &documents.signature,
             &key.keys,
             self.policy,
             key.is_default_host,
             now,
         );
         let (authentication, expired) = authenticated.map_err(|error| {
-            let error = error.diagnostic(&format!("{address} {version}"));
-            let error = error.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
             SourceError::refused(
-                error.note(format!("signature: {}", SafeUrl::from(&key.signature))),
+                error
+                    .diagnostic(&subject)
+                    .note(format!("checksums: {}", SafeUrl::from(&key.sums)))
+                    .note(format!("signature: {}", SafeUrl::from(&key.signature))),
             )
         })?;
+
+        let sums = Sha256Sums::parse(&documents.sums.bytes);
         if let Some(cache) = &self.cache {
-            cache.put_release(
-                &metadata.service,
-                address,
-                version,
-                &key.sums,
-                &key.signature,
-            );
+            let service = &metadata.service;
+            cache.put_release(service, address, version, &key.sums, &key.signature);
+            cache.put_sums(address, version, &sums, &authentication);
         }
-        let last_modified = sums.last_modified;
-        let sums = Sha256Sums::parse(&sums.bytes);
-        self.cache
-            .iter()
-            .for_each(|cache| cache.put_sums(address, version, &sums, &authentication));
         self.client
             .keep(&key.sums, sums.weight())
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| SourceError::request(&subject, error))?;
         Ok(SignedSums {
             sums,
             authentication,
-            last_modified,
+            last_modified: documents.sums.last_modified,
             expired,
         })
     }
@@ -168,19 +160,27 @@ impl SignedReleases {
     fn documents(&self, sums: &Url, signature: &Url) -> Requested<Arc<Documents>> {
         self.documents
             .get_or_compute(&(sums.clone(), signature.clone()), || {
-                let (sums, signature) = std::thread::scope(|scope| {
-                    let signature = scope
-                        .spawn(|| self.document(signature, MAXIMUM_SIGNATURE_BYTES, "a signature"));
-                    let sums = self.document(sums, MAXIMUM_SUMS_BYTES, "checksums");
-                    (sums, signature.join())
-                });
-                let signature =
-                    signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                let (sums, signature) = (sums?, signature.bytes);
-                self.client
-                    .keep(&sums.url, sums.bytes.len() + signature.len())?;
-                Ok(Arc::new(Documents { sums, signature }))
+                self.fetch_documents(sums, signature).map(Arc::new)
             })
+    }
+
+    /// Fetches both documents at the same time.
+    fn fetch_documents(&self, sums_url: &Url, signature_url: &Url) -> Requested<Documents> {
+        std::thread::scope(|scope| {
+            let signature = scope
+                .spawn(|| self.document(signature_url, MAXIMUM_SIGNATURE_BYTES, "a signature"));
+            let sums = self.document(sums_url, MAXIMUM_SUMS_BYTES, "checksums");
+            let signature = signature
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+
+            // If both fail, the error is about the signature.
+            let signature = signature?.bytes;
+            let sums = sums?;
+            self.client
+                .keep(&sums.url, sums.bytes.len() + signature.len())?;
+            Ok(Documents { sums, signature })
+        })
     }
 }
 

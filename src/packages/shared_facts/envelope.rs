@@ -71,10 +71,10 @@ impl Envelope {
     /// # Errors
     /// It is not one, as a sentence about it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let envelope = serde_json::from_slice(bytes)
-            .ok()
-            .filter(|envelope: &Self| envelope.payload_type == PAYLOAD_TYPE);
-        envelope.ok_or_else(|| "it is not a signed document of facts".to_owned())
+        match serde_json::from_slice::<Self>(bytes) {
+            Ok(envelope) if envelope.payload_type == PAYLOAD_TYPE => Ok(envelope),
+            _ => Err("it is not a signed document of facts".to_owned()),
+        }
     }
 
     /// The envelope as JSON.
@@ -103,30 +103,34 @@ impl Envelope {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<ReleaseFacts, String> {
-        let message = signed_bytes(&self.payload);
-        let signatures = &self.signatures.0;
-        let is_signed_by = |key: &PublicKey| {
-            signatures
-                .iter()
-                .any(|signature| key.verifies(&message, &signature.sig))
-        };
-        if !keys.iter().any(is_signed_by) {
-            let mut named = signatures
-                .iter()
-                .filter_map(|signature| signature.keyid.parse().ok());
-            let named: Option<PublicKey> = named.find(|key| keys.contains(key));
-            let unknown = || "no key in trusted-keys has signed it".to_owned();
-            return Err(named.map_or_else(unknown, |key| {
-                format!("its signature by {key} is not valid")
-            }));
+        if !self.is_signed_by_any(keys) {
+            for signature in &self.signatures.0 {
+                if let Ok(key) = signature.keyid.parse::<PublicKey>()
+                    && keys.contains(&key)
+                {
+                    return Err(format!("its signature by {key} is not valid"));
+                }
+            }
+            return Err("no key in trusted-keys has signed it".to_owned());
         }
+
         let facts = ReleaseFacts::parse(&self.payload)?;
-        let is_of_release = (&facts.address, &facts.version) == (address, version);
-        if is_of_release {
-            Ok(facts)
-        } else {
-            Err(format!("it is about {} {}", facts.address, facts.version))
+        if facts.address != *address || facts.version != *version {
+            return Err(format!("it is about {} {}", facts.address, facts.version));
         }
+        Ok(facts)
+    }
+
+    fn is_signed_by_any(&self, keys: &[PublicKey]) -> bool {
+        let message = signed_bytes(&self.payload);
+        for key in keys {
+            for signature in &self.signatures.0 {
+                if key.verifies(&message, &signature.sig) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 

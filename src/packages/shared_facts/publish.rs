@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{process, thread};
+use std::{mem, process, thread};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::packages::archive::PackageDigest;
 use crate::packages::oci::OciRegistries;
 use crate::packages::oci::facts::ReleaseTag;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
-use crate::provider::{OciRepository, Platform, SigningKey};
+use crate::provider::{OciRepository, SigningKey};
 use crate::system::parallel;
 
 /// Releases that are published at the same time.
@@ -41,31 +40,29 @@ pub(in crate::packages) fn publish(
     releases: Vec<ReleaseFacts>,
 ) -> Vec<PublishedRelease> {
     let has_failed = AtomicBool::new(false);
-    let push = |(index, facts): (usize, &ReleaseFacts)| {
-        let tag = ReleaseTag {
-            repository,
-            address: &facts.address,
-            version: &facts.version,
-        };
-        let outcome = (!has_failed.load(Ordering::Relaxed)).then(|| {
-            registries.push_facts(&tag, |published| {
-                renewed(published.as_ref(), facts.clone(), key)
-            })
-        });
-        has_failed.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
-        (index, outcome)
-    };
     let mut outcomes = vec![None; releases.len()];
+    // The releases that are published in the next round.
     let mut open: Vec<usize> = (0..releases.len()).collect();
     for round in 0..MOST_ROUNDS {
         let started = Instant::now();
-        let pushed = parallel::map(
-            open.drain(..)
-                .map(|index| (index, &releases[index]))
-                .collect(),
-            THREADS,
-            push,
-        );
+        let pushed = parallel::map(mem::take(&mut open), THREADS, |index| {
+            if has_failed.load(Ordering::Relaxed) {
+                return (index, None);
+            }
+            let facts = &releases[index];
+            let tag = ReleaseTag {
+                repository,
+                address: &facts.address,
+                version: &facts.version,
+            };
+            let outcome = registries.push_facts(&tag, |published| {
+                renewed(published.as_ref(), facts.clone(), key)
+            });
+            if outcome.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+            }
+            (index, Some(outcome))
+        });
         for (index, outcome) in pushed {
             match outcome {
                 Some(Ok(true)) => open.push(index),
@@ -85,8 +82,9 @@ pub(in crate::packages) fn publish(
             .min(LONGEST_PAUSE);
         thread::sleep(pause + pause * (process::id() % 16) / 16);
     }
-    let published = releases.into_iter().zip(outcomes);
-    published
+    releases
+        .into_iter()
+        .zip(outcomes)
         .map(|(facts, outcome)| PublishedRelease { facts, outcome })
         .collect()
 }
@@ -104,33 +102,31 @@ fn renewed(
         packages,
     } = &facts;
     let keys = [key.public_key()];
-    let Some(known) = published.and_then(|envelope| envelope.open(&keys, address, version).ok())
-    else {
+    let published = published.and_then(|envelope| envelope.open(&keys, address, version).ok());
+    let Some(published) = published else {
         return Ok(Some(Envelope::seal(&facts, key)));
     };
-    // The archive is the same, and the hashes of its files differ.
-    let differs = |(platform, digest): &(&Platform, &PackageDigest)| {
-        known
-            .packages
-            .get(platform)
-            .is_some_and(|published| published.zh == digest.zh && published != *digest)
-    };
-    if let Some((platform, _)) = packages.iter().find(differs) {
-        let message = format!(
-            "the published hashes of {address} {version} for {platform} differ from the ones computed here"
-        );
-        let error = Diagnostic::error(Code::PackageNotAuthentic, message);
-        let error =
-            error.note("the same archive has a different h1: there, signed with the same key");
-        return Err(error
-            .help("find out which machine published it: the machine and the key may be compromised")
-            .into());
+
+    for (platform, digest) in packages {
+        // The archive is the same, and the hashes of its files differ.
+        if let Some(other) = published.packages.get(platform)
+            && other.zh == digest.zh
+            && other != digest
+        {
+            let message = format!(
+                "the published hashes of {address} {version} for {platform} differ from the ones computed here"
+            );
+            return Err(Diagnostic::error(Code::PackageNotAuthentic, message)
+                .note("the same archive has a different h1: there, signed with the same key")
+                .help("find out which machine published it: the machine and the key may be compromised")
+                .into());
+        }
     }
-    let mut all = known.packages.clone();
-    all.extend(facts.packages);
-    let merged = ReleaseFacts {
-        packages: all,
-        ..known.clone()
-    };
-    Ok((merged != known).then(|| Envelope::seal(&merged, key)))
+
+    let mut merged = published.clone();
+    merged.packages.extend(facts.packages);
+    if merged == published {
+        return Ok(None);
+    }
+    Ok(Some(Envelope::seal(&merged, key)))
 }

@@ -71,23 +71,19 @@ impl ReleaseFacts {
 
 impl ReleaseJson {
     fn facts(self) -> Option<ReleaseFacts> {
-        let package = |(platform, digest): (String, PackageDigest)| {
-            Some((
-                platform.parse().ok()?,
-                Some(digest).filter(PackageDigest::is_well_formed)?,
-            ))
-        };
+        let mut packages = BTreeMap::new();
+        for (platform, digest) in self.packages.0 {
+            if !digest.is_well_formed() {
+                return None;
+            }
+            packages.insert(platform.parse().ok()?, digest);
+        }
         Some(ReleaseFacts {
             // The address has all its parts, so defaults do not matter; in this dialect a namespace
             // may contain underscores.
             address: ProviderAddress::parse_canonical(&self.address, Dialect::Terraform).ok()?,
             version: self.version.parse().ok()?,
-            packages: self
-                .packages
-                .0
-                .into_iter()
-                .map(package)
-                .collect::<Option<_>>()?,
+            packages,
         })
     }
 }
