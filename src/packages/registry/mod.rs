@@ -58,6 +58,41 @@ pub(crate) struct Registry {
     facts: Option<TrustedFacts>,
 }
 
+/// A verified release, and the registry's reports about its packages.
+struct Release {
+    signed: Arc<SignedSums>,
+    reports: Reports,
+}
+
+/// The hashes of a package, and the release that contains it.
+struct Proof {
+    release: Release,
+    h1: Hash,
+    /// The known hashes of the package itself.
+    hashes: HashDispositions,
+    /// All hashes, if this run has computed them or got them from shared facts.
+    digest: Option<PackageDigest>,
+    /// Downloaded bytes.
+    downloaded: u64,
+}
+
+/// Hashes that a registry reports for a package.
+struct ListedReport {
+    zh: BTreeSet<Hash>,
+    h1: BTreeSet<Hash>,
+}
+
+impl Release {
+    fn check(
+        &self,
+        platform: &Platform,
+        shasum: &str,
+        digest: &PackageDigest,
+    ) -> std::result::Result<(), String> {
+        check(&self.reports, platform, shasum, digest)
+    }
+}
+
 impl Registry {
     /// Registries that `discovery` finds and that are asked through `downloader`. `cache` says
     /// where releases were in earlier runs. Packages that `facts` are about need not be downloaded.
@@ -89,118 +124,120 @@ impl Registry {
     /// Fetches a package, and returns it with the `h1:` that the registry reports for the release.
     /// If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
     pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
-        let package = fetch.package;
-        if fetch.archive_file.is_some() {
-            return self.fetch(&*self.protocol.metadata(package)?, fetch);
-        }
-        if let Some(digest) = self.remembered(package)
-            && let Some(fetched) = self.still_published(package, digest)
-        {
-            return Ok(fetched);
-        }
-        let metadata = &*self.metadata(package)?;
-        if self.trusts_reports
-            && let Some(fetched) = self.reported(metadata)?
-        {
-            return Ok(fetched);
-        }
-        self.fetch(metadata, fetch)
+        let proof = self.proof(fetch)?;
+        Ok(self.fetched(fetch.package, proof))
     }
 
-    /// A package that SHA256SUMS lists.
-    fn fetch(&self, metadata: &Metadata, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
+    /// The first proof of a package's hashes that there is, in the order of their cost:
+    ///
+    /// 1. an earlier run, if the release still contains the package;
+    /// 2. the registry's report, if the user trusts reports;
+    /// 3. facts that another machine has computed, and signed with a trusted key;
+    /// 4. the archive.
+    ///
+    /// SHA256SUMS must list each of them. An archive that goes to a file is downloaded in any case.
+    fn proof(&self, fetch: &Fetch<'_>) -> Result<Proof> {
+        let package = fetch.package;
+        if fetch.archive_file.is_some() {
+            let metadata = self.protocol.metadata(package)?;
+            return self.proof_by_package(&metadata, fetch);
+        }
+
+        if let Some(proof) = self.proof_by_earlier_run(package) {
+            return Ok(proof);
+        }
+        let metadata = self.metadata(package)?;
+        if self.trusts_reports
+            && let Some(proof) = self.proof_by_report(&metadata)?
+        {
+            return Ok(proof);
+        }
+        self.proof_by_package(&metadata, fetch)
+    }
+
+    /// The proof by the package itself, or by shared facts about it. SHA256SUMS is fetched at the
+    /// same time.
+    fn proof_by_package(&self, metadata: &Metadata, fetch: &Fetch<'_>) -> Result<Proof> {
         let package = &metadata.package;
-        let (signed, downloaded) = self.signed_and_downloaded(metadata, fetch)?;
-        let signed = signed?;
-        signed.confirm(metadata)?;
-        let reports = metadata.reports(self.policy.dialect)?;
+        let shasum = &metadata.response.shasum;
+        let zh = Sha256Sums::advertised(shasum)
+            .map_err(|error| SourceError::not_authentic(package, error, None))?;
+        let is_refused = AtomicBool::new(false);
+        let received = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if self.releases.get(metadata).is_err() {
+                    is_refused.store(true, Ordering::Relaxed);
+                }
+            });
+            self.receive(metadata, fetch, &zh, &is_refused)
+        });
+
+        // A release that is refused outranks a package that could not be downloaded.
+        self.releases.get(metadata)?.confirm(metadata)?;
+        let release = self.release(metadata)?;
         let Downloaded {
             digest,
             transferred,
             is_shared,
-        } = downloaded?;
-        packages::check(
-            &reports,
-            &package.platform,
-            &metadata.response.shasum,
-            digest.size,
-            &digest.h1,
-        )
-        .map_err(|error| SourceError::not_authentic(package, error, None))?;
+        } = received?;
+        release
+            .check(&package.platform, shasum, &digest)
+            .map_err(|error| SourceError::not_authentic(package, error, None))?;
         // The cache contains only hashes computed here: a different project may not trust the same
         // keys.
         if !is_shared && let Some(cache) = &self.downloader.cache {
             cache.put_by_provider(package, &digest);
         }
-        let hashes = listed(&digest);
-        let (fetched, reported) =
-            self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
-        Ok((
-            Fetched {
-                downloaded: transferred,
-                digest: Some(digest),
-                ..fetched
-            },
-            reported,
-        ))
+        Ok(Proof {
+            release,
+            h1: digest.h1.clone(),
+            hashes: listed(&digest),
+            digest: Some(digest),
+            downloaded: transferred,
+        })
     }
 
-    /// The signed sums of a package, and the package, which are fetched at the same time.
-    fn signed_and_downloaded(
+    /// The hashes of a package: from shared facts, or of its archive, which is downloaded until
+    /// `is_refused`.
+    fn receive(
         &self,
         metadata: &Metadata,
         fetch: &Fetch<'_>,
-    ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
-        let Metadata {
-            package, response, ..
-        } = metadata;
-        let zh = Sha256Sums::advertised(&response.shasum)
-            .map_err(|error| SourceError::not_authentic(package, error, None))?;
-        let is_refused = AtomicBool::new(false);
-        let is_wanted = || !is_refused.load(Ordering::Relaxed);
-        let report = metadata
-            .reports(self.policy.dialect)
-            .unwrap_or_default()
-            .remove(&package.platform.to_string());
-        let size = report.and_then(|report| report.package_size);
-        Ok(std::thread::scope(|scope| {
-            let signed = scope.spawn(|| {
-                let signed = self.releases.get(metadata);
-                is_refused.store(signed.is_err(), Ordering::Relaxed);
-                signed
+        zh: &Hash,
+        is_refused: &AtomicBool,
+    ) -> Result<Downloaded> {
+        if fetch.archive_file.is_none()
+            && let Some(digest) = self.shared(metadata, zh)
+        {
+            return Ok(Downloaded {
+                digest,
+                transferred: 0,
+                is_shared: true,
             });
-            let shared = if fetch.archive_file.is_none() {
-                self.shared(metadata, &zh)
-            } else {
-                None
-            };
-            let downloaded = match shared {
-                Some(digest) => Ok(Downloaded {
-                    digest,
-                    transferred: 0,
-                    is_shared: true,
-                }),
-                None => metadata.url(&response.download_url).and_then(|url| {
-                    let expected = Some(Expected {
-                        zh: &zh,
-                        by: "SHA256SUMS",
-                    });
-                    let archive = Archive {
-                        size,
-                        expected,
-                        is_wanted: &is_wanted,
-                        ..Archive::at(&url)
-                    };
-                    self.downloader.package(fetch, &url, &archive)
-                }),
-            };
-            (
-                signed
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                downloaded,
-            )
-        }))
+        }
+
+        let url = metadata.url(&metadata.response.download_url)?;
+        // Reports that cannot be read are an error once SHA256SUMS is verified.
+        let reports = metadata.reports(self.policy.dialect).unwrap_or_default();
+        let report = reports.get(&metadata.package.platform.to_string());
+        let archive = Archive {
+            size: report.and_then(|report| report.package_size),
+            expected: Some(Expected {
+                zh,
+                by: "SHA256SUMS",
+            }),
+            is_wanted: &|| !is_refused.load(Ordering::Relaxed),
+            ..Archive::at(&url)
+        };
+        self.downloader.package(fetch, &url, &archive)
+    }
+
+    /// The verified release of a package, with the registry's reports.
+    fn release(&self, metadata: &Metadata) -> Result<Release> {
+        Ok(Release {
+            signed: self.releases.get(metadata)?,
+            reports: metadata.reports(self.policy.dialect)?,
+        })
     }
 
     /// The metadata of a package. If the package may have to be downloaded, requests the shared
@@ -224,49 +261,46 @@ impl Registry {
             package, response, ..
         } = metadata;
         let (facts, keys) = self.facts.as_ref()?;
-        if self
-            .downloader
-            .cache
-            .as_ref()
-            .is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
+        if let Some(cache) = &self.downloader.cache
+            && cache.get(zh, &package.address.name).is_some()
         {
             return None;
         }
         let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        packages::check(
-            &reports,
-            &package.platform,
-            &response.shasum,
-            digest.size,
-            &digest.h1,
-        )
-        .ok()?;
+        check(&reports, &package.platform, &response.shasum, &digest).ok()?;
         facts.count_use();
         Some(digest)
     }
 
-    /// A package as the registry reports it, once the report matches the signed sums; none if it
-    /// does not report an `h1:`.
-    fn reported(&self, metadata: &Metadata) -> Result<Option<(Fetched, HashesByPlatform)>> {
+    /// The proof by the registry's report, once the report matches the signed sums; none if the
+    /// registry does not report an `h1:`.
+    fn proof_by_report(&self, metadata: &Metadata) -> Result<Option<Proof>> {
         let Metadata {
             package, response, ..
         } = metadata;
-        let signed = self.releases.get(metadata)?;
-        let zh = signed.confirm(metadata)?;
-        let reports = metadata.reports(self.policy.dialect)?;
+        let zh = self.releases.get(metadata)?.confirm(metadata)?;
+        let release = self.release(metadata)?;
         let h1 = packages::authenticated(
-            &reports,
+            &release.reports,
             &package.platform,
             &response.shasum,
-            &signed.sums.packages().collect(),
+            &release.signed.sums.packages().collect(),
         )
         .map_err(|error| SourceError::not_authentic(package, error, None))?;
-        Ok(h1.map(|h1| {
-            let mut hashes = HashDispositions::default();
-            hashes.add(HashDisposition::Listed, [zh]);
-            hashes.add(HashDisposition::ReportedByRegistry, [h1.clone()]);
-            self.fetched(package, &signed, &reports, h1, hashes)
+        let Some(h1) = h1 else {
+            return Ok(None);
+        };
+
+        let mut hashes = HashDispositions::default();
+        hashes.add(HashDisposition::Listed, [zh]);
+        hashes.add(HashDisposition::ReportedByRegistry, [h1.clone()]);
+        Ok(Some(Proof {
+            release,
+            h1,
+            hashes,
+            digest: None,
+            downloaded: 0,
         }))
     }
 
@@ -274,18 +308,25 @@ impl Registry {
     /// SHA256SUMS that another platform's metadata names shows whether the package is still
     /// published.
     fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
-        let PackageId {
-            address, version, ..
-        } = package;
-        let is_known = || {
-            let service = self.protocol.origin(&address.hostname);
-            service.is_ok_and(|service| self.releases.is_known(&service, address, version))
-        };
-        if self.trusts_reports || !is_known() {
+        if self.trusts_reports || !self.is_known(package) {
             return None;
         }
         let digest = self.downloader.cached(package)?;
-        (self.first_platform(package) != package.platform).then_some(digest)
+        if self.first_platform(package) == package.platform {
+            return None;
+        }
+        Some(digest)
+    }
+
+    /// Whether an earlier run has seen the release of a package.
+    fn is_known(&self, package: &PackageId) -> bool {
+        let PackageId {
+            address, version, ..
+        } = package;
+        match self.protocol.origin(&address.hostname) {
+            Ok(service) => self.releases.is_known(&service, address, version),
+            Err(_) => false,
+        }
     }
 
     /// The platform whose metadata is fetched in any case.
@@ -299,67 +340,56 @@ impl Registry {
             .get_or_compute(&(address.clone(), version.clone()), || platform.clone())
     }
 
-    /// A cached package, if the published release contains it.
-    fn still_published(
-        &self,
-        package: &PackageId,
-        digest: PackageDigest,
-    ) -> Option<(Fetched, HashesByPlatform)> {
+    /// The proof by an earlier run, if the published release contains the package.
+    fn proof_by_earlier_run(&self, package: &PackageId) -> Option<Proof> {
+        let digest = self.remembered(package)?;
         let first = PackageId {
             platform: self.first_platform(package),
             ..package.clone()
         };
         let metadata = self.protocol.metadata(&first).ok()?;
-        let signed = self.releases.get(&metadata).ok()?;
-        let reports = metadata.reports(self.policy.dialect).ok()?;
-        packages::check(
-            &reports,
-            &package.platform,
-            digest.zh.value(),
-            digest.size,
-            &digest.h1,
-        )
-        .ok()?;
-        let is_listed = signed.sums.packages().any(|zh| zh == digest.zh);
-        let hashes = listed(&digest);
-        is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
+        let release = self.release(&metadata).ok()?;
+        release
+            .check(&package.platform, digest.zh.value(), &digest)
+            .ok()?;
+        if !release.signed.sums.packages().any(|zh| zh == digest.zh) {
+            return None;
+        }
+        Some(Proof {
+            release,
+            hashes: listed(&digest),
+            h1: digest.h1,
+            digest: None,
+            downloaded: 0,
+        })
     }
 
-    /// A package of a release, with the known hashes of the package itself, and the `h1:` that the
-    /// registry reports for the release.
-    fn fetched(
-        &self,
-        package: &PackageId,
-        signed: &SignedSums,
-        reports: &Reports,
-        h1: Hash,
-        mut hashes: HashDispositions,
-    ) -> (Fetched, HashesByPlatform) {
+    /// A package with proven hashes, and the `h1:` that the registry reports for its release.
+    fn fetched(&self, package: &PackageId, proof: Proof) -> (Fetched, HashesByPlatform) {
+        let Proof {
+            release: Release { signed, reports },
+            h1,
+            mut hashes,
+            digest,
+            downloaded,
+        } = proof;
         hashes.extend(signed.sums.dispositions());
-        let mut not_listed = None;
+        let mut warnings = signed.warnings(package);
         if package.address.hostname.is_default_of(self.policy.dialect) {
-            let reported = packages::reported(reports);
-            not_listed = unlisted(package, &reported, &signed.sums);
+            let reported = packages::reported(&reports);
+            warnings.extend(unlisted(package, &reported, &signed.sums));
             hashes.add(HashDisposition::ReportedByRegistry, reported);
         }
-        let authentication = signed.authentication.clone();
-        let warnings = signed
-            .warnings(package)
-            .into_iter()
-            .chain(not_listed)
-            .collect();
+        let fetched = Fetched {
+            h1,
+            digest,
+            hashes,
+            authentication: signed.authentication.clone(),
+            warnings,
+            downloaded,
+        };
         let zh = signed.sums.lines().map(|(_, zh)| zh.clone()).collect();
-        (
-            Fetched {
-                h1,
-                digest: None,
-                hashes,
-                authentication,
-                warnings,
-                downloaded: 0,
-            },
-            reported_h1(reports, &zh),
-        )
+        (fetched, reported_h1(&reports, &zh))
     }
 
     /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
@@ -379,18 +409,16 @@ impl Registry {
         );
         let reports = metadata.reports(self.policy.dialect)?;
         for (platform, report) in &reports {
-            let Some((sums, hashes)) = listed_report(report, &published.zh) else {
+            let Some(ListedReport { zh, h1 }) = listed_report(report, &published.zh) else {
                 continue;
             };
-            for (_, known) in published
-                .packages
-                .iter_mut()
-                .filter(|(sum, _)| sums.contains(sum))
-            {
-                known.extend(hashes.iter().cloned());
+            for sum in &zh {
+                if let Some(hashes) = published.packages.get_mut(sum) {
+                    hashes.extend(h1.iter().cloned());
+                }
             }
             if let Ok(platform) = platform.parse() {
-                published.h1.insert(platform, hashes);
+                published.h1.insert(platform, h1);
             }
         }
         Ok(published)
@@ -422,28 +450,46 @@ impl Registry {
 
 /// The `h1:` that a registry reports for the packages in SHA256SUMS, which has these `zh:`.
 fn reported_h1(reports: &Reports, sums: &BTreeSet<Hash>) -> HashesByPlatform {
-    let of_platform = |(platform, report): (&String, &PackageReport)| {
-        let (_, h1) = listed_report(report, sums)?;
-        Some((platform.parse().ok()?, h1))
-    };
-    reports.iter().filter_map(of_platform).collect()
+    let mut reported = HashesByPlatform::new();
+    for (platform, report) in reports {
+        if let Some(listed) = listed_report(report, sums)
+            && let Ok(platform) = platform.parse()
+        {
+            reported.insert(platform, listed.h1);
+        }
+    }
+    reported
 }
 
-/// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
-fn listed_report(
-    report: &PackageReport,
-    sums: &BTreeSet<Hash>,
-) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
+/// The hashes that a registry reports for a package, if it has an `h1:`, and SHA256SUMS has each of
+/// its `zh:`.
+fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<ListedReport> {
     let HashesByScheme {
         h1,
         zh,
         unknown: _,
         malformed,
     } = report.hashes.0.iter().collect();
-    let has_unknown = !malformed.is_empty() || zh.iter().any(|zh| !sums.contains(*zh));
-    let is_listed = !zh.is_empty() && !has_unknown;
-    let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
-    (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
+    if h1.is_empty() || zh.is_empty() || !malformed.is_empty() {
+        return None;
+    }
+    if zh.iter().any(|zh| !sums.contains(*zh)) {
+        return None;
+    }
+    Some(ListedReport {
+        zh: zh.into_iter().cloned().collect(),
+        h1: h1.into_iter().cloned().collect(),
+    })
+}
+
+/// Checks a package against the registry's reports. `shasum` is the text that the registry sent.
+fn check(
+    reports: &Reports,
+    platform: &Platform,
+    shasum: &str,
+    digest: &PackageDigest,
+) -> std::result::Result<(), String> {
+    packages::check(reports, platform, shasum, digest.size, &digest.h1)
 }
 
 /// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded,
