@@ -31,22 +31,22 @@ pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, 
     text.extend([T::BLOCK, " "]);
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");
+
     let values = locked.attributes();
-    let present = || {
-        T::ATTRIBUTES
-            .iter()
-            .zip(&values)
-            .filter_map(|(rule, value)| Some((rule, value.as_ref()?)))
-    };
-    let width = present()
-        .map(|(rule, _)| rule.name.len())
-        .max()
-        .unwrap_or_default();
-    for (rule, value) in present() {
-        let _ = write!(text, "  {:width$} = ", rule.name);
+    let mut attributes = Vec::new();
+    for (rule, value) in T::ATTRIBUTES.iter().zip(&values) {
+        if let Some(value) = value {
+            attributes.push((rule.name, value));
+        }
+    }
+    let longest_name = attributes.iter().map(|(name, _)| name.len()).max();
+    let width = longest_name.unwrap_or_default();
+    for (name, value) in attributes {
+        let _ = write!(text, "  {name:width$} = ");
         push_quoted(text, value);
         text.push('\n');
     }
+
     if !locked.hashes().is_empty() {
         text.push_str("  hashes = [\n");
         for hash in locked.hashes() {
@@ -62,8 +62,6 @@ pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, 
 /// Writes a string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
-    let stands_for_itself =
-        |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
     // Without an early end, the compiler checks many bytes at a time.
     if value
         .bytes()
@@ -75,6 +73,11 @@ fn push_quoted(text: &mut String, value: &str) {
         push_escaped(text, value);
     }
     text.push('"');
+}
+
+/// Whether a byte is written without an escape.
+fn stands_for_itself(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%')
 }
 
 fn push_escaped(text: &mut String, value: &str) {

@@ -63,35 +63,36 @@ enum Section {
 ///
 /// `path` is how an error names the file. Markers that do not belong together are an error.
 pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
-    let (mut ours, mut base, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
-    let mut style: Option<MarkerStyle> = None;
-    let mut last_opened = (0..0, MARKER_SIZE);
+    let mut sides = Sides {
+        ours: Vec::new(),
+        base: Vec::new(),
+        base_is_complete: true,
+        theirs: Vec::new(),
+        style: MarkerStyle::default(),
+    };
+    let mut first_style: Option<MarkerStyle> = None;
+    let mut section = Section::Common;
+    let mut last_opening = 0..0;
+    let mut size = MARKER_SIZE;
+    let mut start = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let place = start..start + line.len();
         start = place.end;
-        // Within a conflict, markers of another size are text: git shows conflicts of the ancestors
-        // so.
-        let is_marker =
-            |marker: &Marker| section == Section::Common || marker.size == last_opened.1;
-        let marker = marker(line).filter(is_marker);
-        let Some(marker) = marker else {
-            for (text, own) in [
-                (&mut ours, Section::Ours),
-                (&mut base, Section::Base),
-                (&mut theirs, Section::Theirs),
-            ] {
-                if section == Section::Common || section == own {
-                    text.extend_from_slice(line);
-                }
+        let marker = match marker(line) {
+            Some(marker) if section == Section::Common || marker.size == size => marker,
+            // Within a conflict, markers of another size are text: git shows conflicts of the
+            // ancestors so.
+            _ => {
+                sides.add(section, line);
+                continue;
             }
-            continue;
         };
         section = match (section, marker.character) {
             (Section::Common, b'<') => {
-                last_opened = (place, marker.size);
-                style.get_or_insert(MarkerStyle {
-                    size: marker.size,
+                last_opening = place;
+                size = marker.size;
+                first_style.get_or_insert(MarkerStyle {
+                    size,
                     ours: marker.label,
                     theirs: String::new(),
                 });
@@ -99,30 +100,41 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             }
             (Section::Ours, b'|') => Section::Base,
             (Section::Ours, b'=') => {
-                base_is_complete = false;
+                sides.base_is_complete = false;
                 Section::Theirs
             }
             (Section::Base, b'=') => Section::Theirs,
             (Section::Theirs, b'>') => {
-                style = style.map(|style| MarkerStyle {
-                    theirs: marker.label,
-                    ..style
-                });
+                if let Some(style) = &mut first_style {
+                    style.theirs = marker.label;
+                }
                 Section::Common
             }
             _ => return Err(misplaced(path, bytes, place, "unexpected conflict marker").into()),
         };
     }
     if section != Section::Common {
-        return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end").into());
+        return Err(misplaced(path, bytes, last_opening, "this conflict has no end").into());
     }
-    Ok(style.map(|style| Sides {
-        ours,
-        base,
-        base_is_complete,
-        theirs,
-        style,
-    }))
+    match first_style {
+        Some(style) => Ok(Some(Sides { style, ..sides })),
+        None => Ok(None),
+    }
+}
+
+impl Sides {
+    /// Adds a line to the side of its section, or to all sides.
+    fn add(&mut self, section: Section, line: &[u8]) {
+        for (text, own) in [
+            (&mut self.ours, Section::Ours),
+            (&mut self.base, Section::Base),
+            (&mut self.theirs, Section::Theirs),
+        ] {
+            if section == Section::Common || section == own {
+                text.extend_from_slice(line);
+            }
+        }
+    }
 }
 
 fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {

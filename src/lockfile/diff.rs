@@ -102,24 +102,12 @@ pub enum Step {
 
 /// Compares two sets of locks.
 pub fn diff<T: EntryKind>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
-    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
-    let entries = std::iter::from_fn(|| {
-        let address = [old.peek(), new.peek()]
-            .into_iter()
-            .flatten()
-            .map(|(address, _)| *address)
-            .min()?;
-        let before = old
-            .next_if(|(other, _)| *other == address)
-            .map(|(_, entry)| entry);
-        let after = new
-            .next_if(|(other, _)| *other == address)
-            .map(|(_, entry)| entry);
-        Some(EntryDiff::new(address, before, after))
-    });
-    LockDiff {
-        entries: entries.collect(),
+    let addresses: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let mut entries = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        entries.push(EntryDiff::new(address, old.get(address), new.get(address)));
     }
+    LockDiff { entries }
 }
 
 impl<T: EntryKind> LockDiff<T> {
@@ -169,7 +157,8 @@ impl<T: EntryKind> EntryDiff<T> {
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return false;
         };
-        let (before, after) = (known_hashes(&**old), known_hashes(&**new));
+        let before = known_hashes(&**old);
+        let after = known_hashes(&**new);
         old.is_same_release(new)
             && !before.is_empty()
             && !after.is_empty()
@@ -222,12 +211,14 @@ fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
 }
 
 fn only_in<'a, T: EntryKind>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {
-    let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes().contains(hash));
-    entry
-        .into_iter()
-        .flat_map(T::hashes)
-        .filter(|hash| !is_elsewhere(hash))
-        .collect()
+    let Some(entry) = entry else {
+        return BTreeSet::new();
+    };
+    let mut hashes: BTreeSet<_> = entry.hashes().iter().collect();
+    if let Some(other) = other {
+        hashes.retain(|hash| !other.hashes().contains(*hash));
+    }
+    hashes
 }
 
 fn known_hashes<T: EntryKind>(entry: &T) -> BTreeSet<&Hash> {

@@ -134,13 +134,20 @@ where
     S: ?Sized,
     &'a S: IntoIterator<Item = &'a T>,
 {
-    let set = |items: &'a S| items.into_iter().collect::<HashSet<&T>>();
-    let (before, other) = (set(base), set(theirs));
-    let kept = ours
-        .into_iter()
-        .filter(|item| other.contains(item) || !before.contains(item));
-    let added = theirs.into_iter().filter(|item| !before.contains(item));
-    kept.chain(added).collect()
+    let in_base: HashSet<&T> = base.into_iter().collect();
+    let in_theirs: HashSet<&T> = theirs.into_iter().collect();
+    let mut merged = Vec::new();
+    for item in ours {
+        if in_theirs.contains(item) || !in_base.contains(item) {
+            merged.push(item);
+        }
+    }
+    for item in theirs {
+        if !in_base.contains(item) {
+            merged.push(item);
+        }
+    }
+    merged
 }
 
 /// The value of the side that changed it; `None` if both changed it, to different values.

@@ -116,25 +116,20 @@ impl EntryKind for LockedModule {
         theirs: &Self,
         hashes: BTreeSet<Hash>,
     ) -> Result<Self, ConflictReason> {
-        let is_foreign = |hash: &&Hash| {
-            let mut others = theirs
-                .hashes
-                .iter()
-                .filter(|other| other.scheme() == hash.scheme())
-                .peekable();
-            hash.is_known() && others.peek().is_some() && others.all(|other| other != *hash)
-        };
-        if ours.hashes.iter().any(|hash| is_foreign(&hash)) {
-            return Err(ConflictReason::Hashes);
+        for hash in &ours.hashes {
+            if hash.is_known() && theirs.contradicts(hash) {
+                return Err(ConflictReason::Hashes);
+            }
         }
-        let before = base.map(|base| &base.constraints);
-        let constraints = merge_value(before, &ours.constraints, &theirs.constraints);
-        let constraints = constraints.ok_or(ConflictReason::Constraints)?.clone();
-        Ok(Self {
-            constraints,
-            hashes,
-            ..ours.clone()
-        })
+        let base_constraints = base.map(|base| &base.constraints);
+        match merge_value(base_constraints, &ours.constraints, &theirs.constraints) {
+            Some(constraints) => Ok(Self {
+                constraints: constraints.clone(),
+                hashes,
+                ..ours.clone()
+            }),
+            None => Err(ConflictReason::Constraints),
+        }
     }
 
     fn name(address: &String, _: Dialect) -> String {
@@ -175,20 +170,20 @@ impl EntryKind for LockedModule {
         hashes: BTreeSet<Hash>,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let source = source.and_then(|text| source_address(text, "source", name, problems));
-        let version = version.map(|text| problems.version(text, name));
-        let constraints = constraints
+        // The problems of all values are reported before the entry is refused.
+        let source_address = source.map(|text| read_source(text, "source", name, problems));
+        let version_number = version.map(|text| problems.version(text, name));
+        let constraint_list = constraints
             .and_then(|text| problems.constraints(text, name, ConstraintList::parse_for_module));
-        let package = package.and_then(|text| source_address(text, "package", name, problems));
-        let version = match version {
-            Some(version) => Some(version?),
-            None => None,
-        };
+        let package_address = package.map(|text| read_source(text, "package", name, problems));
         Some(Self {
-            source: source?,
-            version,
-            constraints: constraints.unwrap_or_default(),
-            package: package?,
+            source: source_address??,
+            version: match version_number {
+                Some(version) => Some(version?),
+                None => None,
+            },
+            constraints: constraint_list.unwrap_or_default(),
+            package: package_address??,
             hashes,
         })
     }
@@ -222,9 +217,21 @@ pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
         return name.contains(MODULE_LOCK_FILE_NAME);
     }
     let text = String::from_utf8_lossy(bytes);
-    let has = |block: &str| text.lines().any(|line| line.starts_with(block));
-    text.trim_start_matches('\u{feff}').starts_with(HEADER[0])
-        || (has("module \"") && !has("provider \""))
+    let has_header = text.trim_start_matches('\u{feff}').starts_with(HEADER[0]);
+    has_header || (has_line(&text, "module \"") && !has_line(&text, "provider \""))
+}
+
+/// Whether a line of a text starts so.
+fn has_line(text: &str, start: &str) -> bool {
+    text.lines().any(|line| line.starts_with(start))
+}
+
+impl LockedModule {
+    /// Whether the entry has hashes of the scheme of a hash, but not the hash itself.
+    fn contradicts(&self, hash: &Hash) -> bool {
+        let scheme = hash.scheme();
+        self.hashes.iter().any(|other| other.scheme() == scheme) && !self.hashes.contains(hash)
+    }
 }
 
 /// Whether a label is a valid path of calls. It is also the name of a directory below
@@ -233,14 +240,15 @@ pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
 /// The path to a module of a test begins with the names of directories, which need not be names of
 /// calls.
 fn is_path_of_calls(label: &str) -> bool {
-    let is_name = |name: &str| {
-        !name.is_empty() && !name.contains(|c: char| c.is_control() || "/\\:".contains(c))
-    };
-    label == UNIT_ADDRESS || label.split('.').all(is_name)
+    label == UNIT_ADDRESS || label.split('.').all(is_name_of_directory)
+}
+
+fn is_name_of_directory(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c.is_control() || "/\\:".contains(c))
 }
 
 /// Reads an address, which has neither spaces at its ends nor control characters.
-fn source_address(
+fn read_source(
     text: Text<'_>,
     attribute: &str,
     name: &str,

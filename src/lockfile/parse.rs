@@ -183,24 +183,30 @@ impl<T: EntryKind> Reader<T> {
     /// not locked again.
     fn help_for_conflicts(&self) -> Help {
         let SourceFile { path, text, .. } = &*self.problems.file;
-        let is_readable = |side: &[u8]| {
-            let is_marked = split_conflicts(path, side).map_or(true, |sides| sides.is_some());
-            !is_marked && parse_as::<T>(path, side, self.dialect).lock_file.is_some()
-        };
-        let sides = split_conflicts(path, text.as_bytes()).ok().flatten();
-        if !sides.is_some_and(|sides| is_readable(&sides.ours) && is_readable(&sides.theirs)) {
-            return Help::text(TAKE_ONE_SIDE);
+        match split_conflicts(path, text.as_bytes()) {
+            Ok(Some(sides))
+                if self.is_readable_side(&sides.ours) && self.is_readable_side(&sides.theirs) => {}
+            _ => return Help::text(TAKE_ONE_SIDE),
         }
-        let merge = |resolve| Remedy::Merge {
+        let help = Help::from(Remedy::Merge {
             file: T::FILE_NAME.into(),
-            resolve,
-        };
-        let help = Help::from(merge(false));
+            resolve: false,
+        });
         if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
             return help;
         }
         help.and_text("; to lock the entries in conflict again: ")
-            .and(merge(true))
+            .and(Remedy::Merge {
+                file: T::FILE_NAME.into(),
+                resolve: true,
+            })
+    }
+
+    /// Whether a side is a lock file, without conflict markers.
+    fn is_readable_side(&self, side: &[u8]) -> bool {
+        let path = &self.problems.file.path;
+        matches!(split_conflicts(path, side), Ok(None))
+            && parse_as::<T>(path, side, self.dialect).lock_file.is_some()
     }
 
     /// Reports entries that repeat the address of an earlier entry, with both places.
@@ -236,10 +242,10 @@ impl<T: EntryKind> Reader<T> {
         match parse::body(text) {
             Ok(body) => self.read_file(&body),
             Err(error) => {
-                let (start, message) = (error.location().offset(), error.message());
+                let start = error.location().offset();
                 self.problems.syntax_error(
                     start..start,
-                    format!("the lock file cannot be parsed: {message}"),
+                    format!("the lock file cannot be parsed: {}", error.message()),
                 );
             }
         }
@@ -277,7 +283,8 @@ impl<T: EntryKind> Reader<T> {
 
     /// A block of another type is ignored or unknown.
     fn report_block(&mut self, block: &Block) -> Option<usize> {
-        let (span, name) = (span_of(&block.ident), block.ident.as_str());
+        let span = span_of(&block.ident);
+        let name = block.ident.as_str();
         if name == T::IGNORED_BLOCK {
             let message =
                 format!("{name} blocks in a lock file have no meaning yet; this one is ignored");
@@ -300,8 +307,9 @@ impl<T: EntryKind> Reader<T> {
     fn read_block(&mut self, block: &Block) -> Option<usize> {
         let label = self.label(block);
         let name = name_of::<T>(label.as_ref()).into_owned();
-        let (mut attributes, mut hashes, mut unknown_attributes) =
-            (PerAttribute::default(), None, Vec::new());
+        let mut attributes = PerAttribute::default();
+        let mut hashes = None;
+        let mut unknown_attributes = Vec::new();
         for structure in &block.body {
             match structure {
                 Structure::Attribute(attribute) => {
@@ -331,10 +339,9 @@ impl<T: EntryKind> Reader<T> {
                 }
             }
         }
-        let (span, keyword) = (span_of(block), span_of(&block.ident));
         self.read_entry(RawEntry {
-            span,
-            keyword,
+            span: span_of(block),
+            keyword: span_of(&block.ident),
             label,
             attributes,
             hashes,
@@ -344,7 +351,8 @@ impl<T: EntryKind> Reader<T> {
 
     /// Reports an attribute that is not known, with what is `expected` in its place.
     fn report_attribute(&mut self, attribute: &structure::Attribute, expected: &str) {
-        let (span, unknown) = (span_of(&attribute.key), attribute.key.as_str());
+        let span = span_of(&attribute.key);
+        let unknown = attribute.key.as_str();
         if !T::KEEPS_UNKNOWN_ATTRIBUTES {
             return self
                 .problems
@@ -367,51 +375,58 @@ impl<T: EntryKind> Reader<T> {
             hashes,
             unknown_attributes,
         } = written;
-        let address = label
-            .as_ref()
-            .and_then(|label| T::read_address(label, self.dialect, &mut self.problems));
-        let name = name_of::<T>(label.as_ref());
-        for (rule, _) in T::ATTRIBUTES
-            .iter()
-            .zip(&attributes)
-            .filter(|(rule, a)| rule.is_required && a.is_none())
-        {
-            let span = label.as_ref().map_or(&keyword, |label| &label.span).clone();
-            self.problems
-                .syntax_error(span, format!("the entry of {name} has no {}", rule.name));
+
+        let mut address = None;
+        if let Some(label) = &label {
+            address = T::read_address(label, self.dialect, &mut self.problems);
         }
-        let (hashes, hashes_layout) = hashes.map(|a| (a.value, a.layout)).unzip();
-        let hashes: Vec<_> = hashes
-            .into_iter()
-            .flatten()
-            .filter_map(|text| self.hash(text))
-            .collect();
-        let layouts = attributes
-            .each_ref()
-            .map(|attribute| attribute.as_ref().map(|a| a.layout.clone()));
-        let values = attributes.map(|attribute| attribute.and_then(|a| a.value));
-        let accepted = hashes.iter().map(|(hash, _)| hash.clone()).collect();
-        let locked = T::read(&name, values, accepted, &mut self.problems);
+        let name = name_of::<T>(label.as_ref());
+        for (rule, attribute) in T::ATTRIBUTES.iter().zip(&attributes) {
+            if rule.is_required && attribute.is_none() {
+                let span = match &label {
+                    Some(label) => label.span.clone(),
+                    None => keyword.clone(),
+                };
+                self.problems
+                    .syntax_error(span, format!("the entry of {name} has no {}", rule.name));
+            }
+        }
+
+        let mut located_hashes = Vec::new();
+        let mut hashes_layout = None;
+        if let Some(list) = hashes {
+            hashes_layout = Some(list.layout);
+            for text in list.value {
+                located_hashes.extend(self.hash(text));
+            }
+        }
+        let mut layouts = PerAttribute::default();
+        let mut locations = PerAttribute::default();
+        let mut values = PerAttribute::default();
+        for (index, attribute) in attributes.into_iter().enumerate() {
+            if let Some(Attribute { layout, value }) = attribute {
+                locations[index] = Some(self.problems.location(layout.value.clone()));
+                layouts[index] = Some(layout);
+                values[index] = value;
+            }
+        }
+        let accepted = located_hashes.iter().map(|(hash, _)| hash.clone());
+        let locked = T::read(&name, values, accepted.collect(), &mut self.problems);
+
         let label = label.as_ref()?;
-        let layout = BlockLayout {
-            span,
-            label_end: label.span.end,
-            attributes: layouts,
-            hashes: hashes_layout,
-            unknown_attributes,
-        };
-        let place = |attribute: &Option<AttributeLayout>| {
-            attribute
-                .as_ref()
-                .map(|attribute| self.problems.location(attribute.value.clone()))
-        };
         self.entries.push(Entry {
             address: address?,
             locked: Arc::new(locked?),
             block: self.problems.location(label.span.clone()),
-            attributes: layout.attributes.each_ref().map(place),
-            hashes,
-            layout,
+            attributes: locations,
+            hashes: located_hashes,
+            layout: BlockLayout {
+                span,
+                label_end: label.span.end,
+                attributes: layouts,
+                hashes: hashes_layout,
+                unknown_attributes,
+            },
         });
         Some(self.entries.len() - 1)
     }

@@ -166,11 +166,13 @@ impl EntryKind for LockedProvider {
         hashes: BTreeSet<Hash>,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let version = version.and_then(|text| problems.version(text, name));
-        let constraints = constraints.and_then(|text| problems.constraints(text, name, str::parse));
+        // The problems of both values are reported before the entry is refused.
+        let version_number = version.and_then(|text| problems.version(text, name));
+        let constraint_list =
+            constraints.and_then(|text| problems.constraints(text, name, str::parse));
         Some(Self {
-            version: version?,
-            constraints: constraints.unwrap_or_default(),
+            version: version_number?,
+            constraints: constraint_list.unwrap_or_default(),
             hashes,
         })
     }
@@ -189,29 +191,34 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    let bytes = without_block_comments(bytes);
-    let labels: Vec<_> = provider_labels(&bytes).collect();
-    let names = |dialect: Dialect| {
+    let text = without_block_comments(bytes);
+    let labels: Vec<_> = provider_labels(&text).collect();
+    let of_entries = Dialect::only(|dialect| {
         labels
             .iter()
             .any(|label| host(label) == dialect.default_host_name())
-    };
-    let in_header =
-        || lines_with(&bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
-    Dialect::only(names).or_else(in_header)
+    });
+    if of_entries.is_some() {
+        return of_entries;
+    }
+    lines_with(&text, "# This file is maintained").find_map(|line| header_dialect(&line))
 }
 
 /// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file
 /// names them also while it has conflict markers or an entry twice.
 pub(crate) fn named_providers(files: Vec<&[u8]>) -> BTreeSet<ProviderAddress> {
-    let labels = |bytes| provider_labels(&without_block_comments(bytes)).collect::<Vec<_>>();
-    let labels = parallel::map(files, parallel::cores(), labels);
-    let labels: HashSet<_> = labels.into_iter().flatten().collect();
-    // Terraform allows underscores in namespaces, too.
-    labels
-        .iter()
-        .filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok())
-        .collect()
+    let labels_of_files = parallel::map(files, parallel::cores(), |bytes| {
+        provider_labels(&without_block_comments(bytes)).collect::<Vec<_>>()
+    });
+    let labels: HashSet<String> = labels_of_files.into_iter().flatten().collect();
+    let mut providers = BTreeSet::new();
+    for label in labels {
+        // Terraform allows underscores in namespaces, too.
+        if let Ok(address) = ProviderAddress::parse(&label, Dialect::Terraform) {
+            providers.insert(address);
+        }
+    }
+    providers
 }
 
 /// Replaces block comments by spaces, because their lines may look like an entry.
@@ -219,25 +226,24 @@ fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
     if memmem::find(bytes, b"/*").is_none() {
         return bytes.into();
     }
-    let (mut text, mut at) = (bytes.to_vec(), 0);
+    let mut text = bytes.to_vec();
+    let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        let nested = || {
-            if *byte == b'"' {
-                skip_nested(bytes, at)
-            } else {
-                None
-            }
-        };
-        let end = match skip_comment(bytes, at).or_else(nested) {
+        let mut skipped = skip_comment(bytes, at);
+        if skipped.is_none() && *byte == b'"' {
+            skipped = skip_nested(bytes, at);
+        }
+        let end = match skipped {
             Some(Ok(end)) => end,
             Some(Err(_)) => bytes.len(),
             None => at + 1,
         };
         if bytes[at..].starts_with(b"/*") {
-            text[at..end]
-                .iter_mut()
-                .filter(|byte| **byte != b'\n')
-                .for_each(|byte| *byte = b' ');
+            for byte in &mut text[at..end] {
+                if *byte != b'\n' {
+                    *byte = b' ';
+                }
+            }
         }
         at = end;
     }

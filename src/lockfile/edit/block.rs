@@ -84,15 +84,12 @@ fn lines<'a, T: EntryKind>(
     new: &'a T,
     canonical: &str,
 ) -> Vec<(Part<'a>, String)> {
-    let attributes = new.attributes();
-    let attributes = attributes
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| value.is_some());
-    let mut parts: Vec<_> = attributes
-        .map(|(index, _)| Part::Attribute(index))
-        .collect();
-    parts.insert(0, Part::Header);
+    let mut parts = vec![Part::Header];
+    for (index, value) in new.attributes().iter().enumerate() {
+        if value.is_some() {
+            parts.push(Part::Attribute(index));
+        }
+    }
     let unknown_start = parts.len();
     if !new.hashes().is_empty() {
         parts.push(Part::HashesStart);
@@ -104,12 +101,12 @@ fn lines<'a, T: EntryKind>(
         .into_iter()
         .zip(canonical.lines().map(str::to_owned))
         .collect();
-    let unknown = entry
-        .layout
-        .unknown_attributes
-        .iter()
-        .map(|span| &text[span.clone()]);
-    let unknown = unknown.map(|text| (Part::UnknownAttribute(text), format!("  {text}")));
+
+    let mut unknown = Vec::new();
+    for span in &entry.layout.unknown_attributes {
+        let attribute = &text[span.clone()];
+        unknown.push((Part::UnknownAttribute(attribute), format!("  {attribute}")));
+    }
     lines.splice(unknown_start..unknown_start, unknown);
     lines
 }
@@ -122,26 +119,22 @@ fn parts<'a, T: EntryKind>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>,
         (Part::Header, layout.span.start..layout.label_end),
         (Part::End, end - 1..end),
     ];
-    let attributes = layout.attributes.iter().enumerate();
-    parts.extend(
-        attributes
-            .filter_map(|(index, layout)| Some((Part::Attribute(index), layout.as_ref()?.span()))),
-    );
-    let unknown = layout.unknown_attributes.iter();
-    parts.extend(unknown.map(|span| (Part::UnknownAttribute(&text[span.clone()]), span.clone())));
+    for (index, attribute) in layout.attributes.iter().enumerate() {
+        if let Some(attribute) = attribute {
+            parts.push((Part::Attribute(index), attribute.span()));
+        }
+    }
+    for span in &layout.unknown_attributes {
+        parts.push((Part::UnknownAttribute(&text[span.clone()]), span.clone()));
+    }
     if let Some(hashes) = &layout.hashes {
         let end = hashes.value.end;
-        parts.extend([
-            (Part::HashesStart, hashes.key.start..hashes.value.start + 1),
-            (Part::HashesEnd, end - 1..end),
-        ]);
+        parts.push((Part::HashesStart, hashes.key.start..hashes.value.start + 1));
+        parts.push((Part::HashesEnd, end - 1..end));
     }
-    parts.extend(
-        entry
-            .hashes
-            .iter()
-            .map(|(hash, location)| (Part::Hash(hash), location.span.clone())),
-    );
+    for (hash, location) in &entry.hashes {
+        parts.push((Part::Hash(hash), location.span.clone()));
+    }
     parts.sort_by_key(|(_, span)| span.start);
     parts
 }

@@ -59,13 +59,14 @@ impl<T: EntryKind> CanonicalBlocks<T> {
     }
 
     fn block(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
-        let block = || Arc::new(Block::new(address, locked));
         self.blocks.forget_more_than(MOST_KEPT);
-        let known = self
-            .blocks
-            .get_or_compute(&Arc::as_ptr(locked).addr(), block);
-        let is_it = known.address == *address && Arc::ptr_eq(&known.locked, locked);
-        if is_it { known } else { block() }
+        let known = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), || {
+            Arc::new(Block::new(address, locked))
+        });
+        if known.address == *address && Arc::ptr_eq(&known.locked, locked) {
+            return known;
+        }
+        Arc::new(Block::new(address, locked))
     }
 }
 
@@ -73,16 +74,12 @@ impl<T: EntryKind> Block<T> {
     fn new(address: &T::Address, locked: &Arc<T>) -> Self {
         let mut text = String::new();
         push_block(&mut text, address, &**locked);
-        let (address, locked) = (address.clone(), Arc::clone(locked));
-        let is_checked = says::<T>(
-            text.as_bytes(),
-            &[(address.clone(), Arc::clone(&locked))].into(),
-        );
+        let locks = [(address.clone(), Arc::clone(locked))].into();
         Self {
-            address,
-            locked,
+            address: address.clone(),
+            locked: Arc::clone(locked),
+            is_checked: says::<T>(text.as_bytes(), &locks),
             text,
-            is_checked,
         }
     }
 }

@@ -176,14 +176,10 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
                 _ => Some(text[attached..end].to_owned()),
             };
             let address = entry.map(|entry| &entry.address);
-            let (above, blank) = (
-                text[start..loose].to_owned(),
-                text[loose..attached].to_owned(),
-            );
             sections.push(Section {
                 address,
-                loose: above,
-                blank,
+                loose: text[start..loose].to_owned(),
+                blank: text[loose..attached].to_owned(),
                 block,
             });
             start = end;
@@ -200,19 +196,17 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
     fn add(&mut self, address: &'a T::Address, locked: &T) {
         let mut block = String::new();
         push_block(&mut block, address, locked);
-        let (blank, block) = (
-            self.line_break.to_owned(),
-            Some(block.replace('\n', self.line_break)),
-        );
         let mut section = Section {
             address: Some(address),
             loose: String::new(),
-            blank,
-            block,
+            blank: self.line_break.to_owned(),
+            block: Some(block.replace('\n', self.line_break)),
         };
-        let greater =
-            |section: &Section<'_, T>| section.address.is_some_and(|other| other > address);
-        if let Some(index) = self.sections.iter().position(greater) {
+        if let Some(index) = self
+            .sections
+            .iter()
+            .position(|section| section.address.is_some_and(|other| other > address))
+        {
             // Comments that stand alone stay above the new block, so that the header remains on
             // top.
             let next = &mut self.sections[index];

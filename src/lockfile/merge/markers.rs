@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Conflict, ConflictReason, Merged};
 use crate::diagnostic::Result;
@@ -25,14 +26,13 @@ pub fn with_markers<T: EntryKind>(
     style: &MarkerStyle,
 ) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
-    // An entry that we removed is put in its place, to be replaced by the conflict below.
-    let shown = |conflict: &Conflict<T>| conflict.ours.clone().or(conflict.theirs.clone());
-    locks.extend(
-        merged
-            .conflicts
-            .iter()
-            .filter_map(|c| Some((c.address.clone(), shown(c)?))),
-    );
+    for conflict in &merged.conflicts {
+        // An entry that we removed is put in its place, to be replaced by the conflict below.
+        let entry = conflict.ours.as_ref().or(conflict.theirs.as_ref());
+        if let Some(entry) = entry {
+            locks.insert(conflict.address.clone(), Arc::clone(entry));
+        }
+    }
     let bytes = ours.edit(&locks)?;
     if merged.conflicts.is_empty() {
         return Ok(bytes);
@@ -42,36 +42,38 @@ pub fn with_markers<T: EntryKind>(
         .ok_or_else(|| self_check_failed(&ours.file.path))?;
     let text = &lock_file.file.text;
     let line_break = trivia::dominant_line_break(text);
-    let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
-    let mut conflicts: Vec<_> = merged
-        .conflicts
-        .iter()
-        .filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c)))
-        .collect();
+    let our_blocks = blocks(&lock_file);
+    let their_blocks = blocks(theirs);
+    let mut conflicts = Vec::new();
+    for conflict in &merged.conflicts {
+        if let Some(place) = our_blocks.get(&conflict.address) {
+            conflicts.push((place.clone(), conflict));
+        }
+    }
     conflicts.sort_by_key(|(place, _)| place.start);
+
     let mut result = lock_file.mark.to_vec();
     let mut position = 0;
     for (place, conflict) in conflicts {
-        let ours = if conflict.ours.is_some() {
-            &text[place.clone()]
-        } else {
-            ""
-        };
-        let theirs = their_blocks
-            .get(&conflict.address)
-            .map_or("", |place| &theirs.file.text[place.clone()]);
-        let sides = [ours, &ancestor(conflict), theirs];
+        let mut our_block = "";
+        if conflict.ours.is_some() {
+            our_block = &text[place.clone()];
+        }
+        let mut their_block = "";
+        if let Some(place) = their_blocks.get(&conflict.address) {
+            their_block = &theirs.file.text[place.clone()];
+        }
         // The empty side lacks the blank line above the block, too.
-        let gap = if ours.is_empty() || theirs.is_empty() {
+        let gap = if our_block.is_empty() || their_block.is_empty() {
             blank_line_above(text, place.start)
         } else {
             place.start..place.start
         };
-        let sides = sides.map(|side| {
-            if side.is_empty() {
+        let sides = [our_block, &ancestor(conflict), their_block].map(|block| {
+            if block.is_empty() {
                 String::new()
             } else {
-                format!("{}{side}", &text[gap.clone()])
+                format!("{}{block}", &text[gap.clone()])
             }
         });
         result.extend_from_slice(&text.as_bytes()[position..gap.start]);
@@ -108,31 +110,41 @@ fn conflict_text(
     style: &MarkerStyle,
     line_break: &str,
 ) -> String {
-    let marker = |character: &str, label: &str| {
-        format!("{} {label}", character.repeat(style.size))
-            .trim_end()
-            .to_owned()
-    };
-    let mut lines = vec![marker("<", &style.ours)];
+    let mut lines = vec![style.marker("<", &style.ours)];
     lines.extend(ours.lines().map(str::to_owned));
     if !base.is_empty() {
-        lines.push(marker("|", "base"));
+        lines.push(style.marker("|", "base"));
         lines.extend(base.lines().map(str::to_owned));
     }
-    lines.push(marker("=", ""));
+    lines.push(style.marker("=", ""));
     lines.extend(theirs.lines().map(str::to_owned));
-    lines.push(marker(">", &style.theirs));
-    lines.iter().flat_map(|line| [line, line_break]).collect()
+    lines.push(style.marker(">", &style.theirs));
+
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line);
+        text.push_str(line_break);
+    }
+    text
+}
+
+impl MarkerStyle {
+    /// A line such as `<<<<<<< ours`.
+    fn marker(&self, character: &str, label: &str) -> String {
+        let line = format!("{} {label}", character.repeat(self.size));
+        line.trim_end().to_owned()
+    }
 }
 
 /// The whole lines that each entry takes, with their line breaks.
 fn blocks<T: EntryKind>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
     let text = &lock_file.file.text;
-    let end = |end| trivia::skip_line_break(text, trivia::line_end(text, end));
-    let lines = |span: &Range<usize>| trivia::line_start(text, span.start)..end(span.end);
-    lock_file
-        .entries
-        .iter()
-        .map(|entry| (&entry.address, lines(&entry.layout.span)))
-        .collect()
+    let mut blocks = BTreeMap::new();
+    for entry in &lock_file.entries {
+        let span = &entry.layout.span;
+        let start = trivia::line_start(text, span.start);
+        let end = trivia::skip_line_break(text, trivia::line_end(text, span.end));
+        blocks.insert(&entry.address, start..end);
+    }
+    blocks
 }

@@ -50,31 +50,41 @@ pub struct Conflict<T: EntryKind = LockedProvider> {
 /// that one side removed. Everything else is a conflict. That includes a side that moved to another
 /// version while the other side only added hashes, which would be lost.
 pub fn merge<T: EntryKind>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
-    let addresses: BTreeSet<_> = base
-        .keys()
-        .chain(ours.keys())
-        .chain(theirs.keys())
-        .collect();
+    let mut addresses: BTreeSet<_> = base.keys().collect();
+    addresses.extend(ours.keys());
+    addresses.extend(theirs.keys());
+
     let mut merged = Merged {
         locks: LocksOf::<T>::new(),
         conflicts: Vec::new(),
     };
     for address in addresses {
-        let (base, ours, theirs) = (base.get(address), ours.get(address), theirs.get(address));
-        match merge_entry(base, ours, theirs) {
-            Ok(entry) => merged
-                .locks
-                .extend(entry.map(|entry| (address.clone(), entry))),
+        let base_entry = base.get(address);
+        let our_entry = ours.get(address);
+        let their_entry = theirs.get(address);
+        match merge_entry(base_entry, our_entry, their_entry) {
+            Ok(Some(entry)) => {
+                merged.locks.insert(address.clone(), entry);
+            }
+            // It was removed.
+            Ok(None) => {}
             Err(reason) => merged.conflicts.push(Conflict {
                 address: address.clone(),
                 reason,
-                base: base.cloned(),
-                ours: ours.cloned(),
-                theirs: theirs.cloned(),
+                base: base_entry.cloned(),
+                ours: our_entry.cloned(),
+                theirs: their_entry.cloned(),
             }),
         }
     }
     merged
+}
+
+fn shown_version<T: EntryKind>(entry: Option<&T>) -> String {
+    match entry {
+        Some(entry) => entry.release().into_owned(),
+        None => "not locked".to_owned(),
+    }
 }
 
 fn merge_entry<T: EntryKind>(
@@ -114,17 +124,11 @@ impl<T: EntryKind> Conflict<T> {
     /// The conflict as a diagnostic, which names a provider by the rules of `dialect`.
     pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
         let name = T::name(&self.address, dialect);
-        let version = |entry: &Option<Arc<T>>| match entry {
-            Some(entry) => entry.release().into_owned(),
-            None => "not locked".to_owned(),
-        };
+        let our_version = shown_version(self.ours.as_deref());
+        let their_version = shown_version(self.theirs.as_deref());
         let message = match self.reason {
             ConflictReason::Versions => {
-                format!(
-                    "conflict: ours has {name} {}, theirs {}",
-                    version(&self.ours),
-                    version(&self.theirs)
-                )
+                format!("conflict: ours has {name} {our_version}, theirs {their_version}")
             }
             ConflictReason::Constraints => {
                 format!("conflict: each side gave {name} other constraints")
@@ -133,22 +137,13 @@ impl<T: EntryKind> Conflict<T> {
                 format!("conflict: each side has other hashes of the package of {name}")
             }
             ConflictReason::RemovedByUs => {
-                format!(
-                    "conflict: ours removed {name}, theirs changed it (now {})",
-                    version(&self.theirs)
-                )
+                format!("conflict: ours removed {name}, theirs changed it (now {their_version})")
             }
             ConflictReason::RemovedByThem => {
-                format!(
-                    "conflict: theirs removed {name}, ours changed it (now {})",
-                    version(&self.ours)
-                )
+                format!("conflict: theirs removed {name}, ours changed it (now {our_version})")
             }
             ConflictReason::NoHashLeft => {
-                format!(
-                    "conflict: no hash of {name} {} is left that both sides kept",
-                    version(&self.ours)
-                )
+                format!("conflict: no hash of {name} {our_version} is left that both sides kept")
             }
         };
         let diagnostic = Diagnostic::error(Code::MergeConflict, message);
