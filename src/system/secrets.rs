@@ -1,6 +1,7 @@
 //! The secrets of a run, which no output may contain.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -40,43 +41,50 @@ impl Secrets {
 
     /// Learns a private key, with and without its prefix.
     pub fn learn_key(&self, key: &SigningKey) {
-        key.secrets()
-            .into_iter()
-            .for_each(|secret| self.add(secret));
+        for secret in key.secrets() {
+            self.add(secret);
+        }
     }
 
     /// Learns the password in a URL; a user name without a password is a token.
     pub fn learn_url(&self, text: &str) {
-        let Ok(url) = Url::parse(text) else { return };
-        if let Some(secret) = secret_in(url.username(), url.password()) {
+        if let Ok(url) = Url::parse(text)
+            && let Some(secret) = secret_in(url.username(), url.password())
+        {
             self.add_encoded(secret);
         }
     }
 
     /// Learns the passwords in an address, which need not be a URL that can be parsed.
     pub(crate) fn learn_address(&self, text: &str) {
-        without_logins(text, false, |secret| {
+        for secret in find_all(text, next_password) {
             self.add_encoded(secret);
-            REDACTED.to_owned()
-        });
+        }
     }
 
     /// Learns an address that a secret variable set: the whole, its path, the directory in the
     /// package and parameters.
     pub(crate) fn learn_secret_address(&self, address: &str) {
-        let url = address.rsplit_once("::").map_or(address, |(_, url)| url);
-        let (path, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
-        let path = path.split_once("://").map_or(path, |(_, rest)| {
-            rest.find('/').map_or("", |at| &rest[at..])
-        });
-        let values = query
-            .split(['&', '#'])
-            .map(|value| value.split_once('=').map_or(value, |(_, value)| value));
-        for part in [address, url, path]
-            .into_iter()
-            .chain(path.split("//"))
-            .chain(values)
-        {
+        let mut url = address;
+        if let Some((_, after_getter)) = address.rsplit_once("::") {
+            url = after_getter;
+        }
+        let (before_query, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
+        let mut path = before_query;
+        if let Some((_, after_scheme)) = before_query.split_once("://") {
+            let host = after_scheme.split('/').next().unwrap_or_default();
+            path = &after_scheme[host.len()..];
+        }
+
+        let mut parts = vec![address, url, path];
+        parts.extend(path.split("//"));
+        for parameter in query.split(['&', '#']) {
+            match parameter.split_once('=') {
+                Some((_, value)) => parts.push(value),
+                None => parts.push(parameter),
+            }
+        }
+        for part in parts {
             self.add_encoded(part);
             self.add_encoded(part.trim_start_matches("./"));
         }
@@ -89,8 +97,8 @@ impl Secrets {
             self.learn_strings(&document);
             return;
         }
-        let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
-        for word in String::from_utf8_lossy(printed).split(|c| !is_of_token(c)) {
+        let text = String::from_utf8_lossy(printed);
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"-._~+/=".contains(c)) {
             self.add(word);
         }
     }
@@ -99,8 +107,16 @@ impl Secrets {
     fn learn_strings(&self, document: &Value) {
         match document {
             Value::String(text) => self.add(text),
-            Value::Array(values) => values.iter().for_each(|value| self.learn_strings(value)),
-            Value::Object(members) => members.values().for_each(|value| self.learn_strings(value)),
+            Value::Array(values) => {
+                for value in values {
+                    self.learn_strings(value);
+                }
+            }
+            Value::Object(members) => {
+                for value in members.values() {
+                    self.learn_strings(value);
+                }
+            }
             _ => {}
         }
     }
@@ -108,19 +124,12 @@ impl Secrets {
     /// Whether an address has a login or parameters that would be hidden. A parameter shorter than
     /// the shortest hidden value is too short to be a secret.
     pub(crate) fn may_be_in(address: &str) -> bool {
-        let hidden = |_: &str| REDACTED.to_owned();
-        let is_short = |value: &str| percent_decoded(value).len() < Self::SHORTEST;
-        let parameter = |value: &str| {
-            if is_short(value) {
-                value.to_owned()
-            } else {
-                hidden(value)
-            }
-        };
-        without_parameters(
-            &without_logins(&without_private_keys(address, hidden), false, hidden),
-            parameter,
-        ) != address
+        if next_private_key(address, 0).is_some() || next_password(address, 0).is_some() {
+            return true;
+        }
+        find_all(address, next_parameter)
+            .iter()
+            .any(|value| *value != REDACTED && percent_decoded(value).len() >= Self::SHORTEST)
     }
 
     /// A text without the secrets that are known so far.
@@ -134,18 +143,24 @@ impl Secrets {
     }
 
     fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
+        let mut shown = text.to_owned();
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = secrets
-            .iter()
-            .filter(|secret| text.contains(secret.as_str()));
-        let text = found.fold(text.to_owned(), |text, secret| {
-            text.replace(secret.as_str(), &with(secret))
-        });
-        let text = without_logins(&without_private_keys(&text, &with), true, &with);
-        without_fragments(
-            &without_parameters(&without_users_of_short_addresses(&text, &with), &with),
-            with,
-        )
+        for secret in secrets.iter() {
+            if text.contains(secret.as_str()) {
+                shown = shown.replace(secret.as_str(), &with(secret));
+            }
+        }
+
+        for next in [
+            next_private_key,
+            next_password_or_user,
+            next_user_of_short_address,
+            next_parameter,
+            next_fragment,
+        ] {
+            shown = replace_all(&shown, next, &with);
+        }
+        shown
     }
 
     /// Adds a secret from a URL, encoded and decoded.
@@ -157,16 +172,12 @@ impl Secrets {
     /// Adds a secret in the forms in which it may be repeated: plain, in quotes and in a URL.
     fn add(&self, secret: &str) {
         let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let forms = [
+        for form in [
             secret.to_owned(),
             secret.escape_debug().collect(),
             byte_serialize(secret.as_bytes()).collect(),
-        ];
-        for form in forms
-            .into_iter()
-            .filter(|form| form.len() >= Self::SHORTEST)
-        {
-            if !secrets.contains(&form) {
+        ] {
+            if form.len() >= Self::SHORTEST && !secrets.contains(&form) {
                 secrets.push(form);
             }
         }
@@ -175,154 +186,209 @@ impl Secrets {
     }
 }
 
-/// Replaces all private keys in a text that have the form that `provlock cache keygen` writes.
-fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
+/// Finds the first secret of one form in a text, from an offset on. The offset is the start of the
+/// text or the end of the secret before.
+type Finder = fn(&str, usize) -> Option<Range<usize>>;
+
+/// Replaces all secrets of one form in a text.
+fn replace_all(text: &str, next: Finder, with: &impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(PRIVATE_KEY).map(|at| at + PRIVATE_KEY.len()) {
-        let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-        let end = rest[start..]
-            .find(|c| !is_base64(c))
-            .map_or(rest.len(), |end| start + end);
-        shown += &rest[..start];
-        if end > start {
-            shown += &with(&rest[start..end]);
-        }
-        rest = &rest[end..];
+    let mut position = 0;
+    while let Some(secret) = next(text, position) {
+        shown += &text[position..secret.start];
+        shown += &with(&text[secret.clone()]);
+        position = secret.end;
     }
-    shown + rest
+    shown + &text[position..]
+}
+
+/// All secrets of one form in a text.
+fn find_all(text: &str, next: Finder) -> Vec<&str> {
+    let mut secrets = Vec::new();
+    let mut position = 0;
+    while let Some(secret) = next(text, position) {
+        position = secret.end;
+        secrets.push(&text[secret]);
+    }
+    secrets
+}
+
+/// The offset of the first character from `start` on that ends a part of a text, or the end of the
+/// text.
+fn end_of(text: &str, start: usize, ends: impl Fn(char) -> bool) -> usize {
+    match text[start..].find(ends) {
+        Some(length) => start + length,
+        None => text.len(),
+    }
+}
+
+/// Whether a character ends an address in a text.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`<>".contains(c)
+}
+
+/// The next private key that has the form that `provlock cache keygen` writes.
+fn next_private_key(text: &str, mut from: usize) -> Option<Range<usize>> {
+    loop {
+        let start = from + text[from..].find(PRIVATE_KEY)? + PRIVATE_KEY.len();
+        let end = end_of(text, start, |c| {
+            !c.is_ascii_alphanumeric() && !"+/=".contains(c)
+        });
+        if end > start {
+            return Some(start..end);
+        }
+        from = end;
+    }
 }
 
 /// The password of a login, or the user name if it is a token. On git servers everybody has the
 /// user name `git`, and SSH takes no password.
 fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     match password {
-        None | Some("" | "x-oauth-basic") => {
-            Some(user).filter(|user| !["", "git", "redacted"].contains(user))
-        }
+        None | Some("" | "x-oauth-basic") if ["", "git", "redacted"].contains(&user) => None,
+        None | Some("" | "x-oauth-basic") => Some(user),
         password => password,
     }
 }
 
-/// Replaces the passwords of all URLs in a text, the tokens in the URLs of web servers and, if
-/// `hides_users`, the users of SSH.
-fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    // JSON may escape slashes.
-    let marks = ["://", ":\\/\\/"];
-    let mark = |text: &str, at: usize| marks.into_iter().find(|mark| text[at..].starts_with(mark));
-    let first = |text: &str| {
-        text.match_indices(':')
-            .find_map(|(at, _)| Some((at, mark(text, at)?.len())))
-    };
-    while let Some((colon, length)) = first(rest) {
-        let start = colon + length;
-        let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
-        let end = end.map_or(rest.len(), |end| start + end);
-        let is_one_of = |schemes: &[&str]| {
-            schemes
-                .iter()
-                .any(|scheme| ends_with_ignoring_case(&rest[..colon], scheme))
-        };
-        let is_web = is_one_of(&["http", "https"]);
-        let has_secret_user = hides_users && is_one_of(&["ssh"]);
-        let login = rest[start..end]
-            .rsplit_once('@')
-            .map_or("", |(login, _)| login);
-        let (user, password) = login
-            .split_once(':')
-            .map_or((login, None), |(user, password)| (user, Some(password)));
-        let is_hidden = |secret: &&str| is_web || has_secret_user || password == Some(secret);
-        let secret = if has_secret_user && password.is_some() && secret_in(user, None).is_some() {
-            Some(login)
-        } else {
-            secret_in(user, password).filter(is_hidden)
-        };
-        if let Some(secret) = secret.filter(|secret| *secret != REDACTED) {
-            let before = if password == Some(secret) {
-                start + user.len() + 1
-            } else {
-                start
-            };
-            shown += &rest[..before];
-            shown += &with(secret);
-            rest = &rest[before + secret.len()..];
-        } else {
-            shown += &rest[..end];
-            rest = &rest[end..];
-        }
-    }
-    shown + rest
+/// The next password in a URL, or token in the URL of a web server.
+fn next_password(text: &str, from: usize) -> Option<Range<usize>> {
+    next_login(text, from, false)
 }
 
-/// Replaces the users of SSH in addresses without a scheme, such as `git::user@host:path`.
-fn without_users_of_short_addresses(text: &str, with: impl Fn(&str) -> String) -> String {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.%+".contains(c);
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('@') {
-        let user = &rest[rest[..at].trim_end_matches(is_of_name).len()..at];
-        let before = &rest[..at - user.len()];
-        let starts_word = before.is_empty() && shown.is_empty()
+/// The next password in a URL, token in the URL of a web server, or user of SSH.
+fn next_password_or_user(text: &str, from: usize) -> Option<Range<usize>> {
+    next_login(text, from, true)
+}
+
+fn next_login(text: &str, mut from: usize, hides_users: bool) -> Option<Range<usize>> {
+    loop {
+        let mark = next_authority(text, from)?;
+        let start = mark.end;
+        let end = end_of(text, start, |c| ends_word(c) || "/?#".contains(c));
+        let scheme = &text[from..mark.start];
+        let is_web =
+            ends_with_ignoring_case(scheme, "http") || ends_with_ignoring_case(scheme, "https");
+        let is_secret_user = hides_users && ends_with_ignoring_case(scheme, "ssh");
+        let login = match text[start..end].rsplit_once('@') {
+            Some((login, _)) => login,
+            None => "",
+        };
+        if let Some(secret) = secret_of_login(login, is_web, is_secret_user)
+            && login[secret.clone()] != *REDACTED
+        {
+            return Some(start + secret.start..start + secret.end);
+        }
+        from = end;
+    }
+}
+
+/// The position of the next `://` before the host of a URL. JSON may escape slashes.
+fn next_authority(text: &str, from: usize) -> Option<Range<usize>> {
+    for (colon, _) in text[from..].match_indices(':') {
+        let colon = from + colon;
+        for mark in ["://", ":\\/\\/"] {
+            if text[colon..].starts_with(mark) {
+                return Some(colon..colon + mark.len());
+            }
+        }
+    }
+    None
+}
+
+/// The secret part of `USER` or `USER:PASSWORD`. A user is secret in the URL of a web server, and
+/// if `is_secret_user`.
+fn secret_of_login(login: &str, is_web: bool, is_secret_user: bool) -> Option<Range<usize>> {
+    let (user, password) = match login.split_once(':') {
+        Some((user, password)) => (user, Some(password)),
+        None => (login, None),
+    };
+    if is_secret_user && password.is_some() && secret_in(user, None).is_some() {
+        return Some(0..login.len());
+    }
+    let secret = secret_in(user, password)?;
+    if password == Some(secret) {
+        return Some(login.len() - secret.len()..login.len());
+    }
+    if is_web || is_secret_user {
+        return Some(0..user.len());
+    }
+    None
+}
+
+/// The next user of SSH in an address without a scheme, such as `git::user@host:path`.
+fn next_user_of_short_address(text: &str, mut from: usize) -> Option<Range<usize>> {
+    loop {
+        let at = from + text[from..].find('@')?;
+        let before = text[from..at].trim_end_matches(is_of_name);
+        let user = from + before.len()..at;
+        let starts_word = user.start == 0
             || before.ends_with("::")
             || before.ends_with(|c: char| c.is_whitespace() || "\"'`(".contains(c));
-        let word = &rest[at + 1..];
-        let word = &word[..word
-            .find(|c: char| c.is_whitespace() || "\"'`<>".contains(c))
-            .unwrap_or(word.len())];
-        // Not a file and a line, such as `a@b.tf:3:1`.
-        let is_address = word.split_once(':').is_some_and(|(host, path)| {
-            let is_line = path
-                .trim_end_matches([',', '.'])
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b':');
-            !host.is_empty() && host.chars().all(is_of_name) && !is_line && !path.starts_with("//")
-        });
-        if starts_word && is_address && secret_in(user, None).is_some() {
-            shown += before;
-            shown += &with(user);
-            shown.push('@');
-        } else {
-            shown += &rest[..=at];
+        let word = &text[at + 1..end_of(text, at + 1, ends_word)];
+        if starts_word && is_host_and_path(word) && secret_in(&text[user.clone()], None).is_some() {
+            return Some(user);
         }
-        rest = &rest[at + 1..];
+        from = at + 1;
     }
-    shown + rest
 }
 
-/// Replaces the fragments of all addresses in a text, except in links to this program's
-/// documentation.
-fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
-    let ends_word = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('#').map(|at| at + 1) {
-        shown += &rest[..start];
-        rest = &rest[start..];
-        // JSON may escape slashes.
-        let word = shown
-            .rsplit(ends_word)
-            .next()
-            .unwrap_or_default()
-            .replace("\\/", "/");
-        let is_address = ["://", "::"].iter().any(|mark| word.contains(mark))
-            || HOSTS_WITHOUT_SCHEME
-                .iter()
-                .any(|host| word.starts_with(host))
-            || word
-                .split_once('@')
-                .is_some_and(|(_, rest)| rest.contains(':'));
-        let repository = env!("CARGO_PKG_REPOSITORY");
-        let is_own = !repository.is_empty() && word.contains(&format!("{repository}/blob/"));
-        let fragment = &rest[..rest.find(ends_word).unwrap_or(rest.len())];
-        let fragment = without_punctuation(fragment, &rest[fragment.len()..]);
-        if is_address && !is_own && !fragment.is_empty() && fragment != REDACTED {
-            shown += &with(fragment);
-            rest = &rest[fragment.len()..];
-        }
+/// Whether a character may be part of a name of a user or host.
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.%+".contains(c)
+}
+
+/// Whether a word is `HOST:PATH`, and not the end of a file and a line, such as `b.tf:3:1` in
+/// `a@b.tf:3:1`.
+fn is_host_and_path(word: &str) -> bool {
+    let Some((host, path)) = word.split_once(':') else {
+        return false;
+    };
+    if host.is_empty() || !host.chars().all(is_of_name) || path.starts_with("//") {
+        return false;
     }
-    shown + rest
+    let position = path.trim_end_matches([',', '.']);
+    !position
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b':')
+}
+
+/// The next fragment of an address, except in a link to this program's documentation.
+fn next_fragment(text: &str, mut from: usize) -> Option<Range<usize>> {
+    loop {
+        let start = from + text[from..].find('#')? + 1;
+        let end = end_of(text, start, ends_word);
+        let fragment = without_punctuation(&text[start..end], &text[end..]);
+        let word = text[..start].rsplit(ends_word).next().unwrap_or_default();
+        if !fragment.is_empty() && fragment != REDACTED && has_secret_fragment(word) {
+            return Some(start..start + fragment.len());
+        }
+        from = start;
+    }
+}
+
+/// Whether a fragment after this word may be a secret: whether the word is an address, and not of
+/// this program's documentation.
+fn has_secret_fragment(word: &str) -> bool {
+    // JSON may escape slashes.
+    let address = word.replace("\\/", "/");
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    if !repository.is_empty() && address.contains(&format!("{repository}/blob/")) {
+        return false;
+    }
+    if address.contains("://") || address.contains("::") {
+        return true;
+    }
+    if HOSTS_WITHOUT_SCHEME
+        .iter()
+        .any(|host| address.starts_with(host))
+    {
+        return true;
+    }
+    match address.split_once('@') {
+        Some((_, host_and_path)) => host_and_path.contains(':'),
+        None => false,
+    }
 }
 
 /// A part of an address without the punctuation of the sentence around it, as in "ADDRESS: REASON".
@@ -336,50 +402,49 @@ fn without_punctuation<'a>(part: &'a str, following: &str) -> &'a str {
 }
 
 fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
-    let start = text.len().checked_sub(ending.len());
-    start
-        .and_then(|start| text.get(start..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    let Some(start) = text.len().checked_sub(ending.len()) else {
+        return false;
+    };
+    match text.get(start..) {
+        Some(end) => end.eq_ignore_ascii_case(ending),
+        None => false,
+    }
 }
 
-/// Replaces the values of all URL parameters in a text that may be secrets, also in URLs without a
-/// scheme; after a scheme also text that is not a named parameter.
-fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(['?', '&']).map(|at| at + 1) {
-        let word = rest[..start - 1]
-            .rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c))
-            .next();
-        let is_in_url = rest[..start].ends_with('?')
-            && word.is_some_and(|word| word.contains("://") || word.contains(":\\/\\/"));
-        shown += &rest[..start];
-        rest = &rest[start..];
-        let end = rest
-            .find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c))
-            .unwrap_or(rest.len());
-        let end = without_punctuation(&rest[..end], &rest[end..]).len();
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-        };
-        let parameter = rest[..end]
-            .split_once('=')
-            .filter(|(name, value)| is_name(name) && !value.is_empty());
-        if let Some((name, value)) =
-            parameter.filter(|(_, value)| !value.starts_with('=') && !is_public(&rest[..end]))
-        {
-            shown += &rest[..=name.len()];
-            shown += &with(value);
-            rest = &rest[end..];
-        } else if is_in_url && end > 0 && !rest[..end].contains('=') && rest[..end] != *REDACTED {
-            shown += &with(&rest[..end]);
-            rest = &rest[end..];
+/// The next value of a URL parameter that may be a secret, also in URLs without a scheme; after a
+/// scheme also text that is not a named parameter.
+fn next_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
+    loop {
+        let mark = from + text[from..].find(['?', '&'])?;
+        let start = mark + 1;
+        let end = end_of(text, start, |c| ends_word(c) || "&?#".contains(c));
+        let parameter = without_punctuation(&text[start..end], &text[end..]);
+        if let Some((name, value)) = parameter.split_once('=') {
+            if is_secret_parameter(name, value) && !is_public(parameter) {
+                return Some(start + name.len() + 1..start + parameter.len());
+            }
+        } else {
+            let word = text[from..mark]
+                .rsplit(ends_word)
+                .next()
+                .unwrap_or_default();
+            let is_in_url =
+                text[mark..].starts_with('?') && (word.contains("://") || word.contains(":\\/\\/"));
+            if is_in_url && !parameter.is_empty() && parameter != REDACTED {
+                return Some(start..start + parameter.len());
+            }
         }
+        from = start;
     }
-    shown + rest
+}
+
+/// Whether a parameter has the form of one, unlike the comparison `a==b`.
+fn is_secret_parameter(name: &str, value: &str) -> bool {
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    is_name && !value.is_empty() && !value.starts_with('=')
 }
 
 #[cfg(test)]
