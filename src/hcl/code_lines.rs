@@ -1,6 +1,6 @@
 //! The lines of HCL text that have an effect.
 
-use super::scan::{Fault, skip_comment, skip_nested};
+use super::scan::{Fault, blank, skip_comment, skip_nested};
 
 /// A line without comments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,84 +20,91 @@ pub(crate) struct CodeLine {
 pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
-    let (mut level, mut at) = (0_usize, 0);
+    let mut level = 0_usize;
     // The level of brackets at the start of each line; `None` in a heredoc.
     let mut levels = vec![Some(0)];
+    let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        let (end, inside) = if let Some(end) = skip_comment(bytes, at) {
-            let end = end?;
-            code[at..end]
-                .iter_mut()
-                .filter(|byte| **byte != b'\n')
-                .for_each(|byte| *byte = b' ');
-            (end, Some(level))
+        let mut end = at + 1;
+        let mut is_heredoc = false;
+        if let Some(comment_end) = skip_comment(bytes, at) {
+            end = comment_end?;
+            blank(&mut code[at..end]);
         } else if matches!(byte, b'"' | b'<')
-            && let Some(end) = skip_nested(bytes, at)
+            && let Some(nested_end) = skip_nested(bytes, at)
         {
-            (end?, if *byte == b'"' { Some(level) } else { None })
+            end = nested_end?;
+            is_heredoc = *byte == b'<';
         } else {
             match byte {
                 b'{' | b'[' | b'(' => level += 1,
                 b'}' | b']' | b')' => level = level.saturating_sub(1),
                 _ => {}
             }
-            (at + 1, Some(level))
-        };
-        levels.extend(
-            bytes[at..end]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .map(|_| inside),
-        );
+        }
+        let level_inside = if is_heredoc { None } else { Some(level) };
+        for byte in &bytes[at..end] {
+            if *byte == b'\n' {
+                levels.push(level_inside);
+            }
+        }
         at = end;
     }
+
+    let mut lines = Vec::new();
     let mut block = String::new();
-    let line = |(code, level): (&str, Option<usize>)| {
-        let code = code.trim().to_owned();
-        if level == Some(0) && !code.is_empty() {
-            block.clone_from(&code);
+    for (line, level) in String::from_utf8_lossy(&code).lines().zip(levels) {
+        let line = line.trim();
+        if level == Some(0) && !line.is_empty() {
+            line.clone_into(&mut block);
         }
-        CodeLine {
+        lines.push(CodeLine {
             block: block.clone(),
             is_text: level.is_none(),
-            code,
-        }
-    };
-    Ok(String::from_utf8_lossy(&code)
-        .lines()
-        .zip(levels)
-        .map(line)
-        .collect())
+            code: line.to_owned(),
+        });
+    }
+    Ok(lines)
 }
 
 /// Returns a text without comments, and without white space outside of strings except between
 /// words.
 pub(crate) fn code(text: &str) -> String {
     let bytes = text.as_bytes();
-    let is_word =
-        |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-');
-    let (mut code, mut at, mut is_apart) = (Vec::new(), 0, false);
+    let mut code: Vec<u8> = Vec::new();
+    let mut is_apart = false;
+    let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if let Some(Ok(end)) = skip_comment(bytes, at) {
-            (at, is_apart) = (end, true);
-        } else if byte.is_ascii_whitespace() {
-            (at, is_apart) = (at + 1, true);
-        } else {
-            let nested = if matches!(byte, b'"' | b'<') {
-                skip_nested(bytes, at)
-            } else {
-                None
-            };
-            let end = nested.and_then(Result::ok).unwrap_or(at + 1);
-            if is_apart && is_word(*byte) && code.last().is_some_and(|last| is_word(*last)) {
-                code.push(b' ');
-            }
-            // A checkout may have other ends of lines.
-            code.extend(bytes[at..end].iter().filter(|byte| **byte != b'\r'));
-            (at, is_apart) = (end, false);
+            at = end;
+            is_apart = true;
+            continue;
         }
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            is_apart = true;
+            continue;
+        }
+
+        let mut end = at + 1;
+        if matches!(byte, b'"' | b'<')
+            && let Some(Ok(nested_end)) = skip_nested(bytes, at)
+        {
+            end = nested_end;
+        }
+        if is_apart && is_of_word(*byte) && code.last().is_some_and(|last| is_of_word(*last)) {
+            code.push(b' ');
+        }
+        // A checkout may have other ends of lines.
+        code.extend(bytes[at..end].iter().filter(|byte| **byte != b'\r'));
+        at = end;
+        is_apart = false;
     }
     String::from_utf8_lossy(&code).into_owned()
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-')
 }
 
 #[cfg(test)]

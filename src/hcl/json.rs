@@ -122,37 +122,33 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&self, value: &'a RawValue, depth: usize) -> Result<Value, Fault> {
-        let (written, span) = (value.get(), self.span(value.get()));
+        let written = value.get();
+        let span = self.span(written);
         if depth > MAX_DEPTH {
             return Err(too_many(span));
         }
         let kind = match written.as_bytes()[0] {
             b'{' | b'[' if depth == self.levels => Kind::Null,
             b'{' => {
-                let Parts(members) = self.read(written)?;
-                let member = |(name, value): (&'a RawValue, _)| {
-                    let name_span = self.span(name.get());
-                    Ok(Member {
+                let Parts(parts) = self.read(written)?;
+                let mut members = Vec::with_capacity(parts.len());
+                for (name, value) in parts {
+                    let name: &RawValue = name;
+                    members.push(Member {
                         name: self.read(name.get())?,
-                        name_span,
+                        name_span: self.span(name.get()),
                         value: self.value(value, depth + 1)?,
-                    })
-                };
-                Kind::Object(
-                    members
-                        .into_iter()
-                        .map(member)
-                        .collect::<Result<_, Fault>>()?,
-                )
+                    });
+                }
+                Kind::Object(members)
             }
             b'[' => {
                 let items: Vec<&RawValue> = self.read(written)?;
-                Kind::Array(
-                    items
-                        .into_iter()
-                        .map(|item| self.value(item, depth + 1))
-                        .collect::<Result<_, Fault>>()?,
-                )
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    values.push(self.value(item, depth + 1)?);
+                }
+                Kind::Array(values)
             }
             b'"' => Kind::String(self.read(written)?),
             b't' | b'f' => Kind::Bool(written == "true"),

@@ -29,8 +29,9 @@ pub(crate) fn expression(text: &str) -> Result<Expression, Error> {
 /// in comments, and all positions stay the same.
 fn without_lone_returns(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
-    let is_lone = |at: &usize| bytes.get(at + 1) != Some(&b'\n');
-    let lone: Vec<_> = memchr::memchr_iter(b'\r', bytes).filter(is_lone).collect();
+    let lone: Vec<usize> = memchr::memchr_iter(b'\r', bytes)
+        .filter(|at| bytes.get(at + 1) != Some(&b'\n'))
+        .collect();
     if lone.is_empty() {
         return text.into();
     }
@@ -74,28 +75,28 @@ fn with_other_key(text: &str, start: usize) -> Option<String> {
     let end = if is_quoted {
         skip_nested(bytes, start)?.ok()?
     } else {
-        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-        start + text[start..].find(|c| !is_of_name(c))?
+        start + text[start..].find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))?
     };
-    let is_blank = |at: usize| matches!(bytes.get(at), Some(b' ' | b'\t'));
-    let is_key = bytes[end..]
-        .trim_ascii_start()
-        .first()
-        .is_some_and(|next| matches!(next, b'=' | b':'));
-    if end == start || !is_key || !is_blank(end) || !start.checked_sub(1).is_some_and(is_blank) {
+    if end == start {
+        return None;
+    }
+
+    // It is a key only before one of these.
+    let next = bytes[end..].trim_ascii_start().first()?;
+    if !matches!(next, b'=' | b':') {
+        return None;
+    }
+    let before = start.checked_sub(1)?;
+    if !is_blank(bytes[before]) || !is_blank(bytes[end]) {
         return None;
     }
     let (open, close) = if is_quoted { ("(", ")") } else { ("\"", "\"") };
-    Some(
-        [
-            &text[..start - 1],
-            open,
-            &text[start..end],
-            close,
-            &text[end + 1..],
-        ]
-        .concat(),
-    )
+    let key = &text[start..end];
+    Some([&text[..before], open, key, close, &text[end + 1..]].concat())
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 #[cfg(test)]

@@ -50,6 +50,15 @@ pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault
     }
 }
 
+/// Replaces bytes by spaces, except line breaks.
+pub(crate) fn blank(bytes: &mut [u8]) {
+    for byte in bytes {
+        if *byte != b'\n' {
+            *byte = b' ';
+        }
+    }
+}
+
 /// The end of a carriage return at `at`, which is not in a comment.
 ///
 /// # Errors

@@ -42,17 +42,16 @@ pub(super) type Enclosing<'a> = Option<&'a Scope<'a>>;
 /// Returns the value of an expression without variables and functions, or the reason why it is
 /// unknown. `text` is the text that was parsed.
 pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, String> {
-    let (allowance, variables) = (Allowance::default(), BTreeMap::new());
-    let place = |span| Some(Location::new(&SourceFile::new("value", text), span));
+    let allowance = Allowance::default();
+    let variables = BTreeMap::new();
     let evaluator = Evaluator {
-        place: &place,
+        place: &|span| Some(Location::new(&SourceFile::new("value", text), span)),
         ..Evaluator::without_functions(&allowance, &variables)
     };
-    let value = evaluator.evaluate(expression);
-    value
-        .known()
-        .cloned()
-        .map_err(|stop| stop.at(|| None).to_string())
+    match evaluator.evaluate(expression).known() {
+        Ok(value) => Ok(value.clone()),
+        Err(stop) => Err(stop.at(|| None).to_string()),
+    }
 }
 
 impl<'a> Evaluator<'a> {
@@ -85,9 +84,10 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn value(&self, expression: &Expression, scope: Enclosing) -> Value {
-        let place = || expression.span().and_then(self.place);
-        let value = self.allowance.nested(|| self.outcome(expression, scope));
-        value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
+        match self.allowance.nested(|| self.outcome(expression, scope)) {
+            Ok(value) => value,
+            Err(stop) => Value::Unknown(stop.at(|| expression.span().and_then(self.place))),
+        }
     }
 
     fn outcome(&self, expression: &Expression, scope: Enclosing) -> Outcome {
@@ -147,38 +147,45 @@ impl Evaluator<'_> {
     /// branches are converted to a common type. A branch that fails and is not chosen does not
     /// matter.
     fn conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
-        let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
-        let (one, two) = (&conditional.true_expr, &conditional.false_expr);
-        let (chosen, other) = if condition { (one, two) } else { (two, one) };
-        let (chosen, other_value) = (self.part(chosen, scope)?, self.value(other, scope));
+        let mut chosen_branch = &conditional.true_expr;
+        let mut other_branch = &conditional.false_expr;
+        if !self.value(&conditional.cond_expr, scope).as_bool()? {
+            std::mem::swap(&mut chosen_branch, &mut other_branch);
+        }
+        let chosen = self.part(chosen_branch, scope)?;
+        let other = self.value(other_branch, scope);
         if matches!(chosen, Value::Unknown(_)) {
             return Ok(chosen);
         }
-        if let Value::Unknown(reason) = &other_value {
+        if let Value::Unknown(reason) = &other {
             // A branch without a value has a type nevertheless, unless it is a reference or a call
             // that fails.
-            return match unwrapped(other) {
+            return match unwrapped(other_branch) {
                 expression if is_reference(expression) && reason.is_failure => Ok(chosen),
                 expression
                     if is_reference(expression)
                         || matches!(expression, Expression::StringTemplate(_)) =>
                 {
-                    uniform([&chosen, &Value::string("")]).map(|()| chosen)
+                    uniform([&chosen, &Value::string("")])?;
+                    Ok(chosen)
                 }
                 _ => unknown("the type of the other branch is not computed"),
             };
         }
-        match (&chosen, &other_value) {
+        match (&chosen, &other) {
             (Value::Bool(_) | Value::Int(_), Value::String(_) | Value::Partial(_)) => {
                 chosen.as_string().map(Value::String)
             }
             (Value::String(_) | Value::Partial(_), Value::Bool(_) | Value::Int(_)) => Ok(chosen),
             (Value::List(_) | Value::Object(_), _)
-                if !matches!(unwrapped(other), Expression::Null(_)) =>
+                if !matches!(unwrapped(other_branch), Expression::Null(_)) =>
             {
                 unknown("branches that are lists or objects are not computed")
             }
-            _ => uniform([&chosen, &other_value]).map(|()| chosen),
+            _ => {
+                uniform([&chosen, &other])?;
+                Ok(chosen)
+            }
         }
     }
 
@@ -208,9 +215,9 @@ impl Evaluator<'_> {
     }
 
     fn call(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
-        let is_core =
-            |namespace: &[Decorated<Ident>]| matches!(namespace, [core] if core.as_str() == "core");
-        if call.name.is_namespaced() && !is_core(&call.name.namespace) {
+        let namespace = call.name.namespace.as_slice();
+        let is_core = matches!(namespace, [core] if core.as_str() == "core");
+        if !namespace.is_empty() && !is_core {
             return unknown("functions of providers are not evaluated");
         }
         let name = call.name.name.as_str();
@@ -281,13 +288,15 @@ impl Evaluator<'_> {
                 }
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
                 TraversalOperator::AttrSplat(_) => {
-                    let is_attribute = |operator: &&Decorated<TraversalOperator>| {
-                        matches!(operator.value(), TraversalOperator::GetAttr(_))
-                    };
-                    let (attributes, rest) =
-                        rest.split_at(rest.iter().take_while(is_attribute).count());
-                    let value = self.splat(&value, attributes, scope)?;
-                    return self.allowance.nested(|| self.traverse(value, rest, scope));
+                    let first_other = rest
+                        .iter()
+                        .position(|operator| {
+                            !matches!(operator.value(), TraversalOperator::GetAttr(_))
+                        })
+                        .unwrap_or(rest.len());
+                    let (attributes, others) = rest.split_at(first_other);
+                    let list = self.splat(&value, attributes, scope)?;
+                    return self.allowance.nested(|| self.traverse(list, others, scope));
                 }
             };
         }
@@ -300,17 +309,20 @@ impl Evaluator<'_> {
         operators: &[Decorated<TraversalOperator>],
         scope: Enclosing,
     ) -> Outcome {
-        let each = |item: &Value| {
-            let item = self
+        let items = match value.known_itself()? {
+            Value::Null => &[],
+            Value::List(list) => list.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        let mut results = Vec::with_capacity(items.len());
+        for item in items {
+            let result = self
                 .allowance
                 .nested(|| self.traverse(item.clone(), operators, scope))?;
-            item.failed().map(|()| item)
-        };
-        match value.known_itself()? {
-            Value::Null => Value::list(Vec::new()),
-            Value::List(list) => Value::list(list.iter().map(each).collect::<Outcome<_>>()?),
-            other => Value::list(vec![each(other)?]),
+            result.failed()?;
+            results.push(result);
         }
+        Value::list(results)
     }
 
     fn for_expression(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
@@ -342,53 +354,58 @@ impl Evaluator<'_> {
         if expression.key_expr.is_none() {
             return Value::list(items);
         }
-        let member = |mut values: Vec<Value>| match values.pop() {
-            Some(value) if !expression.grouping => Ok(value),
-            last => Value::list(values.into_iter().chain(last).collect()),
-        };
-        Value::object(
-            members
-                .into_iter()
-                .map(|(key, values)| Ok((key, member(values)?)))
-                .collect::<Outcome<_>>()?,
-        )
+        let mut object = Members::new();
+        for (key, mut values) in members {
+            let value = match values.pop() {
+                Some(value) if !expression.grouping => value,
+                last => {
+                    values.extend(last);
+                    Value::list(values)?
+                }
+            };
+            object.insert(key, value);
+        }
+        Value::object(object)
     }
 
     /// Runs a step for each item of a collection, with the variables for its key and its value.
     pub(super) fn each(
         &self,
-        [key_name, value_name]: [Option<&Decorated<Ident>>; 2],
+        names: [Option<&Decorated<Ident>>; 2],
         collection: &Expression,
         scope: Enclosing,
         mut step: impl FnMut(Enclosing) -> Outcome<()>,
     ) -> Outcome<()> {
-        let [key_name, value_name] =
-            [key_name, value_name].map(|name| name.map_or("", |name| name.as_str()));
-        let mut run = |key: &Value, value: &Value| {
+        let [key_name, value_name] = names.map(|name| name.map_or("", |name| name.as_str()));
+        let collection = self.value(collection, scope);
+        let mut items = Vec::new();
+        match collection.known_itself()? {
+            Value::List(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    items.push((Value::count(index), value));
+                }
+            }
+            other => {
+                for (key, value) in other.as_object()? {
+                    items.push((Value::string(key.as_str()), value));
+                }
+            }
+        }
+
+        for (key, value) in items {
             self.allowance.spend(1)?;
-            let key = Scope {
+            let key_scope = Scope {
                 name: key_name,
-                value: key,
+                value: &key,
                 outer: scope,
             };
             step(Some(&Scope {
                 name: value_name,
                 value,
-                outer: Some(&key),
-            }))
-        };
-        match self.value(collection, scope).known_itself()? {
-            Value::List(list) => list
-                .iter()
-                .enumerate()
-                .try_for_each(|(index, value)| run(&Value::count(index), value)),
-            other => {
-                let members = other.as_object()?;
-                members
-                    .iter()
-                    .try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
-            }
+                outer: Some(&key_scope),
+            }))?;
         }
+        Ok(())
     }
 }
 
@@ -411,19 +428,20 @@ fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
 /// `&&`, which `false` decides, or `||`, which `true` decides, even if the other operand is unknown
 /// but does not fail.
 fn logical(left: &Value, right: &Value, deciding: bool) -> Outcome<bool> {
-    let decides = |value: &Value| value.as_bool() == Ok(deciding);
     left.failed()?;
-    let is_open = |value: &Value| value.is_null() || value.failed().is_err();
-    if is_open(right)
-        || left.is_null()
-        || decides(left) && right.known_itself().is_ok() && right.as_bool().is_err()
+    let is_left_deciding = left.as_bool() == Ok(deciding);
+    let is_right_deciding = right.as_bool() == Ok(deciding);
+    if left.is_null()
+        || right.is_null()
+        || right.failed().is_err()
+        || is_left_deciding && right.known_itself().is_ok() && right.as_bool().is_err()
     {
         // Newer versions evaluate the second operand only when they need it, older ones always.
         return unknown(
             "whether an operand that fails matters depends on the version of the program",
         );
     }
-    if decides(left) || decides(right) && left.known_itself().is_err() {
+    if is_left_deciding || is_right_deciding && left.known_itself().is_err() {
         return Ok(deciding);
     }
     left.as_bool()?;

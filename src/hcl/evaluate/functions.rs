@@ -64,19 +64,22 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
             (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
         },
         ("compact", [list]) => {
-            let items = list
-                .known()?
-                .as_list()?
-                .iter()
-                .filter(|item| !item.is_null());
-            let texts = items
-                .map(Value::as_string)
-                .collect::<Outcome<Vec<Arc<str>>>>()?;
-            Value::strings(texts.into_iter().filter(|text| !text.is_empty()))
+            let mut texts = Vec::new();
+            for item in list.known()?.as_list()? {
+                if item.is_null() {
+                    continue;
+                }
+                let text = item.as_string()?;
+                if !text.is_empty() {
+                    texts.push(text);
+                }
+            }
+            Value::strings(texts)
         }
         ("distinct", [list]) => {
             uniform(list.known()?.as_list()?)?;
-            let (mut seen, mut items) = (BTreeSet::new(), Vec::new());
+            let mut seen = BTreeSet::new();
+            let mut items = Vec::new();
             for item in list.as_list()? {
                 if seen.insert(json(item)?) {
                     items.push(item.clone());
@@ -197,7 +200,9 @@ fn replace(text: &str, part: &str, by: &str) -> Outcome {
 
 /// `format` with the verbs `%s`, `%v`, `%d` and `%%`, without widths.
 fn format(pattern: &str, arguments: &[Value]) -> Outcome {
-    let (mut text, mut rest, mut arguments) = (String::new(), pattern, arguments.iter());
+    let mut text = String::new();
+    let mut rest = pattern;
+    let mut arguments = arguments.iter();
     while let Some((literal, verb)) = rest.split_once('%') {
         text.push_str(literal);
         let mut letters = verb.chars();
@@ -290,21 +295,24 @@ fn coalesce(values: &[Value]) -> Outcome {
 /// `concat`. Lists, unlike tuples, have their items converted to one type; an empty list has any
 /// type.
 fn concat(lists: &[Value]) -> Outcome {
-    let lists = lists
-        .iter()
-        .map(Value::as_list)
-        .collect::<Outcome<Vec<_>>>()?;
-    let items = || lists.iter().copied().flatten();
-    let is_text = kinds(items())
+    let mut items = Vec::new();
+    let mut has_list_without_type = false;
+    for list in lists {
+        let list = list.as_list()?;
+        has_list_without_type |= list.iter().all(Value::is_null);
+        items.extend(list);
+    }
+
+    let is_text = kinds(items.iter().copied())
         .iter()
         .all(|kind| matches!(*kind, "a string" | "unknown"));
     if lists.len() > 1 && !is_text {
-        uniform(items())?;
-        if lists.iter().any(|list| list.iter().all(Value::is_null)) {
+        uniform(items.iter().copied())?;
+        if has_list_without_type {
             return unknown("the type of an empty list is not computed");
         }
     }
-    Value::list(items().cloned().collect())
+    Value::list(items.into_iter().cloned().collect())
 }
 
 fn contains(items: &[Value], value: &Value) -> Outcome {

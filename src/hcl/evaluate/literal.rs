@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::hcl::expr::{Expression, ObjectKey};
 use hcl_edit::expr::Expression as EditExpression;
 
-use super::value::{Outcome, Unknown, Value, integer, unknown};
+use super::value::{Members, Outcome, Unknown, Value, integer, unknown};
 use crate::hcl::parse;
 
 /// Most values that one JSON text may contain.
@@ -32,18 +32,24 @@ fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
         Expression::Bool(value) => value.into(),
         Expression::Number(number) => number.into(),
         Expression::String(text) => text.into(),
-        Expression::Array(items) => items
-            .into_iter()
-            .map(as_literal)
-            .collect::<Outcome<Vec<_>>>()?
-            .into(),
+        Expression::Array(items) => {
+            let mut values = Vec::new();
+            for item in items {
+                values.push(as_literal(item)?);
+            }
+            values.into()
+        }
         Expression::Object(members) => {
-            let member = |(key, value)| match key {
-                ObjectKey::Identifier(name) => Ok((name.to_string(), as_literal(value)?)),
-                ObjectKey::Expression(Expression::String(name)) => Ok((name, as_literal(value)?)),
-                _ => not_a_literal(),
-            };
-            ::hcl::Value::Object(members.into_iter().map(member).collect::<Outcome<_>>()?)
+            let mut values = ::hcl::Map::new();
+            for (key, value) in members {
+                let name = match key {
+                    ObjectKey::Identifier(name) => name.to_string(),
+                    ObjectKey::Expression(Expression::String(name)) => name,
+                    _ => return not_a_literal(),
+                };
+                values.insert(name, as_literal(value)?);
+            }
+            ::hcl::Value::Object(values)
         }
         _ => return not_a_literal(),
     })
@@ -122,11 +128,18 @@ fn from_hcl(value: ::hcl::Value) -> Outcome {
         },
         ::hcl::Value::String(text) => Ok(Value::string(text)),
         ::hcl::Value::Array(items) => {
-            Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?)
+            let mut values = Vec::new();
+            for item in items {
+                values.push(from_hcl(item)?);
+            }
+            Value::list(values)
         }
         ::hcl::Value::Object(members) => {
-            let member = |(name, value)| Ok((name, from_hcl(value)?));
-            Value::object(members.into_iter().map(member).collect::<Outcome<_>>()?)
+            let mut values = Members::new();
+            for (name, value) in members {
+                values.insert(name, from_hcl(value)?);
+            }
+            Value::object(values)
         }
     }
 }

@@ -81,7 +81,8 @@ impl Evaluator<'_> {
     fn text(&self, template: &Template, form: Form, scope: Enclosing) -> Outcome {
         self.allowance
             .spend_on(template.span().map_or(0, |span| span.len()))?;
-        let (mut template, mut pieces) = (template.clone(), Vec::new());
+        let mut template = template.clone();
+        let mut pieces = Vec::new();
         adjust(&mut template, form)?;
         self.template(&template, scope, &mut pieces)?;
         Value::pieces(pieces)
@@ -146,19 +147,20 @@ impl Evaluator<'_> {
     ) -> Outcome<()> {
         let condition = self.value(&directive.if_expr.cond_expr, scope);
         condition.failed()?;
-        if let Value::Unknown(unknown) = &condition {
-            let mut branches = [Vec::new(), Vec::new()];
-            let [one, two] = &mut branches;
-            let read = self
-                .branch(directive, true, scope, one)
-                .and_then(|()| self.branch(directive, false, scope, two));
-            let either = |()| Piece::Either(Arc::new(branches), Arc::clone(unknown));
-            return self.push(
-                pieces,
-                read.map_or_else(|_| Piece::Hole(Arc::clone(unknown)), either),
-            );
-        }
-        self.branch(directive, condition.as_bool()?, scope, pieces)
+        let Value::Unknown(unknown) = &condition else {
+            return self.branch(directive, condition.as_bool()?, scope, pieces);
+        };
+
+        let mut branches = [Vec::new(), Vec::new()];
+        let [first, second] = &mut branches;
+        let is_read = self.branch(directive, true, scope, first).is_ok()
+            && self.branch(directive, false, scope, second).is_ok();
+        let piece = if is_read {
+            Piece::Either(Arc::new(branches), Arc::clone(unknown))
+        } else {
+            Piece::Hole(Arc::clone(unknown))
+        };
+        self.push(pieces, piece)
     }
 
     /// Adds the pieces of one branch of an `if`.
@@ -292,10 +294,11 @@ fn dedent(tokens: &mut [Token]) {
             continue;
         };
         for line in lines {
-            let (starts, ends) = (is_start, line.ends_with('\n'));
-            is_start = ends;
+            let starts_line = is_start;
+            let ends_line = line.ends_with('\n');
+            is_start = ends_line;
             let spaces = line.chars().take_while(|c| c.is_whitespace()).count();
-            if starts && !(ends && line.trim_start().is_empty()) {
+            if starts_line && !(ends_line && line.trim_start().is_empty()) {
                 shared = shared.min(spaces);
                 indented.push(line);
             }

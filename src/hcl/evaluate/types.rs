@@ -1,9 +1,9 @@
 //! Types that variables declare (HCL's `ext/typeexpr`). Only primitive values are converted: a
 //! value of any other type is unknown unless it has exactly this type.
 
-use hcl_edit::expr::{Expression, ObjectKey};
+use hcl_edit::expr::{Expression, Object, ObjectKey};
 
-use super::value::{Outcome, Value, unknown};
+use super::value::{Members, Outcome, Value, unknown};
 
 /// Deepest nesting of a type.
 const MAX_DEPTH: usize = 32;
@@ -75,18 +75,34 @@ fn has_type(value: Option<&Value>, kind: &Expression, depth: usize) -> bool {
         ("map", _, Some(Value::Object(members))) => members
             .values()
             .all(|member| has_type(Some(member), of, depth)),
-        ("object", Expression::Object(attributes), None | Some(Value::Object(_))) => {
-            let members = value.and_then(|value| value.as_object().ok());
-            let is_complete = members.is_none_or(|members| members.len() == attributes.len());
-            is_complete
-                && attributes.iter().all(|(name, kind)| {
-                    let ObjectKey::Ident(name) = name else {
-                        return false;
-                    };
-                    let member = members.map(|members| members.get(name.as_str()));
-                    member != Some(None) && has_type(member.flatten(), kind.expr(), depth)
-                })
+        ("object", Expression::Object(attributes), None) => has_attributes(None, attributes, depth),
+        ("object", Expression::Object(attributes), Some(Value::Object(members))) => {
+            has_attributes(Some(members), attributes, depth)
         }
         _ => false,
     }
+}
+
+/// Whether an object has exactly these attributes; without an object, whether their types are
+/// valid.
+fn has_attributes(members: Option<&Members>, attributes: &Object, depth: usize) -> bool {
+    if members.is_some_and(|members| members.len() != attributes.len()) {
+        return false;
+    }
+    for (name, kind) in attributes {
+        let ObjectKey::Ident(name) = name else {
+            return false;
+        };
+        let member = match members {
+            Some(members) => match members.get(name.as_str()) {
+                Some(member) => Some(member),
+                None => return false,
+            },
+            None => None,
+        };
+        if !has_type(member, kind.expr(), depth) {
+            return false;
+        }
+    }
+    true
 }

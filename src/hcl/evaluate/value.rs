@@ -212,16 +212,18 @@ impl Value {
 
     /// Returns the value if it can be compared: if it is known, or a text that is withheld.
     pub(crate) fn comparable(&self) -> Outcome {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => Some(text.clone()),
-            Piece::Withheld(text, _) => Some(text.to_string()),
-            _ => None,
-        };
         let Self::Partial(pieces) = self else {
             return self.known_itself().cloned();
         };
-        let texts: Option<String> = pieces.iter().map(text).collect();
-        texts.map_or_else(|| self.known().cloned(), |text| Ok(Self::string(text)))
+        let mut text = String::new();
+        for piece in pieces.iter() {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Withheld(part, _) => text.push_str(part),
+                _ => return self.known().cloned(),
+            }
+        }
+        Ok(Self::string(text))
     }
 
     /// The kind of the value with its article.
@@ -333,17 +335,21 @@ pub(super) fn kinds<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<&'st
 
 /// Whether two values are equal. Only primitive values are compared.
 pub(super) fn equals(left: &Value, right: &Value) -> Outcome<bool> {
-    let (left, right) = (left.comparable()?, right.comparable()?);
-    let is_primitive = |value: &Value| {
-        matches!(
-            value,
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_)
-        )
-    };
-    if is_primitive(&left) && is_primitive(&right) || left.is_null() || right.is_null() {
+    let left = left.comparable()?;
+    let right = right.comparable()?;
+    if left.is_primitive() && right.is_primitive() || left.is_null() || right.is_null() {
         return Ok(left == right);
     }
     unknown("lists and objects are not compared")
+}
+
+impl Value {
+    fn is_primitive(&self) -> bool {
+        matches!(
+            self,
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::String(_)
+        )
+    }
 }
 
 impl Piece {
