@@ -73,17 +73,16 @@ impl Collector {
     /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and
     /// providers, these are added to it.
     pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
-        let (labels, providers) = (
-            take(&mut diagnostic.labels),
-            take(&mut diagnostic.providers),
-        );
+        let labels = take(&mut diagnostic.labels);
+        let providers = take(&mut diagnostic.providers);
         let more_labels = take(&mut diagnostic.more_labels);
         let Some(kept) = self
             .known
             .get(&diagnostic)
             .and_then(|index| self.kept.get_mut(*index))
         else {
-            let (key, index) = (diagnostic.clone(), self.kept.len());
+            let key = diagnostic.clone();
+            let index = self.kept.len();
             self.push(Diagnostic {
                 labels,
                 providers,

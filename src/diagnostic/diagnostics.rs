@@ -48,9 +48,14 @@ pub(crate) fn collect_all<T, C: FromIterator<T>>(
     results: impl IntoIterator<Item = Result<T>>,
 ) -> Result<C> {
     let mut errors = Diagnostics::default();
-    let value = |result: Result<T>| result.map_err(|more| errors.extend(more)).ok();
-    let values = results.into_iter().filter_map(value).collect();
-    errors.into_result(values)
+    let mut values = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(more) => errors.extend(more),
+        }
+    }
+    errors.into_result(values.into_iter().collect())
 }
 
 impl Deref for Diagnostics {

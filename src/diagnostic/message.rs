@@ -1,6 +1,6 @@
 //! One diagnostic.
 
-use std::path::{self, Component, Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use super::code::{Code, Severity};
 use super::pattern::Pattern;
@@ -147,10 +147,14 @@ impl Diagnostic {
     /// module has.
     #[must_use]
     pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
-        let is_outside =
-            |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
-        let in_root: PathBuf = path.components().skip_while(is_outside).collect();
-        let shared_message = (!in_root.as_os_str().is_empty()).then(|| words(in_root.display()));
+        let in_root: PathBuf = path
+            .components()
+            .skip_while(|part| !part.as_os_str().to_string_lossy().starts_with(".terraform"))
+            .collect();
+        let mut shared_message = None;
+        if !in_root.as_os_str().is_empty() {
+            shared_message = Some(words(in_root.display()));
+        }
         let named = NamedPath {
             path: path.to_owned(),
             words: words(Path::new(NamedPath::MARK).display()),
@@ -220,10 +224,9 @@ impl Diagnostic {
     /// Whether one of the last labels is at a location. A diagnostic may have very many.
     fn has_label_at(&self, location: &Location) -> bool {
         const LAST: usize = 100;
-        let is_there = |label: &Label| {
+        self.labels.iter().rev().take(LAST).any(|label| {
             label.location.span == location.span && label.location.file == location.file
-        };
-        self.labels.iter().rev().take(LAST).any(is_there)
+        })
     }
 
     /// Puts the user's `call` before the places in the module that it leads to.
@@ -301,13 +304,15 @@ impl Diagnostic {
 
     /// The notes, then a note that says how many were omitted, and a note with the root module if
     /// it is one of many.
-    pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let left_out =
-            (self.left_out > 0).then(|| format!("{} more of this kind are omitted", self.left_out));
-        let root = self
-            .root()
-            .map(|root| format!("root module: {}", root.display()));
-        self.notes.iter().cloned().chain(left_out).chain(root)
+    pub fn all_notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        if self.left_out > 0 {
+            notes.push(format!("{} more of this kind are omitted", self.left_out));
+        }
+        if let Some(root) = self.root() {
+            notes.push(format!("root module: {}", root.display()));
+        }
+        notes
     }
 
     /// An error of the operating system about a file: what was tried, on which path, and why it

@@ -150,13 +150,12 @@ pub struct UpgradeRemedy {
 impl Help {
     /// Whether it contains a command that locks or upgrades a root module.
     pub(crate) fn locks(&self) -> bool {
-        let locks = |part: &HelpPart| {
+        self.parts.iter().any(|part| {
             matches!(
                 part,
                 HelpPart::Remedy(Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_))
             )
-        };
-        self.parts.iter().any(locks)
+        })
     }
 
     /// Help that begins with words.

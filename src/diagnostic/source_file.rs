@@ -40,6 +40,17 @@ pub struct Location {
     pub span: Range<usize>,
 }
 
+/// The character that stands for one of a private file.
+fn masked(c: char) -> char {
+    match c.len_utf8() {
+        _ if c == '\n' => c,
+        1 => '*',
+        2 => '·',
+        3 => '•',
+        _ => '🞄',
+    }
+}
+
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
@@ -67,14 +78,7 @@ impl SourceFile {
     /// Creates a file of the user that may contain secrets. All characters but line breaks are
     /// masked by others of the same length, so that offsets, lines and columns stay valid.
     pub fn private(path: impl Into<PathBuf>, text: &str) -> Arc<Self> {
-        let mask = |c: char| match c.len_utf8() {
-            _ if c == '\n' => c,
-            1 => '*',
-            2 => '·',
-            3 => '•',
-            _ => '🞄',
-        };
-        let masked = text.chars().map(mask).collect();
+        let masked = text.chars().map(masked).collect();
         Arc::new(Self {
             is_private: true,
             ..Self::with_text(path.into(), masked)

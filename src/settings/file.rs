@@ -245,8 +245,7 @@ impl VerifyTable {
         source: &Arc<SourceFile>,
         errors: &mut Diagnostics,
     ) -> FileLevels {
-        let mut levels = |deny, warn, allow| levels(deny, warn, allow, source, errors);
-        let mut own = levels(self.deny, self.warn, self.allow);
+        let mut own = levels(self.deny, self.warn, self.allow, source, errors);
         for (code, is_forbidden) in [
             (Code::ModuleRefFloating, policy.pin_modules),
             (Code::HostAdded, policy.denies_new_hosts),
@@ -255,19 +254,17 @@ impl VerifyTable {
                 own.deny.push(Denied::Code(code));
             }
         }
-        let of_paths = |PathsTable {
-                            paths,
-                            deny,
-                            warn,
-                            allow,
-                        }| PathLevels {
-            paths,
-            levels: levels(deny, warn, allow),
-        };
+        let mut paths = Vec::new();
+        for table in self.paths {
+            paths.push(PathLevels {
+                paths: table.paths,
+                levels: levels(table.deny, table.warn, table.allow, source, errors),
+            });
+        }
         FileLevels {
             base,
             levels: own,
-            paths: self.paths.into_iter().map(of_paths).collect(),
+            paths,
         }
     }
 }
@@ -280,26 +277,22 @@ fn levels(
     source: &Arc<SourceFile>,
     errors: &mut Diagnostics,
 ) -> Levels {
-    let others = warn
-        .iter()
-        .chain(&allow)
-        .map(|code| (Denied::Code(code.get_ref().0), code.span()));
-    let mut seen = Vec::new();
-    for (denied, span) in deny
-        .iter()
-        .map(|denied| (*denied.get_ref(), denied.span()))
-        .chain(others)
-    {
-        if seen.contains(&denied) {
-            errors.push(invalid(source, span, format!("{denied} is listed twice")));
-        }
-        seen.push(denied);
+    let mut listed = Vec::new();
+    for denied in &deny {
+        listed.push((*denied.get_ref(), denied.span()));
     }
-    let codes =
-        |list: Vec<Spanned<Loosened>>| list.into_iter().map(|code| code.into_inner().0).collect();
+    for code in warn.iter().chain(&allow) {
+        listed.push((Denied::Code(code.get_ref().0), code.span()));
+    }
+    for (index, (denied, span)) in listed.iter().enumerate() {
+        if listed[..index].iter().any(|(earlier, _)| earlier == denied) {
+            let problem = format!("{denied} is listed twice");
+            errors.push(invalid(source, span.clone(), problem));
+        }
+    }
     Levels {
         deny: deny.into_iter().map(Spanned::into_inner).collect(),
-        warn: codes(warn),
-        allow: codes(allow),
+        warn: warn.into_iter().map(|code| code.into_inner().0).collect(),
+        allow: allow.into_iter().map(|code| code.into_inner().0).collect(),
     }
 }

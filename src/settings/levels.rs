@@ -115,34 +115,35 @@ impl RootLevels {
     /// The levels from settings files for the root module in a directory, given as an absolute path
     /// without symlinks.
     pub(crate) fn at(directory: &Path, files: &[FileLevels]) -> Self {
-        let of_file = |file: &FileLevels| {
-            let is_meant = |table: &&PathLevels| {
-                table.paths.iter().any(|glob| {
-                    is_match(&file.base, directory, |path| {
-                        glob.compile_matcher().is_match(path)
-                    })
-                })
-            };
-            let tables = file
-                .paths
-                .iter()
-                .rev()
-                .filter(is_meant)
-                .map(|table| &table.levels);
-            tables.chain([&file.levels]).cloned().collect()
-        };
-        Self(files.iter().map(of_file).collect())
+        let mut levels_by_file = Vec::new();
+        for file in files {
+            let mut levels = Vec::new();
+            // The last table that matches decides first, the file as a whole last.
+            for table in file.paths.iter().rev() {
+                if table.is_for(directory, &file.base) {
+                    levels.push(table.levels.clone());
+                }
+            }
+            levels.push(file.levels.clone());
+            levels_by_file.push(levels);
+        }
+        Self(levels_by_file)
     }
 
     fn level(&self, finding: &Diagnostic) -> Option<Level> {
-        let of_file = |file: &Vec<Levels>| {
+        let mut strictest = None;
+        for file in &self.0 {
+            let mut level = file.iter().find_map(|levels| levels.level(finding.code));
             // Also for a finding that is an error already, so that no other file lowers it.
-            let is_denied =
-                finding.severity > Severity::Note && file.iter().any(Levels::denies_warnings);
-            let named = file.iter().find_map(|levels| levels.level(finding.code));
-            named.or(is_denied.then_some(Level::Deny))
-        };
-        self.0.iter().filter_map(of_file).max()
+            if level.is_none()
+                && finding.severity > Severity::Note
+                && file.iter().any(Levels::denies_warnings)
+            {
+                level = Some(Level::Deny);
+            }
+            strictest = strictest.max(level);
+        }
+        strictest
     }
 }
 
@@ -156,4 +157,15 @@ pub(crate) fn is_match(base: &Path, directory: &Path, globs: impl Fn(&Path) -> b
         path
     };
     globs(path) || globs(&path.join(""))
+}
+
+impl PathLevels {
+    /// Whether the table is for a directory. Its globs are relative to `base`.
+    fn is_for(&self, directory: &Path, base: &Path) -> bool {
+        self.paths.iter().any(|glob| {
+            is_match(base, directory, |path| {
+                glob.compile_matcher().is_match(path)
+            })
+        })
+    }
 }

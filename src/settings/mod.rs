@@ -164,16 +164,19 @@ impl FromIterator<Self> for PlatformSelection {
 
 /// Reads a duration such as `7d`, `36h` or `2w`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let invalid =
-        || format!("{text:?} is not a duration; write a number and a unit, for example 7d or 36h");
-    let span: jiff::Span = text.parse().map_err(|_| invalid())?;
-    let seconds = span
-        .total((
-            jiff::Unit::Second,
-            jiff::SpanRelativeTo::days_are_24_hours(),
-        ))
-        .map_err(|_| invalid())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
+    match seconds(text) {
+        Some(duration) => Ok(duration),
+        None => Err(format!(
+            "{text:?} is not a duration; write a number and a unit, for example 7d or 36h"
+        )),
+    }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let span: jiff::Span = text.parse().ok()?;
+    let days_of_24_hours = jiff::SpanRelativeTo::days_are_24_hours();
+    let seconds = span.total((jiff::Unit::Second, days_of_24_hours)).ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 #[cfg(test)]

@@ -144,17 +144,15 @@ impl Policy {
         address: &ProviderAddress,
         dialect: Dialect,
     ) -> bool {
-        let exempts = |rules: &Rules| {
-            rules
-                .min_age_exempt
-                .iter()
-                .any(|provider| provider.resolve(dialect) == *address)
-        };
-        self.rules.iter().any(exempts)
-            && self
-                .rules
-                .iter()
-                .all(|rules| !rules.has_age() || exempts(rules))
+        let mut is_exempt = false;
+        for rules in &self.rules {
+            if rules.exempts_from_min_age(address, dialect) {
+                is_exempt = true;
+            } else if rules.has_age() {
+                return false;
+            }
+        }
+        is_exempt
     }
 
     /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a
@@ -214,39 +212,40 @@ impl Policy {
         dialect: Dialect,
         version: &Version,
     ) -> Vec<Diagnostic> {
-        let name = || address.short(dialect);
         self.each(|rules, errors| {
-            let error = |rule: &ProviderRule, message| {
-                rules
-                    .not_met(rule, Code::VersionNotAllowed, message)
-                    .help("use another version")
-            };
-            let denied = of(&rules.deny, address, dialect).filter(|rule| rule.denies(version));
-            errors.extend(denied.map(|rule| {
-                let message = format!("the policy denies {} {version} ({})", name(), rule.versions);
-                error(rule, message)
-            }));
-            let allowing: Vec<_> = rules
-                .allow
-                .iter()
-                .flat_map(|rules| of(rules, address, dialect))
-                .collect();
-            let is_allowed = allowing.iter().any(|rule| rule.is_met(version));
-            let allowing = if is_allowed {
-                None
-            } else {
-                allowing.first().copied()
-            };
-            let required =
-                of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
-            errors.extend(allowing.into_iter().chain(required).map(|rule| {
+            for rule in of(&rules.deny, address, dialect) {
+                if rule.denies(version) {
+                    let name = address.short(dialect);
+                    let message = format!("the policy denies {name} {version} ({})", rule.versions);
+                    errors.push(
+                        rules
+                            .not_met(rule, Code::VersionNotAllowed, message)
+                            .help("use another version"),
+                    );
+                }
+            }
+
+            // One of the rules that allow, and all that require, must be met.
+            let mut unmet = Vec::new();
+            if let Some(allow) = &rules.allow {
+                let allowing: Vec<_> = of(allow, address, dialect).collect();
+                if !allowing.iter().any(|rule| rule.is_met(version)) {
+                    unmet.extend(allowing.first().copied());
+                }
+            }
+            unmet.extend(of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version)));
+            for rule in unmet {
                 let message = format!(
                     "the policy requires {} {}, not {version}",
-                    name(),
+                    address.short(dialect),
                     rule.versions
                 );
-                error(rule, message)
-            }));
+                errors.push(
+                    rules
+                        .not_met(rule, Code::VersionNotAllowed, message)
+                        .help("use another version"),
+                );
+            }
         })
     }
 
@@ -258,15 +257,16 @@ impl Policy {
         dialect: Dialect,
         constraints: &ConstraintList,
     ) -> Option<Diagnostic> {
-        let of_file = |rules: &'_ Rules| {
-            [
-                rules.allow.as_deref().unwrap_or_default(),
-                &rules.deny,
-                &rules.require,
-            ]
-            .concat()
-        };
-        self.rules.iter().flat_map(of_file).next()?;
+        let mut ranges = Vec::new();
+        for rules in &self.rules {
+            let allow = rules.allow.as_deref().unwrap_or_default();
+            for rule in allow.iter().chain(&rules.deny).chain(&rules.require) {
+                ranges.push(rule.versions.clone());
+            }
+        }
+        if ranges.is_empty() {
+            return None;
+        }
         if constraints.terms().len() > MOST_TERMS {
             let message = format!(
                 "{} has more than {MOST_TERMS} version constraints",
@@ -276,45 +276,40 @@ impl Policy {
                 Diagnostic::error(Code::VersionNotAllowed, message).help("use fewer constraints"),
             );
         }
-        let lists = self
-            .rules
-            .iter()
-            .flat_map(of_file)
-            .map(|rule| rule.versions)
-            .chain([constraints.clone()]);
-        let terms = ConstraintList::merge(&lists.collect::<Vec<_>>());
-        let allowed: BTreeSet<_> = terms
+
+        // Samples of all ranges stand for all versions.
+        ranges.push(constraints.clone());
+        let terms = ConstraintList::merge(&ranges);
+        let samples: BTreeSet<_> = terms
             .samples()
             .filter(|version| constraints.allows(version))
             .collect();
-        let against = |version| {
-            self.against_version(address, dialect, version)
-                .into_iter()
-                .next()
-        };
-        let mut refused: Vec<_> = allowed.iter().filter_map(against).collect();
-        let (severity, which) = if refused.len() == allowed.len() {
+        let mut refusals = Vec::new();
+        for version in &samples {
+            let reasons = self.against_version(address, dialect, version);
+            refusals.extend(reasons.into_iter().next());
+        }
+
+        let (severity, which) = if refusals.len() == samples.len() {
             (Severity::Error, "does not allow any version")
         } else {
             (Severity::Warning, "does not allow every version")
         };
-        let example = refused.pop()?;
-        let asked = if constraints.is_empty() {
-            String::new()
-        } else {
-            format!(" ({constraints})")
-        };
-        let message = format!(
-            "the policy {which} of {} that is required{asked}",
-            address.short(dialect)
-        );
-        let example = Diagnostic {
-            severity,
-            message,
-            ..example.clone()
+        let example = refusals.pop()?;
+        let mut required = address.short(dialect) + " that is required";
+        if !constraints.is_empty() {
+            required += &format!(" ({constraints})");
         }
-        .note(example.message);
-        Some(example.help("require versions that the rule allows"))
+        let summary = Diagnostic {
+            severity,
+            message: format!("the policy {which} of {required}"),
+            ..example.clone()
+        };
+        Some(
+            summary
+                .note(example.message)
+                .help("require versions that the rule allows"),
+        )
     }
 
     /// Returns the reasons why the policy does not allow a release with the authentication `found`.
@@ -350,26 +345,32 @@ impl Policy {
         address: &ProviderAddress,
         dialect: Dialect,
     ) -> BTreeSet<String> {
-        let accepted = |rules: &Rules| {
-            let trusted = rules
-                .trusting(address, dialect)
-                .flat_map(|rule| &rule.fingerprints);
-            trusted.cloned().collect::<BTreeSet<_>>()
-        };
-        let named = self
-            .rules
-            .iter()
-            .map(accepted)
-            .filter(|keys| !keys.is_empty());
-        named.reduce(|all, keys| &all & &keys).unwrap_or_default()
+        let mut trusted: Option<BTreeSet<String>> = None;
+        for rules in &self.rules {
+            let mut keys = BTreeSet::new();
+            for rule in rules.trusting(address, dialect) {
+                keys.extend(rule.fingerprints.iter().cloned());
+            }
+            if keys.is_empty() {
+                continue;
+            }
+            if let Some(earlier) = &trusted {
+                keys.retain(|key| earlier.contains(key));
+            }
+            trusted = Some(keys);
+        }
+        trusted.unwrap_or_default()
     }
 
     /// The errors from all files, without duplicates.
     fn each(&self, judge: impl Fn(&Rules, &mut Vec<Diagnostic>)) -> Vec<Diagnostic> {
-        let (mut all, mut seen) = (Vec::new(), HashSet::new());
-        self.rules.iter().for_each(|rules| judge(rules, &mut all));
-        all.retain(|error| seen.insert(error.clone()));
-        all
+        let mut errors = Vec::new();
+        for rules in &self.rules {
+            judge(rules, &mut errors);
+        }
+        let mut seen = HashSet::new();
+        errors.retain(|error| seen.insert(error.clone()));
+        errors
     }
 }
 
@@ -379,24 +380,29 @@ impl Rules {
     }
 
     fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
-        self.allowed_namespaces
-            .as_ref()
-            .is_some_and(|namespaces| namespaces.iter().any(is_it))
+        let Some(namespaces) = &self.allowed_namespaces else {
+            return false;
+        };
+        namespaces
+            .iter()
+            .any(|namespace| namespace.resolve(dialect).matches(address))
+    }
+
+    fn exempts_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+        self.min_age_exempt
+            .iter()
+            .any(|provider| provider.resolve(dialect) == *address)
     }
 
     /// Whether a rule allows a provider, or its namespace, by name.
     fn allows_by_name(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let is_named = |rule: &ProviderRule| {
-            rule.providers
-                .get_ref()
-                .resolve(dialect)
-                .namespace
-                .is_some()
+        let Some(allow) = &self.allow else {
+            return false;
         };
-        self.allow
-            .as_ref()
-            .is_some_and(|rules| of(rules, address, dialect).any(is_named))
+        of(allow, address, dialect).any(|rule| {
+            let providers = rule.providers.get_ref().resolve(dialect);
+            providers.namespace.is_some()
+        })
     }
 
     /// The rules about the signing keys of a provider.
@@ -440,13 +446,16 @@ impl ProviderRule {
     /// Whether the rule denies a version and not the whole provider. A range denies its
     /// prereleases, too, and a version denies itself with any build metadata.
     fn denies(&self, version: &Version) -> bool {
-        let denies = |version: &Version| {
-            self.versions
-                .terms()
-                .iter()
-                .all(|term| term.compares(version))
-        };
-        !self.versions.is_empty() && (denies(version) || denies(&version.without_metadata()))
+        // A rule without versions denies the provider.
+        if self.versions.is_empty() {
+            return false;
+        }
+        self.has_in_range(version) || self.has_in_range(&version.without_metadata())
+    }
+
+    fn has_in_range(&self, version: &Version) -> bool {
+        let mut terms = self.versions.terms().iter();
+        terms.all(|term| term.compares(version))
     }
 
     /// Whether the rule allows or requires the version. A prerelease must be named by the rule.

@@ -133,11 +133,12 @@ impl OwnSettings {
         content: std::io::Result<Option<Vec<u8>>>,
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
-        let text = content.and_then(|bytes| bytes.map(text).transpose());
-        let text = text.map_err(|error| Diagnostic::io("read", &shown(path), &error))?;
-        let Some(text) = text else {
-            return Ok(Self::None);
+        let text = match content {
+            Ok(Some(bytes)) => text(bytes),
+            Ok(None) => return Ok(Self::None),
+            Err(error) => Err(error),
         };
+        let text = text.map_err(|error| Diagnostic::io("read", &shown(path), &error))?;
         let source = SourceFile::new(shown(path), text);
         let settings = Settings::parse(&source, path.to_owned())?;
         Ok(Self::Read(Box::new(settings)))
@@ -178,36 +179,37 @@ impl Settings {
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
         let own = Self::of_directory(owner, directory, files, shown)?;
-        let above = match directory.parent() {
-            Some(parent) if !files.is_top(directory) => {
-                let key = (parent.to_owned(), owner);
-                above
-                    .found
-                    .get_or_compute(&key, || Self::find_for(owner, parent, files, above, shown))?
-            }
-            _ => Self::default(),
-        };
+        let mut inherited = Self::default();
+        if let Some(parent) = directory.parent()
+            && !files.is_top(directory)
+        {
+            let key = (parent.to_owned(), owner);
+            inherited = above
+                .found
+                .get_or_compute(&key, || Self::find_for(owner, parent, files, above, shown))?;
+        }
         let own = match own {
             OwnSettings::Read(own) => *own,
-            OwnSettings::None => return Ok(above),
+            OwnSettings::None => return Ok(inherited),
             OwnSettings::OfOtherUser(path) => {
-                let mut above = above;
-                above.of_other_users.push(path);
-                return Ok(above);
+                inherited.of_other_users.push(path);
+                return Ok(inherited);
             }
         };
-        let Some(topmost) = above.paths.first() else {
+
+        // Only the topmost file may have the table `[cache]`.
+        let Some(topmost) = inherited.paths.first() else {
             return Ok(own);
         };
         let Some(table) = &own.cache else {
-            return Ok(own.below(above));
+            return Ok(own.below(inherited));
         };
         let error = not_topmost(table, &shown(topmost));
         match files.repaired(directory, shown) {
             Some(OwnSettings::Read(repaired)) if repaired.cache.is_none() => {
-                Ok(repaired.below(above))
+                Ok(repaired.below(inherited))
             }
-            Some(OwnSettings::None) => Ok(above),
+            Some(OwnSettings::None) => Ok(inherited),
             _ => Err(error.into()),
         }
     }

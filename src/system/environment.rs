@@ -54,6 +54,14 @@ pub struct Environment {
     pub secrets: Secrets,
 }
 
+/// Whether a variable is read, and as text.
+fn is_read_as_text(name: &str) -> bool {
+    if name.to_ascii_uppercase().ends_with("_PROXY") {
+        return true;
+    }
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !PATHS.contains(&name)
+}
+
 impl Environment {
     /// Sets a variable.
     pub fn set(&mut self, name: &str, value: OsString) {
@@ -88,57 +96,57 @@ impl Environment {
     }
 
     fn find(&self, name: &str) -> Option<(&str, &str)> {
-        let in_other_case = || {
-            self.variables
+        let mut variable = self.variables.get_key_value(name);
+        if variable.is_none() && cfg!(windows) {
+            variable = self
+                .variables
                 .iter()
-                .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        };
-        let found = match self.variables.get_key_value(name) {
-            None if cfg!(windows) => in_other_case(),
-            found => found,
-        };
-        found
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .filter(|(_, value)| !value.is_empty())
+                .find(|(other, _)| other.eq_ignore_ascii_case(name));
+        }
+        let (name, value) = variable?;
+        if value.is_empty() {
+            return None;
+        }
+        Some((name, value))
     }
 
     /// A warning for each variable that is read as text and is not UTF-8, or whose number is
     /// ignored.
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        let is_read = |name: &&String| {
-            let is_meant = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-                && !PATHS.contains(&name.as_str());
-            is_meant || name.to_ascii_uppercase().ends_with("_PROXY")
+        let mut warnings = Vec::new();
+        for name in self.undecodable.keys() {
+            if is_read_as_text(name) {
+                let message = format!("the environment variable {name} is not UTF-8 text");
+                warnings.push(
+                    Diagnostic::warning(Code::InvalidArgument, message)
+                        .note("bytes that are not UTF-8 were replaced by U+FFFD"),
+                );
+            }
+        }
+        for name in NUMBERS {
+            warnings.extend(self.ignored_number(name));
+        }
+        warnings
+    }
+
+    /// A warning if the value of a variable is ignored because it is not a number. A value that is
+    /// not UTF-8 has a warning already.
+    fn ignored_number(&self, name: &str) -> Option<Diagnostic> {
+        let value = self.variable(name)?;
+        if self.undecodable.contains_key(name) {
+            return None;
+        }
+        let (is_valid, number) = if name.ends_with("_TIMEOUT") {
+            (self.seconds(name).is_some(), "a positive number")
+        } else {
+            (self.number::<u32>(name).is_some(), "a number")
         };
-        let warning = |name: &String| {
-            let message = format!("the environment variable {name} is not UTF-8 text");
-            Diagnostic::warning(Code::InvalidArgument, message)
-                .note("bytes that are not UTF-8 were replaced by U+FFFD")
-        };
-        let is_ignored = |name: &&str| {
-            let is_duration = name.ends_with("_TIMEOUT");
-            let is_used = if is_duration {
-                self.seconds(name).is_some()
-            } else {
-                self.number::<u32>(name).is_some()
-            };
-            self.variable(name).is_some() && !is_used && !self.undecodable.contains_key(*name)
-        };
-        let ignored = |name: &str| {
-            let number = if name.ends_with("_TIMEOUT") {
-                "a positive number"
-            } else {
-                "a number"
-            };
-            let value = self.variable(name).unwrap_or_default();
-            let message =
-                format!("the environment variable {name} is {value:?}, which is not {number}");
-            Diagnostic::warning(Code::InvalidArgument, message).note("it is ignored")
-        };
-        let undecodable = self.undecodable.keys().filter(is_read).map(warning);
-        undecodable
-            .chain(NUMBERS.into_iter().filter(is_ignored).map(ignored))
-            .collect()
+        if is_valid {
+            return None;
+        }
+        let message =
+            format!("the environment variable {name} is {value:?}, which is not {number}");
+        Some(Diagnostic::warning(Code::InvalidArgument, message).note("it is ignored"))
     }
 
     /// Whether a program of this name is in a directory of `PATH`.

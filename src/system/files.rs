@@ -250,12 +250,10 @@ pub(crate) enum Access {
 impl<'a> Reserved<'a> {
     /// Waits until no other provlock process replaces a file in the same directory.
     pub(crate) fn wait(path: &'a Path) -> Result<Self> {
-        let reserve = || {
-            let target = link_target(path)?;
-            let lock = DirectoryLock::wait(directory_of(&target))?;
-            Ok(Self { path, target, lock })
-        };
-        Ok(reserve().map_err(|error| not_written(path, &error))?)
+        let target = link_target(path).map_err(|error| not_written(path, &error))?;
+        let lock = DirectoryLock::wait(directory_of(&target))
+            .map_err(|error| not_written(path, &error))?;
+        Ok(Self { path, target, lock })
     }
 
     /// [`write()`] for a caller that holds off interrupts.
@@ -265,7 +263,6 @@ impl<'a> Reserved<'a> {
         new: &[u8],
         access: Access,
     ) -> std::result::Result<(), WriteError> {
-        let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
         if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
             let error = Diagnostic::error(
@@ -280,10 +277,10 @@ impl<'a> Reserved<'a> {
         }
         let mut file = self
             .temporary_file(replaces, access)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| not_written(self.path, &error))?;
         file.write_all(new)
             .and_then(|()| file.as_file().sync_all())
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| not_written(self.path, &error))?;
         if !holds(&self.target, expected_old)
             .map_err(|error| Diagnostic::io("read", &self.target, &error))?
         {
@@ -298,7 +295,7 @@ impl<'a> Reserved<'a> {
         };
         persisted.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => WriteError::Changed(changed(self.path).into()),
-            _ => failed(&error).into(),
+            _ => not_written(self.path, &error).into(),
         })
     }
 
@@ -421,37 +418,45 @@ pub struct FileChange {
 pub(crate) fn write_all<'a>(
     changes: impl IntoIterator<Item = &'a FileChange>,
 ) -> std::result::Result<(), WriteError> {
-    let changes: Vec<_> = changes.into_iter().collect();
     let _uninterrupted = hold_off_interrupts();
-    for (index, FileChange { path, old, new }) in changes.iter().enumerate() {
-        if let Err(error) = replace(path, old.as_deref(), new) {
-            let unrestored = |FileChange { path, old, new }: &&FileChange| {
-                old.as_ref()
-                    .is_none_or(|content| replace(path, Some(new), content).is_err())
-            };
-            let unrestored = changes[..index]
-                .iter()
-                .copied()
-                .filter(unrestored)
-                .collect::<Vec<_>>();
-            let note = |file: &&FileChange| {
-                format!(
-                    "{} was written, and could not be restored",
-                    file.path.display()
-                )
-            };
-            // A run that is repeated must find the other files as they were.
-            if unrestored.is_empty() {
-                return Err(error);
-            }
-            let errors = Diagnostics::from(error);
-            let errors =
-                errors.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note));
-            return Err(WriteError::Failed(errors));
+    let mut written: Vec<&FileChange> = Vec::new();
+    for change in changes {
+        if let Err(error) = replace(&change.path, change.old.as_deref(), &change.new) {
+            return Err(restored(&written, error));
+        }
+        written.push(change);
+    }
+    REPLACED.fetch_add(written.len(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// Gives written files their old content back after an error, to which a note for each file that
+/// could not be restored is added.
+fn restored(written: &[&FileChange], error: WriteError) -> WriteError {
+    let mut notes = Vec::new();
+    for FileChange { path, old, new } in written {
+        let is_restored = match old {
+            Some(content) => replace(path, Some(new), content).is_ok(),
+            // There was no file.
+            None => false,
+        };
+        if !is_restored {
+            let path = path.display();
+            notes.push(format!("{path} was written, and could not be restored"));
         }
     }
-    REPLACED.fetch_add(changes.len(), Ordering::Relaxed);
-    Ok(())
+    if notes.is_empty() {
+        return error;
+    }
+    // A run that is repeated because of a change by another program must find the other files as
+    // they were.
+    let errors = Diagnostics::from(error).map(|mut error| {
+        for note in &notes {
+            error = error.note(note.clone());
+        }
+        error
+    });
+    WriteError::Failed(errors)
 }
 
 /// The error about a file that could not be replaced, with the next step.
@@ -473,14 +478,15 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 /// A warning for a read-only file that is replaced. Its directory decides whether that is possible,
 /// and OpenTofu and Terraform replace it silently.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
-    let message = || {
-        format!(
-            "{} is read-only, but was replaced anyway; it stays read-only",
-            path.display()
-        )
-    };
+    if !is_read_only(path) {
+        return None;
+    }
+    let message = format!(
+        "{} is read-only, but was replaced anyway; it stays read-only",
+        path.display()
+    );
     let help = "to prevent this, make its directory read-only, too";
-    is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
+    Some(Diagnostic::warning(Code::Io, message).help(help))
 }
 
 fn is_read_only(path: &Path) -> bool {

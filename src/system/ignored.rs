@@ -38,31 +38,39 @@ struct Known {
 /// (<https://github.com/hashicorp/go-slug>, `internal/ignorefiles`). A text with too many patterns,
 /// or with a pattern that cannot be read or is a regular expression there, excludes every path.
 pub(crate) fn excludes_from_upload(directory: &Path, text: &[u8], path: &Path) -> bool {
-    let (mut builder, mut is_unclear) = (GitignoreBuilder::new(directory), text.len() > MOST_BYTES);
-    for line in String::from_utf8_lossy(text)
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'))
-    {
-        is_unclear |= line.contains(['(', ')', '|', '+', '{', '}', '^', '[', ']']);
-        let (negation, pattern) = line
-            .strip_prefix('!')
-            .map_or(("", line), |pattern| ("!", pattern));
+    if text.len() > MOST_BYTES {
+        return true;
+    }
+    let mut builder = GitignoreBuilder::new(directory);
+    for line in String::from_utf8_lossy(text).lines() {
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        // A regular expression there.
+        if line.contains(['(', ')', '|', '+', '{', '}', '^', '[', ']']) {
+            return true;
+        }
+        let (negation, pattern) = match line.strip_prefix('!') {
+            Some(pattern) => ("!", pattern),
+            None => ("", line),
+        };
         let depth = if pattern.starts_with('/') || pattern.is_empty() {
             ""
         } else {
             "**/"
         };
-        is_unclear |= builder
-            .add_line(None, &format!("{negation}{depth}{pattern}"))
-            .is_err();
+        let added = builder.add_line(None, &format!("{negation}{depth}{pattern}"));
+        if added.is_err() {
+            return true;
+        }
     }
-    let is_ignored = |patterns: Gitignore| {
-        patterns
+    match builder.build() {
+        Ok(patterns) => patterns
             .matched_path_or_any_parents(path, false)
-            .is_ignore()
-    };
-    is_unclear || builder.build().map_or(true, is_ignored)
+            .is_ignore(),
+        Err(_) => true,
+    }
 }
 
 /// Patterns for the content of a directory.

@@ -27,23 +27,40 @@ pub fn map<T: Send, R: Send>(
     if threads <= 1 {
         return items.into_iter().map(work).collect();
     }
+
     let queue = Mutex::new(items.into_iter().enumerate());
-    let next = || lock(&queue).next();
-    let worker = || {
-        std::iter::from_fn(next)
-            .map(|(index, item)| (index, work(item)))
-            .collect::<Vec<_>>()
-    };
-    let mut results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
-        let own = worker();
-        let results = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
-        let others = results
-            .flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        own.into_iter().chain(others).collect()
+    let mut results = std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for _ in 1..threads {
+            workers.push(scope.spawn(|| work_off(&queue, &work)));
+        }
+        let mut results = work_off(&queue, &work);
+        for worker in workers {
+            match worker.join() {
+                Ok(others) => results.extend(others),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
     });
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Applies `work` to items of a queue until it is empty.
+fn work_off<T, R>(
+    queue: &Mutex<impl Iterator<Item = (usize, T)>>,
+    work: &impl Fn(T) -> R,
+) -> Vec<(usize, R)> {
+    let mut results = Vec::new();
+    loop {
+        // The queue is free during the work.
+        let next = lock(queue).next();
+        let Some((index, item)) = next else {
+            return results;
+        };
+        results.push((index, work(item)));
+    }
 }
 
 /// Applies `work` to every item on `threads` threads, at least one, and gives the results to
@@ -55,29 +72,42 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
     work: impl Fn(T) -> R + Sync,
     consume: impl FnOnce(&mut (dyn Iterator<Item = R> + Send)) -> C,
 ) -> C {
-    let (sender, promised) = mpsc::sync_channel::<mpsc::Receiver<R>>(ahead);
-    let queue = Mutex::new(Some((items, sender)));
-    let next = || {
-        let mut queue = lock(&queue);
-        let (items, sender) = queue.as_mut()?;
-        let (promise, result) = mpsc::sync_channel(1);
-        let item = items.next();
-        // The channel is closed if `consume` has returned.
-        if item.is_none() || sender.send(result).is_err() {
-            *queue = None;
-            return None;
-        }
-        item.map(|item| (item, promise))
-    };
-    let worker =
-        || std::iter::from_fn(next).for_each(|(item, promise)| _ = promise.send(work(item)));
+    let (results, promised) = mpsc::sync_channel(ahead);
+    let queue = Mutex::new(Some(Promises { items, results }));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
-            scope.spawn(worker);
+            scope.spawn(|| {
+                while let Some((item, promise)) = next_promise(&queue) {
+                    _ = promise.send(work(item));
+                }
+            });
         }
         // Only a panic drops a promise.
         consume(&mut promised.into_iter().map_while(|result| result.recv().ok()))
     })
+}
+
+/// Items, and a channel to which the result of each is promised in their order.
+struct Promises<I, R> {
+    items: I,
+    results: mpsc::SyncSender<mpsc::Receiver<R>>,
+}
+
+/// The next item, and a channel for its result. After the last item the queue is removed, which
+/// ends the results.
+fn next_promise<T, R>(
+    queue: &Mutex<Option<Promises<impl Iterator<Item = T>, R>>>,
+) -> Option<(T, mpsc::SyncSender<R>)> {
+    let mut queue = lock(queue);
+    let Promises { items, results } = queue.as_mut()?;
+    let (promise, result) = mpsc::sync_channel(1);
+    let item = items.next();
+    // The channel is closed if `consume` has returned.
+    if item.is_none() || results.send(result).is_err() {
+        *queue = None;
+        return None;
+    }
+    Some((item?, promise))
 }
 
 /// Permits that threads take before they use a core or memory.

@@ -105,7 +105,8 @@ pub(crate) fn run_interactively<T>(
     else {
         return Err(Failure::Other("has no stdin or stdout".to_owned()));
     };
-    let (leader, time_limit) = (group.leader.id(), time_limit.min(LONGEST_TIME_LIMIT));
+    let leader = group.leader.id();
+    let time_limit = time_limit.min(LONGEST_TIME_LIMIT);
     let (sender, receiver) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
         let is_late = receiver.recv_timeout(time_limit) == Err(RecvTimeoutError::Timeout);
@@ -123,12 +124,9 @@ pub(crate) fn run_interactively<T>(
     let status = group
         .leader
         .wait()
-        .map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
+        .map_err(|error| not_waited_for(&error))?;
     if is_late {
-        let limit = time_limit.as_secs_f32();
-        return Err(Failure::Other(format!(
-            "was stopped because it took more than {limit} seconds"
-        )));
+        return Err(timed_out(time_limit));
     }
     if is_out_of_processor_time(&Finished {
         status,
@@ -194,13 +192,6 @@ fn wait_for_output(
 ) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
-    let too_long = || {
-        Failure::Other(format!(
-            "was stopped because it took more than {} seconds",
-            time_limit.as_secs_f32()
-        ))
-    };
-    let failed = |error: io::Error| Failure::Other(format!("cannot be waited for: {error}"));
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
@@ -213,30 +204,29 @@ fn wait_for_output(
         sender.clone(),
     );
     send_output(child.stderr.take(), MESSAGE_LIMIT as u64, true, sender);
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut stdout = Vec::new();
+    let mut stderr = Vec::new();
     // Start of the silence of an ended program.
     let mut quiet_since = None;
-    let mut watched = Instant::now();
-    let watch = || match (limits.exceeded)() {
-        Some(what) => Err(Failure::Other(format!("was stopped because {what}"))),
-        None => Ok(Instant::now()),
-    };
+    let mut checked = Instant::now();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let output = receiver.recv_timeout(left.min(WATCH_INTERVAL));
         // Also while the program prints.
-        if watched.elapsed() >= WATCH_INTERVAL {
-            watched = watch()?;
+        if checked.elapsed() >= WATCH_INTERVAL {
+            limits.check()?;
+            checked = Instant::now();
         }
         match output {
             Err(RecvTimeoutError::Disconnected) => break,
-            _ if Instant::now() >= deadline => return Err(too_long()),
+            _ if Instant::now() >= deadline => return Err(timed_out(time_limit)),
             Ok((is_stderr, bytes)) => {
                 if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes);
             }
             Err(RecvTimeoutError::Timeout) => {
                 // A program that it has started may keep its output open.
-                let has_ended = child.try_wait().map_err(failed)?.is_some();
+                let status = child.try_wait().map_err(|error| not_waited_for(&error))?;
+                let has_ended = status.is_some();
                 if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     break;
                 }
@@ -248,7 +238,7 @@ fn wait_for_output(
             return Err(Failure::TooMuchOutput);
         }
     }
-    watch()?;
+    limits.check()?;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => {
@@ -258,9 +248,30 @@ fn wait_for_output(
                     stderr,
                 });
             }
-            Ok(None) if Instant::now() >= deadline => return Err(too_long()),
+            Ok(None) if Instant::now() >= deadline => return Err(timed_out(time_limit)),
             Ok(None) => thread::sleep(Duration::from_millis(5)),
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(not_waited_for(&error)),
+        }
+    }
+}
+
+fn timed_out(limit: Duration) -> Failure {
+    Failure::Other(format!(
+        "was stopped because it took more than {} seconds",
+        limit.as_secs_f32()
+    ))
+}
+
+fn not_waited_for(error: &io::Error) -> Failure {
+    Failure::Other(format!("cannot be waited for: {error}"))
+}
+
+impl ProcessLimits<'_> {
+    /// Fails if a limit that the caller watches is exceeded.
+    fn check(&self) -> Result<()> {
+        match (self.exceeded)() {
+            Some(what) => Err(Failure::Other(format!("was stopped because {what}"))),
+            None => Ok(()),
         }
     }
 }
@@ -313,12 +324,22 @@ impl Running {
     fn update_killer(&mut self) {
         let leaders: Vec<_> = self.leaders.iter().map(u32::to_string).collect();
         let line = leaders.join(" ") + "\n";
-        let send = |killer: &mut Child| killer.stdin.as_mut()?.write_all(line.as_bytes()).ok();
-        if self.killer.as_mut().and_then(send).is_none() {
+        if !send_line(self.killer.as_mut(), &line) {
             self.killer = killer();
-            self.killer.as_mut().and_then(send);
+            send_line(self.killer.as_mut(), &line);
         }
     }
+}
+
+/// Sends a line to the killer. Returns whether it got it.
+fn send_line(killer: Option<&mut Child>, line: &str) -> bool {
+    let Some(killer) = killer else {
+        return false;
+    };
+    let Some(stdin) = &mut killer.stdin else {
+        return false;
+    };
+    stdin.write_all(line.as_bytes()).is_ok()
 }
 
 /// A helper with the programs that it starts.

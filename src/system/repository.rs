@@ -33,14 +33,13 @@ pub fn top(path: &Path) -> Option<PathBuf> {
 /// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands
 /// for one if it is above the directory; otherwise the directory itself does.
 pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
-    let current = || {
-        canonicalize(&environment.current_directory)
-            .ok()
-            .filter(|current| directory.starts_with(current))
-    };
-    top(directory)
-        .or_else(current)
-        .unwrap_or_else(|| directory.to_owned())
+    if let Some(top) = top(directory) {
+        return top;
+    }
+    match canonicalize(&environment.current_directory) {
+        Ok(current) if directory.starts_with(&current) => current,
+        _ => directory.to_owned(),
+    }
 }
 
 /// Whether a directory contains `.git`: a directory, or the file of a worktree or a submodule. Like
@@ -57,15 +56,16 @@ pub fn is_bare(directory: &Path) -> bool {
     let Ok(canonical) = canonicalize(directory) else {
         return false;
     };
-    let is_repository = |directory: &Path| {
-        directory.join("HEAD").is_file()
-            && ["objects", "refs"]
-                .iter()
-                .all(|name| directory.join(name).is_dir())
-    };
-    canonical.ancestors().any(is_repository)
+    canonical.ancestors().any(has_files_of_repository)
         && top(directory).is_none()
         && top(&canonical).is_none()
+}
+
+/// Whether a directory has the files of a repository, as `.git` does in a work tree.
+fn has_files_of_repository(directory: &Path) -> bool {
+    directory.join("HEAD").is_file()
+        && directory.join("objects").is_dir()
+        && directory.join("refs").is_dir()
 }
 
 #[cfg(test)]

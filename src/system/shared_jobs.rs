@@ -95,16 +95,14 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> SharedJobs<'_, G, J> {
 
 impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
     fn new(threads: usize) -> Self {
-        let (groups, waiting) = (BTreeMap::new(), HashMap::new());
-        let state = State {
-            groups,
-            waiting,
-            startable: threads,
-            idle: 0,
-            is_closed: false,
-        };
         Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State {
+                groups: BTreeMap::new(),
+                waiting: HashMap::new(),
+                startable: threads,
+                idle: 0,
+                is_closed: false,
+            }),
             changed: Condvar::new(),
         }
     }
@@ -170,18 +168,18 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
     /// Takes the first job that is still needed from the group with the fewest running jobs.
     fn take(&mut self) -> Option<(G, J)> {
         loop {
-            let groups = self
+            let (name, group) = self
                 .groups
                 .iter_mut()
-                .filter(|(_, group)| !group.jobs.is_empty());
-            let (name, group) = groups.min_by_key(|(_, group)| group.running)?;
+                .filter(|(_, group)| !group.jobs.is_empty())
+                .min_by_key(|(_, group)| group.running)?;
             let job = group.jobs.pop_front()?;
-            let is_needed = |waiting: &Waiting| !waiting.has_failed.load(Ordering::Relaxed);
-            if self
-                .waiting
-                .get(&job)
-                .is_some_and(|threads| threads.iter().any(is_needed))
-            {
+            let is_needed = self.waiting.get(&job).is_some_and(|threads| {
+                threads
+                    .iter()
+                    .any(|waiting| !waiting.has_failed.load(Ordering::Relaxed))
+            });
+            if is_needed {
                 group.running += 1;
                 return Some((name.clone(), job));
             }

@@ -45,19 +45,17 @@ pub fn clean(directory: &Path) -> io::Result<u64> {
 /// The cache directory, or a folder in it, that [others can write to](is_writable_by_others).
 /// Deeper directories are checked when they are read.
 pub(crate) fn open_to_others(directory: &Path) -> Option<PathBuf> {
-    let folders = FOLDERS.iter().map(|folder| directory.join(folder));
-    let in_folder = |folder: PathBuf| {
-        let inner = fs::read_dir(&folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        let inner = inner.collect::<Vec<_>>();
-        std::iter::once(folder).chain(inner)
-    };
-    std::iter::once(directory.to_owned())
-        .chain(folders.flat_map(in_folder))
-        .find(|path| is_writable_by_others(path))
+    let mut paths = vec![directory.to_owned()];
+    for name in FOLDERS {
+        let folder = directory.join(name);
+        let entries = fs::read_dir(&folder);
+        paths.push(folder);
+        // A folder that does not exist has no entries.
+        for entry in entries.into_iter().flatten().flatten() {
+            paths.push(entry.path());
+        }
+    }
+    paths.into_iter().find(|path| is_writable_by_others(path))
 }
 
 /// The path below a folder with these parts, which may be any texts.

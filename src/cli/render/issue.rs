@@ -126,7 +126,7 @@ impl Issue {
             severity: finding.severity,
             code: finding.code,
             is_failure: false,
-            notes: finding.all_notes().map(|note| safe(&note)).collect(),
+            notes: finding.all_notes().iter().map(|note| safe(note)).collect(),
             help: found.at_top.help(&finding).map(|help| safe(&help)),
             file: positions
                 .first()

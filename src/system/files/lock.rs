@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Longest time for which a process needs a lock.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -74,12 +74,11 @@ impl DirectoryLock {
 
 /// Removes temporary files in a directory that are so old that no process is writing them.
 pub(crate) fn remove_old(directory: &Path) {
-    let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > OLD);
     for (_, entry) in temporary_files(directory) {
-        if entry
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .is_ok_and(is_old)
+        if let Ok(metadata) = entry.metadata()
+            && let Ok(modified) = metadata.modified()
+            && let Ok(age) = modified.elapsed()
+            && age > OLD
         {
             let _ = fs::remove_file(entry.path());
         }

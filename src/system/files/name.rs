@@ -6,9 +6,9 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// Whether Windows would read a name as a device, as a stream of another file, as a shorter name,
 /// or not as a name (<https://learn.microsoft.com/windows/win32/fileio/naming-a-file>).
 pub(crate) fn is_special_on_windows(name: &str) -> bool {
-    let is_special =
-        |character: char| character.is_ascii_control() || "<>:\"/\\|?*".contains(character);
-    name.ends_with(['.', ' ']) || name.contains(is_special) || is_device(name)
+    name.ends_with(['.', ' '])
+        || name.contains(|c: char| c.is_ascii_control() || "<>:\"/\\|?*".contains(c))
+        || is_device(name)
 }
 
 /// Whether a name, or the part before its first dot, is the name of a device on Windows.

@@ -86,7 +86,7 @@ impl Notice {
         };
         Self {
             code: diagnostic.code.as_str(),
-            notes: diagnostic.all_notes().collect(),
+            notes: diagnostic.all_notes(),
             help: invocation.help(&diagnostic),
             file: place.map(|place| place.path().to_string_lossy().into_owned()),
             line,
