@@ -115,37 +115,43 @@ fn one_cause(
     all: bool,
 ) -> Vec<Diagnostic> {
     let (root, first) = cause[0];
-    let others: BTreeSet<_> = cause
-        .iter()
-        .filter_map(|(path, _)| *path)
-        .filter(|path| Some(*path) != root)
-        .collect();
-    let (Some(many), Some(root), false) = (many, root, others.is_empty()) else {
-        return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
-    };
-    let directories = std::iter::once(root)
-        .chain(others.iter().copied())
-        .map(Path::to_owned)
-        .collect();
-    let message = format!(
-        "{}, in {}",
-        message_of_all(cause),
-        count(others.len() + 1, many.noun())
-    );
-    let mut help = first.help.clone();
-    for other in cause.iter().filter_map(|(_, other)| other.help.as_ref()) {
-        if let Some(help) = &mut help {
-            help.add_files_of(other);
+    let mut other_roots = BTreeSet::new();
+    for (path, _) in cause {
+        if *path != root {
+            other_roots.extend(*path);
         }
     }
-    let shown = Diagnostic {
-        message,
+    let (Some(many), Some(root), false) = (many, root, other_roots.is_empty()) else {
+        return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
+    };
+
+    let mut directories = vec![root.to_owned()];
+    directories.extend(other_roots.iter().map(|path| path.to_path_buf()));
+    let mut help = first.help.clone();
+    if let Some(help) = &mut help {
+        for (_, other) in cause {
+            if let Some(other_help) = &other.help {
+                help.add_files_of(other_help);
+            }
+        }
+    }
+    let summary = Diagnostic {
+        message: format!(
+            "{}, in {}",
+            message_of_all(cause),
+            count(directories.len(), many.noun())
+        ),
         named: None,
         help,
         ..first.clone()
-    }
-    .in_root_modules(many.only(directories));
-    vec![shown.note(places(first, root, &others, many.invocation, all))]
+    };
+    vec![summary.in_root_modules(many.only(directories)).note(places(
+        first,
+        root,
+        &other_roots,
+        many.invocation,
+        all,
+    ))]
 }
 
 /// Returns the command in the help of a diagnostic that takes several root modules, with its

@@ -20,27 +20,37 @@ pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
 
 /// Whether there is only one kind and all are OK, so that one line is enough.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
-    let mut kinds = DirectoryKind::ALL
-        .into_iter()
-        .filter(|kind| coverage.total(*kind) > 0);
-    let is_fine = |kind| coverage.number(kind, RootStatus::Ok) == coverage.total(kind);
-    kinds.next().is_none_or(is_fine) && kinds.next().is_none()
+    let mut kinds = 0;
+    for kind in DirectoryKind::ALL {
+        let total = coverage.total(kind);
+        if total > 0 {
+            kinds += 1;
+            if coverage.number(kind, RootStatus::Ok) < total {
+                return false;
+            }
+        }
+    }
+    kinds <= 1
 }
 
 /// `Skipped: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
 pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
-    let statuses = [
-        (RootStatus::NotLocked, "without a lock file"),
-        (RootStatus::Excluded, "excluded by provlock.toml"),
-    ];
-    let parts = DirectoryKind::ALL.into_iter().flat_map(|kind| {
-        statuses.map(|(status, words)| match coverage.number(kind, status) {
-            0 => None,
-            number => Some(format!("{} {words}", count(number, noun(kind)))),
-        })
-    });
-    let parts: Vec<_> = parts.flatten().collect();
-    (!parts.is_empty()).then(|| format!("Skipped: {}", parts.join(", ")))
+    let mut parts = Vec::new();
+    for kind in DirectoryKind::ALL {
+        for (status, words) in [
+            (RootStatus::NotLocked, "without a lock file"),
+            (RootStatus::Excluded, "excluded by provlock.toml"),
+        ] {
+            let number = coverage.number(kind, status);
+            if number > 0 {
+                parts.push(format!("{} {words}", count(number, noun(kind))));
+            }
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!("Skipped: {}", parts.join(", ")))
 }
 
 /// `Not checked: 278 Terragrunt units without a lock file`: directories that a report does not
@@ -88,73 +98,72 @@ pub(super) fn noun(kind: DirectoryKind) -> &'static str {
 
 fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let total = coverage.total(kind);
-    let number = |status| coverage.number(kind, status);
-    let (nouns, unlocked) = (
-        count(total, noun(kind)),
-        number(RootStatus::NotLocked) + number(RootStatus::Ignored),
-    );
     if total == 0 {
         return None;
-    } else if total > 1 && number(RootStatus::Excluded) == total {
-        return Some(format!("All {nouns} are {}", excluded(kind)));
-    } else if total > 1 && unlocked == total {
-        return Some(format!(
-            "{nouns}: none has a lock file{}",
-            ignored(coverage, kind, unlocked)
-        ));
     }
-    let need = if number(RootStatus::NeedsNone) == 1 {
-        "needs"
-    } else {
-        "need"
-    };
-    let statuses = [
-        (number(RootStatus::Errors), "with errors".to_owned()),
-        (number(RootStatus::Warnings), "with warnings".to_owned()),
+    let nouns = count(total, noun(kind));
+    let number_excluded = coverage.number(kind, RootStatus::Excluded);
+    if total > 1 && number_excluded == total {
+        return Some(format!("All {nouns} are {}", excluded(kind)));
+    }
+    let unlocked =
+        coverage.number(kind, RootStatus::NotLocked) + coverage.number(kind, RootStatus::Ignored);
+    let without_lock_file = format!("a lock file{}", ignored(coverage, kind, unlocked));
+    if total > 1 && unlocked == total {
+        return Some(format!("{nouns}: none has {without_lock_file}"));
+    }
+
+    let need_none = coverage.number(kind, RootStatus::NeedsNone);
+    let need = if need_none == 1 { "needs" } else { "need" };
+    let mut parts = Vec::new();
+    for (number, words) in [
         (
-            number(RootStatus::PartlyChecked),
+            coverage.number(kind, RootStatus::Errors),
+            "with errors".to_owned(),
+        ),
+        (
+            coverage.number(kind, RootStatus::Warnings),
+            "with warnings".to_owned(),
+        ),
+        (
+            coverage.number(kind, RootStatus::PartlyChecked),
             "partly checked".to_owned(),
         ),
-        (number(RootStatus::Ok), "OK".to_owned()),
-        (
-            unlocked,
-            format!("without a lock file{}", ignored(coverage, kind, unlocked)),
-        ),
-        (
-            number(RootStatus::NeedsNone),
-            format!("{need} no lock file"),
-        ),
-        (number(RootStatus::Excluded), excluded(kind).to_owned()),
-    ];
-    let present = statuses.iter().filter(|(number, _)| *number > 0);
-    let part = |(number, words): &(usize, String)| {
-        if total == 1 {
-            words.clone()
-        } else {
-            format!("{number} {words}")
+        (coverage.number(kind, RootStatus::Ok), "OK".to_owned()),
+        (unlocked, format!("without {without_lock_file}")),
+        (need_none, format!("{need} no lock file")),
+        (number_excluded, excluded(kind).to_owned()),
+    ] {
+        if number > 0 {
+            parts.push(part(total, number, &words));
         }
-    };
-    let parts: Vec<_> = present.map(part).collect();
-    let failures = (
-        number(RootStatus::Failed),
-        "could not be checked".to_owned(),
-    );
-    let failed = (failures.0 > 0).then(|| part(&failures));
-    let checked = (!parts.is_empty()).then(|| parts.join(", "));
-    Some(format!(
-        "{nouns}: {}",
-        checked
-            .into_iter()
-            .chain(failed)
-            .collect::<Vec<_>>()
-            .join("; ")
-    ))
+    }
+    let mut sections = Vec::new();
+    if !parts.is_empty() {
+        sections.push(parts.join(", "));
+    }
+    let failed = coverage.number(kind, RootStatus::Failed);
+    if failed > 0 {
+        sections.push(part(total, failed, "could not be checked"));
+    }
+    Some(format!("{nouns}: {}", sections.join("; ")))
+}
+
+/// A number of directories of a kind with a status. If there is only one directory, the number is
+/// omitted.
+fn part(total: usize, number: usize, words: &str) -> String {
+    if total == 1 {
+        words.to_owned()
+    } else {
+        format!("{number} {words}")
+    }
 }
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
 fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String {
-    let place = |rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0);
-    let places = few(coverage.ignore_rules(kind).map(place));
+    let places = few(coverage
+        .ignore_rules(kind)
+        .map(|rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0)));
     match coverage.number(kind, RootStatus::Ignored) {
         0 => String::new(),
         1 if unlocked == 1 => format!(" (git ignores it: {places})"),
@@ -166,7 +175,6 @@ fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String 
 /// Returns the command that locks directories as root modules although they have no sign of one;
 /// `None` if there are no such directories.
 fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<String> {
-    let shown = |path: &PathBuf| printable(&path.display().to_string());
     let named: Vec<_> = directories.iter().take(MOST_NAMED).cloned().collect();
     let paths = match &named[..] {
         [] => return None,
@@ -196,12 +204,11 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     if !roots.passed_over().is_empty() {
         return lines(roots.passed_over()).join("; ");
     }
-    let shown = |path: &PathBuf| printable(&path.display().to_string());
-    let searched = roots.searched_paths().iter().map(shown).collect::<Vec<_>>();
-    let searched = if searched.is_empty() {
+    let paths: Vec<_> = roots.searched_paths().iter().map(shown).collect();
+    let searched = if paths.is_empty() {
         ".".to_owned()
     } else {
-        enumerate(&searched)
+        enumerate(&paths)
     };
     let OtherDirectories {
         skipped_by_name,
@@ -222,13 +229,13 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
             few(skipped_by_name.iter().map(shown))
         ),
     };
-    let stacks = match stacks.len() {
-        0 => String::new(),
-        _ => format!(
+    let mut unread_stacks = String::new();
+    if !stacks.is_empty() {
+        unread_stacks = format!(
             "; stacks of Terraform are not read ({})",
             few(stacks.iter().map(shown))
-        ),
-    };
+        );
+    }
     let lock = lock_candidates(without_sign, invocation);
     // A stack cannot be used.
     let is_only_stack = !stacks.is_empty() && skipped_by_name.is_empty() && without_sign.is_empty();
@@ -243,7 +250,11 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         format!("No root module contains or calls {searched}")
     };
     format!(
-        "{none}: {why}{stacks}{use_anyway}{}",
+        "{none}: {why}{unread_stacks}{use_anyway}{}",
         lock.unwrap_or_default()
     )
+}
+
+fn shown(path: &PathBuf) -> String {
+    printable(&path.display().to_string())
 }

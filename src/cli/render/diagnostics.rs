@@ -64,30 +64,22 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level
+    let mut title = level
         .primary_title(printable(&diagnostic.message))
         .id(diagnostic.code.as_str());
-    let mut group = Group::with_title(match pages::url(diagnostic.code) {
-        Some(page) if style.hyperlinks => title.id_url(page),
-        _ => title,
-    });
-    let path = |label: &Label| {
-        printable(
-            &invocation
-                .shown_file(label.location.path())
-                .display()
-                .to_string(),
-        )
-    };
-    let origin = |label: &Label| {
-        let (line, column) = label.location.line_column();
-        Origin::path(path(label)).line(line).char_column(column)
-    };
+    if style.hyperlinks
+        && let Some(page) = pages::url(diagnostic.code)
+    {
+        title = title.id_url(page);
+    }
+    let mut group = Group::with_title(title);
+
     for together in diagnostic.labels.chunk_by(are_near) {
-        let (first, file) = (&together[0], &together[0].location.file);
+        let first = &together[0];
+        let file = &first.location.file;
         if file.is_private {
             for label in together {
-                group = group.element(origin(label));
+                group = group.element(origin(label, invocation));
                 if !label.text.is_empty() {
                     group = group.element(Level::NOTE.no_name().message(printable(&label.text)));
                 }
@@ -99,10 +91,10 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
             Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
         snippet = snippet.line_start(file.line_column(excerpt.start).0);
         if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
-            snippet = snippet.path(path(first));
+            snippet = snippet.path(path_of(first, invocation));
         } else {
             // From a part of a line the renderer cannot compute the column.
-            group = group.element(origin(first));
+            group = group.element(origin(first, invocation));
         }
         for label in together {
             let is_first = std::ptr::eq(label, &raw const diagnostic.labels[0]);
@@ -111,17 +103,19 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
             } else {
                 AnnotationKind::Context
             };
-            let text = Some(printable(&label.text)).filter(|text| !text.is_empty());
-            snippet = snippet.annotation(
-                kind.span(shifted(clamped(label), excerpt.start))
-                    .label(text),
-            );
+            let mut annotation = kind.span(shifted(clamped(label), excerpt.start));
+            let text = printable(&label.text);
+            if !text.is_empty() {
+                annotation = annotation.label(text);
+            }
+            snippet = snippet.annotation(annotation);
         }
         group = group.element(snippet);
     }
     for note in diagnostic.all_notes() {
         group = group.element(Level::NOTE.no_name().message(printable(&note)));
     }
+
     let renderer = if style.color {
         Renderer::styled()
     } else {
@@ -131,14 +125,26 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     let Some(help) = invocation.help(diagnostic) else {
         return renderer.render(&[group]);
     };
-    let help = Group::with_title(Level::HELP.secondary_title(printable(&help)));
+    let help_group = Group::with_title(Level::HELP.secondary_title(printable(&help)));
     // Rendered together, the two would be connected by a line, which belongs to an excerpt.
     if diagnostic.labels.is_empty() {
-        return [group, help]
-            .map(|group| renderer.render(&[group]))
-            .join("\n");
+        let text = renderer.render(&[group]);
+        return text + "\n" + &renderer.render(&[help_group]);
     }
-    renderer.render(&[group, help])
+    renderer.render(&[group, help_group])
+}
+
+fn path_of(label: &Label, invocation: &Invocation) -> String {
+    let path = invocation.shown_file(label.location.path());
+    printable(&path.display().to_string())
+}
+
+/// The position of a label, without an excerpt.
+fn origin(label: &Label, invocation: &Invocation) -> Origin<'static> {
+    let (line, column) = label.location.line_column();
+    Origin::path(path_of(label, invocation))
+        .line(line)
+        .char_column(column)
 }
 
 /// Whether positions are shown in one excerpt, because they are near each other.
@@ -147,8 +153,9 @@ fn are_near(a: &Label, b: &Label) -> bool {
     if *file != b.location.file {
         return false;
     }
-    let (a, b) = (clamped(a).start, clamped(b).start);
-    let between = a.min(b)..a.max(b);
+    let mut starts = [clamped(a).start, clamped(b).start];
+    starts.sort_unstable();
+    let between = starts[0]..starts[1];
     between.len() <= 64 * FARTHEST
         && file.text[between]
             .lines()

@@ -59,71 +59,72 @@ impl<'a> FileDiff<'a> {
 /// The changed files with their changes. Files with the same changes are shown together, unless all
 /// are to be listed.
 pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
-    let texts = files.iter().enumerate().map(|(index, file)| {
-        // Each file is a group of its own if all are to be listed.
+    let mut changes = Vec::new();
+    for (index, file) in files.iter().enumerate() {
         let lines = table(file, style.verbose).lines(style);
-        (
-            (lines, style.verbose.then_some(index)),
-            printable(&file.path.display().to_string()),
-        )
-    });
-    let groups = group_by(texts.filter(|((lines, _), _)| !lines.is_empty()));
-    let more = |paths: &[String]| {
-        if paths.len() > MOST_NAMED {
-            ": -v lists them"
-        } else {
-            ""
+        if lines.is_empty() {
+            continue;
         }
-    };
-    let text = |((lines, _), paths): ((Vec<String>, _), Vec<String>)| {
-        let title = few(&paths) + more(&paths);
-        std::iter::once(title)
-            .chain(lines)
-            .map(|line| line + "\n")
-            .collect::<String>()
-    };
-    groups.into_iter().map(text).collect()
+        // Each file is a group of its own if all are to be listed.
+        let group = if style.verbose { Some(index) } else { None };
+        changes.push(((lines, group), printable(&file.path.display().to_string())));
+    }
+
+    let mut text = String::new();
+    for ((lines, _), paths) in group_by(changes) {
+        text.push_str(&few(&paths));
+        if paths.len() > MOST_NAMED {
+            text.push_str(": -v lists them");
+        }
+        text.push('\n');
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// Returns the changes of a file, a row for each entry; for unchanged entries only if `all` is set.
 pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
-    let row = |row: &Row<'_>| {
-        let warning = row.replaced().map(Piece::Strong);
-        let symbol = if warning.is_some() {
-            ALARM
-        } else {
-            symbol(row.action)
-        };
-        let step = row.version_change.map(|change| match change.direction {
-            Direction::Upgrade => Piece::Own(change.to_string()),
-            Direction::Downgrade => Piece::Strong(change.to_string()),
-        });
-        // A warning first, then the other changes.
-        let details = warning
-            .into_iter()
-            .chain(changes(row).into_iter().map(Piece::Foreign));
-        let details = details.chain(row.hash_changes().map(Piece::Own));
-        let cells = vec![
-            Cell::foreign(&row.name),
-            Cell::foreign(row.versions()),
-            Cell::new(step),
-            Cell::new(details),
-        ];
-        TableRow {
-            symbol: Some(symbol),
-            cells,
-            ..TableRow::default()
+    let mut rows = Vec::new();
+    for row in &file.rows {
+        if all || row.action != EntryChange::Unchanged {
+            rows.push(table_row(row));
         }
-    };
-    let rows = file
-        .rows
-        .iter()
-        .filter(|row| all || row.action != EntryChange::Unchanged)
-        .map(row)
-        .collect();
+    }
     Table {
         header: vec![file.subject, "version", "change", "details"],
         rows,
+    }
+}
+
+fn table_row(row: &Row<'_>) -> TableRow {
+    let step = row.version_change.map(|change| match change.direction {
+        Direction::Upgrade => Piece::Own(change.to_string()),
+        Direction::Downgrade => Piece::Strong(change.to_string()),
+    });
+
+    // A warning first, then the other changes.
+    let mut symbol = symbol(row.action);
+    let mut details = Vec::new();
+    if let Some(warning) = row.replaced() {
+        symbol = ALARM;
+        details.push(Piece::Strong(warning));
+    }
+    details.extend(changes(row).into_iter().map(Piece::Foreign));
+    details.extend(row.hash_changes().map(Piece::Own));
+
+    let cells = vec![
+        Cell::foreign(&row.name),
+        Cell::foreign(row.versions()),
+        Cell::new(step),
+        Cell::new(details),
+    ];
+    TableRow {
+        symbol: Some(symbol),
+        cells,
+        ..TableRow::default()
     }
 }
 
@@ -159,26 +160,28 @@ fn changes(row: &Row<'_>) -> Vec<String> {
         package,
         ..
     } = row;
-    let [old, new] = [constraints.old, constraints.new]
-        .map(|constraints| constraints.map(|text| text.to_string()));
-    let constraints = ("constraints", old.as_deref(), new.as_deref());
-    let others = [
+    let old_constraints = constraints.old.map(|text| text.to_string());
+    let new_constraints = constraints.new.map(|text| text.to_string());
+    let mut changes = Vec::new();
+    for (name, old, new) in [
+        (
+            "constraints",
+            old_constraints.as_deref(),
+            new_constraints.as_deref(),
+        ),
         ("source", source.old, source.new),
         ("package", package.old, package.new),
-    ];
-    let change = |(name, old, new): (&str, Option<&str>, Option<&str>)| match (old, new) {
-        (None, Some(new)) if name == "package" => Some(format!("{name} {new}")),
-        (None, _) | (_, None) => None,
-        (Some(old), Some(new)) if old == new => None,
-        (Some(old), Some("")) => Some(format!("{name} {old} removed")),
-        (Some(""), Some(new)) => Some(format!("{name} {new}")),
-        (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
-    };
-    [constraints]
-        .into_iter()
-        .chain(others)
-        .filter_map(change)
-        .collect()
+    ] {
+        match (old, new) {
+            (None, Some(new)) if name == "package" => changes.push(format!("{name} {new}")),
+            (None, _) | (_, None) => {}
+            (Some(old), Some(new)) if old == new => {}
+            (Some(old), Some("")) => changes.push(format!("{name} {old} removed")),
+            (Some(""), Some(new)) => changes.push(format!("{name} {new}")),
+            (Some(old), Some(new)) => changes.push(format!("{name} {old} → {new}")),
+        }
+    }
+    changes
 }
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the
@@ -215,16 +218,19 @@ fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
 /// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there
 /// is `/dev/null`.
 pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color: bool) -> String {
-    let name = printable(&path.display().to_string()).replace('\\', "/");
-    let name = name.trim_start_matches('/');
-    let header = |side: &str, bytes: Option<&[u8]>| match bytes {
-        Some(_) => format!("{side}/{name}"),
-        None => "/dev/null".to_owned(),
-    };
-    let (old_name, new_name) = (header("a", old), header("b", new));
-    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let difference = similar::TextDiff::from_lines(&*old, &*new);
+    let path = printable(&path.display().to_string()).replace('\\', "/");
+    let name = path.trim_start_matches('/');
+    let mut old_name = "/dev/null".to_owned();
+    if old.is_some() {
+        old_name = format!("a/{name}");
+    }
+    let mut new_name = "/dev/null".to_owned();
+    if new.is_some() {
+        new_name = format!("b/{name}");
+    }
+    let old_text = String::from_utf8_lossy(old.unwrap_or_default());
+    let new_text = String::from_utf8_lossy(new.unwrap_or_default());
+    let difference = similar::TextDiff::from_lines(&*old_text, &*new_text);
     let text = printable_lines(
         &difference
             .unified_diff()

@@ -21,74 +21,84 @@ const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 /// A diagnostic that is safe to show: without secrets, with a limited length, and without text of
 /// files outside of the repository.
 pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
-    let text = |text: &str| capped(&invocation.secrets.redact(text));
     let Diagnostic {
         message,
         labels,
         notes,
         ..
     } = diagnostic;
-    let is_outside = |label: &Label| {
-        let file = &label.location.file;
-        !file.is_private && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
-    };
-    let label = |label: &Label| {
-        if is_outside(label) {
-            Label {
-                location: label.location.without_text(),
-                text: String::new(),
-            }
-        } else {
-            Label {
-                text: text(&label.text),
-                ..label.clone()
-            }
-        }
-    };
     let mut shown_labels: Vec<Label> = Vec::new();
-    for label in labels.iter().take(MOST_PARTS).map(label) {
+    for label in labels.iter().take(MOST_PARTS) {
+        let label = shown_label(label, invocation);
         if !shown_labels.contains(&label) {
             shown_labels.push(label);
         }
     }
-    let labels = shown_labels;
+
     // Before a place in a module there is the call that leads to it.
-    let mut first_places = diagnostic.labels.iter().take(2);
-    if let Some(outside) = first_places.find(|label| is_outside(label)) {
+    let mut first_places = labels.iter().take(2);
+    if let Some(outside) = first_places.find(|label| is_outside(label, invocation)) {
         let path = outside.location.path().display();
         let message = format!("{path} leads out of the repository, so provlock does not quote it");
         let what = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic {
-            message: text(&message),
-            labels,
+            message: shown_text(&message, invocation),
+            labels: shown_labels,
             notes: vec![what],
             help: None,
             ..diagnostic.clone()
         };
     }
+
     // The errors of git quote files of a repository on this machine.
     let is_of_git = message.contains("the module package git::")
         && invocation.boundary().excludes_package_in(message);
     let notes = if is_of_git { &[][..] } else { notes };
-    let mut shown = Diagnostic {
-        message: text(message),
-        labels,
-        notes: notes
-            .iter()
-            .take(MOST_PARTS)
-            .map(|note| text(note))
-            .collect(),
-        ..diagnostic.clone()
-    };
-    let labels = diagnostic.labels.len() + diagnostic.more_labels;
-    for (number, what) in [(labels, "place"), (notes.len(), "note")] {
-        if let Some(more @ 1..) = number.checked_sub(MOST_PARTS) {
-            shown
-                .notes
-                .push(format!("{} omitted", count(more, &format!("more {what}"))));
+    let mut shown_notes = Vec::new();
+    for note in notes.iter().take(MOST_PARTS) {
+        shown_notes.push(shown_text(note, invocation));
+    }
+    for (number, what) in [
+        (labels.len() + diagnostic.more_labels, "place"),
+        (notes.len(), "note"),
+    ] {
+        if number > MOST_PARTS {
+            let more = count(number - MOST_PARTS, &format!("more {what}"));
+            shown_notes.push(format!("{more} omitted"));
         }
     }
-    shown
+    Diagnostic {
+        message: shown_text(message, invocation),
+        labels: shown_labels,
+        notes: shown_notes,
+        ..diagnostic.clone()
+    }
+}
+
+/// A text without secrets, with a limited length.
+fn shown_text(text: &str, invocation: &Invocation) -> String {
+    capped(&invocation.secrets.redact(text))
+}
+
+/// A label, without text if its file is outside of the repository.
+fn shown_label(label: &Label, invocation: &Invocation) -> Label {
+    if is_outside(label, invocation) {
+        Label {
+            location: label.location.without_text(),
+            text: String::new(),
+        }
+    } else {
+        Label {
+            text: shown_text(&label.text, invocation),
+            ..label.clone()
+        }
+    }
+}
+
+/// Whether a label shows text of a file outside of the repository.
+fn is_outside(label: &Label, invocation: &Invocation) -> bool {
+    let file = &label.location.file;
+    !file.is_private && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
 }
 
 /// The start of a text that is too long.
@@ -116,48 +126,59 @@ pub(crate) fn safe_line(text: &str) -> String {
 
 /// [`printable`] for a text that keeps its lines and tabs.
 pub(crate) fn printable_lines(text: &str) -> String {
-    let line = |line: &str| {
+    let mut shown = String::new();
+    for line in text.split_inclusive('\n') {
         let content = line.trim_end_matches(['\r', '\n']);
-        let content: String = content
-            .chars()
-            .map(|c| if c == '\t' { c.to_string() } else { escaped(c) })
-            .collect();
-        content + &line[line.trim_end_matches(['\r', '\n']).len()..]
-    };
-    text.split_inclusive('\n').map(line).collect()
+        for c in content.chars() {
+            if c == '\t' {
+                shown.push(c);
+            } else {
+                shown += &escaped(c);
+            }
+        }
+        shown += &line[content.len()..];
+    }
+    shown
 }
 
 /// A text of the same length without secrets and invisible characters, so that positions in it stay
 /// valid.
 pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
-    // The renderer of excerpts shows the other control characters of ASCII as pictures.
-    let mask = |c: char| match c.len_utf8() {
+    secrets.mask(text).chars().map(without_hidden).collect()
+}
+
+/// The character, or one of the same length if it is invisible. The renderer of excerpts shows the
+/// other control characters of ASCII as pictures.
+fn without_hidden(c: char) -> char {
+    match c.len_utf8() {
         _ if c.is_ascii() || !is_hidden(c) => c,
         2 => '·',
         3 => '\u{fffd}',
         _ => '🞄',
-    };
-    secrets.mask(text).chars().map(mask).collect()
+    }
 }
 
 /// A text without commands for the runner of a workflow: GitHub's looks for `::` at the start of a
 /// line and for `##[` anywhere, Azure's for `##vso[`.
 pub(crate) fn without_commands(text: &str) -> String {
-    let is_command = |line: &str| {
-        // Excerpts begin with three colons. The third would belong to the command's name, which no
-        // command has.
-        line.trim_start()
-            .strip_prefix("::")
-            .is_some_and(|rest| !rest.starts_with(':'))
-    };
-    let line = |line: &str| {
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
         if is_command(line) {
-            line.replacen("::", ":\\u{3a}", 1)
+            safe += &line.replacen("::", ":\\u{3a}", 1);
         } else {
-            line.to_owned()
+            safe += line;
         }
-    };
-    without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
+    }
+    without_marks(&safe)
+}
+
+/// Whether a line begins with two colons. Excerpts begin with three: the third would belong to the
+/// command's name, which no command has.
+fn is_command(line: &str) -> bool {
+    match line.trim_start().strip_prefix("::") {
+        Some(rest) => !rest.starts_with(':'),
+        None => false,
+    }
 }
 
 /// JSON with the same values, without invisible characters and without commands for the runner of a
@@ -190,7 +211,8 @@ pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
     if !text.contains(|c| is_hidden(c) && c != '\n') {
         return text;
     }
-    let (mut shown, mut rest) = (String::with_capacity(text.len()), text.as_str());
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
         let kept = match c {
             '\n' | '\t' => 1,

@@ -19,27 +19,22 @@ const MOST_OF_A_LEVEL: usize = 10;
 /// the most severe ones and the number of the others.
 pub(crate) fn annotations(found: Verification<'_>) -> String {
     let all = Issue::all(found);
-    let (mut text, mut more) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut omitted = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        let noun = &format!("more {severity}");
-        let of_level = worst_first(all.iter().filter(|issue| issue.severity == severity));
-        text.extend(
-            of_level
-                .iter()
-                .take(MOST_OF_A_LEVEL)
-                .map(|issue| annotation(issue)),
-        );
-        more.extend(
-            (of_level.len() > MOST_OF_A_LEVEL)
-                .then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)),
-        );
+        let issues = worst_first(all.iter().filter(|issue| issue.severity == severity));
+        for issue in issues.iter().take(MOST_OF_A_LEVEL) {
+            text += &annotation(issue);
+        }
+        if issues.len() > MOST_OF_A_LEVEL {
+            let noun = format!("more {severity}");
+            omitted.push(count(issues.len() - MOST_OF_A_LEVEL, &noun));
+        }
     }
-    if !more.is_empty() {
-        text.extend([
-            "::notice title=provlock::",
-            &enumerate(&more),
-            ": the job summary has all causes\n",
-        ]);
+    if !omitted.is_empty() {
+        text += "::notice title=provlock::";
+        text += &enumerate(&omitted);
+        text += ": the job summary has all causes\n";
     }
     text
 }
@@ -49,41 +44,50 @@ pub(crate) fn annotations(found: Verification<'_>) -> String {
 /// not hide others.
 fn worst_first<'a>(all: impl Iterator<Item = &'a Issue>) -> Vec<&'a Issue> {
     let mut numbers: HashMap<Code, usize> = HashMap::new();
-    let ranked = all.map(|issue| {
-        let (threat, number) = (issue.threat(), numbers.entry(issue.code).or_default());
+    let mut ranked = Vec::new();
+    for issue in all {
+        let number = numbers.entry(issue.code).or_default();
         *number += 1;
+        let threat = issue.threat();
         let rank = (
             *number,
             Reverse(threat >= Threat::Substitution),
             Reverse(issue.is_failure),
             Reverse(threat),
         );
-        (rank, issue)
-    });
-    let mut ranked: Vec<_> = ranked.collect();
+        ranked.push((rank, issue));
+    }
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, issue)| issue).collect()
 }
 
 fn annotation(issue: &Issue) -> String {
-    let position = issue.positions.first().map(|position| position.start);
-    let properties = [
-        ("file", issue.file.clone()),
-        ("line", position.map(|(line, _)| line.to_string())),
-        ("col", position.map(|(_, column)| column.to_string())),
-        ("title", Some(issue.code.to_string())),
-    ];
-    let written = properties.iter().filter_map(|(key, value)| {
-        Some(format!("{key}={}", property(&printable(value.as_ref()?))))
-    });
-    let lines: Vec<_> = issue.lines().iter().map(|line| printable(line)).collect();
+    let mut properties = Vec::new();
+    if let Some(file) = &issue.file {
+        properties.push(("file", file.clone()));
+    }
+    if let Some(position) = issue.positions.first() {
+        let (line, column) = position.start;
+        properties.push(("line", line.to_string()));
+        properties.push(("col", column.to_string()));
+    }
+    properties.push(("title", issue.code.to_string()));
+    let mut written = Vec::new();
+    for (key, value) in properties {
+        written.push(format!("{key}={}", property(&printable(&value))));
+    }
+
     let level = if issue.severity == Severity::Note {
         "notice".to_owned()
     } else {
         issue.severity.to_string()
     };
-    let written = written.collect::<Vec<_>>().join(",");
-    format!("::{level} {written}::{}\n", data(&lines.join("\n")))
+    let lines: Vec<_> = issue.lines().iter().map(|line| printable(line)).collect();
+    format!(
+        "::{level} {}::{}\n",
+        written.join(","),
+        data(&lines.join("\n"))
+    )
 }
 
 /// Escapes the text after the last `::`.

@@ -62,15 +62,13 @@ impl Invocation {
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
-        let (secrets, boundary) = (Secrets::default(), OnceLock::new());
-        let repeated = Vec::new();
         Self {
-            secrets,
+            secrets: Secrets::default(),
             start,
             data_directory: None,
-            repeated,
+            repeated: Vec::new(),
             names: OnceLock::new(),
-            boundary,
+            boundary: OnceLock::new(),
             directory,
             shell: Shell::CURRENT,
         }
@@ -180,23 +178,20 @@ impl Invocation {
     /// The help of a diagnostic in the form that is shown. Commands start with the program's name
     /// and change to their directory.
     pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
-        let part = |part: &HelpPart| match part {
-            HelpPart::Text(text) => text.clone(),
-            HelpPart::Remedy(Remedy::Option(option)) => remedy::flag(option),
-            HelpPart::Remedy(Remedy::InstallModules) => "tofu get or terraform get".to_owned(),
-            HelpPart::Remedy(remedy) => self.command(remedy, diagnostic),
-        };
-        let first = if remedy::is_for_each(diagnostic) {
-            "in each root module: "
-        } else {
-            ""
-        };
         let help = diagnostic.help.as_ref()?;
-        Some(
-            std::iter::once(first.to_owned())
-                .chain(help.parts().iter().map(part))
-                .collect(),
-        )
+        let mut text = String::new();
+        if remedy::is_for_each(diagnostic) {
+            text += "in each root module: ";
+        }
+        for part in help.parts() {
+            match part {
+                HelpPart::Text(words) => text += words,
+                HelpPart::Remedy(Remedy::Option(option)) => text += &remedy::flag(option),
+                HelpPart::Remedy(Remedy::InstallModules) => text += "tofu get or terraform get",
+                HelpPart::Remedy(remedy) => text += &self.command(remedy, diagnostic),
+            }
+        }
+        Some(text)
     }
 
     /// Returns a command of this program for root modules, quoted, with the directory that it runs
@@ -252,37 +247,38 @@ impl Invocation {
     fn written<'a>(
         &self,
         directory: Option<&Path>,
-        mut arguments: Vec<String>,
+        arguments: Vec<String>,
         repeated: impl Iterator<Item = &'a RepeatedFlag>,
         in_each: bool,
     ) -> String {
-        // A relative path is relative to the directory of the command.
-        let path = |path: &Path| {
-            if directory.is_some() {
-                files::join(&self.start, path)
-            } else {
-                path.to_owned()
-            }
-        };
-        let flags: Vec<_> = repeated
-            .flat_map(|flag| flag.words(&arguments, path))
-            .collect();
-        arguments.extend(flags);
-        let start =
-            || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
-        let directory = directory
-            .map(|directory| self.shown(directory))
-            .or_else(start);
-        let directory = directory
-            .into_iter()
-            .flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
-        let words = std::iter::once("provlock".to_owned())
-            .chain(directory)
-            .chain(arguments);
-        words
-            .map(|word| quoted(&word, self.shell))
-            .collect::<Vec<_>>()
-            .join(" ")
+        let mut words = vec!["provlock".to_owned()];
+        let mut start = None;
+        if let Some(directory) = directory {
+            start = Some(self.shown(directory));
+        } else if !in_each && self.directory != Path::new(".") {
+            start = Some(self.directory.clone());
+        }
+        if let Some(start) = start {
+            words.push("-C".to_owned());
+            words.push(remedy::path_argument(&start));
+        }
+
+        let mut flags = Vec::new();
+        for flag in repeated {
+            // A relative path is relative to the directory of the command.
+            flags.extend(flag.words(&arguments, |path: &Path| {
+                if directory.is_some() {
+                    files::join(&self.start, path)
+                } else {
+                    path.to_owned()
+                }
+            }));
+        }
+        words.extend(arguments);
+        words.extend(flags);
+
+        let quoted: Vec<_> = words.iter().map(|word| quoted(word, self.shell)).collect();
+        quoted.join(" ")
     }
 }
 
@@ -290,30 +286,26 @@ impl Invocation {
 /// doubled like the plain one (see `about_Quoting_Rules`); an `@` is special only at the beginning
 /// of a word (`about_Splatting`).
 fn quoted(word: &str, shell: Shell) -> String {
-    let is_plain = |c: char| match shell {
-        Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),
-        Shell::PowerShell => c.is_ascii_alphanumeric() || "/\\._-+=:@".contains(c),
+    let other_plain = match shell {
+        Shell::Posix => "/._-+=:,@%",
+        Shell::PowerShell => "/\\._-+=:@",
     };
+    let is_plain = word
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || other_plain.contains(c));
     let is_splatted = matches!(shell, Shell::PowerShell) && word.starts_with('@');
-    if !word.is_empty() && word.chars().all(is_plain) && !is_splatted {
+    if !word.is_empty() && is_plain && !is_splatted {
         return word.to_owned();
     }
-    let inner: String = match shell {
-        Shell::Posix => word.replace('\'', "'\\''"),
-        Shell::PowerShell => word
-            .chars()
-            .flat_map(|c| {
-                std::iter::repeat_n(
-                    c,
-                    if matches!(c, '\'' | '\u{2018}'..='\u{201b}') {
-                        2
-                    } else {
-                        1
-                    },
-                )
-            })
-            .collect(),
-    };
+
+    let mut inner = String::new();
+    for c in word.chars() {
+        match (shell, c) {
+            (Shell::Posix, '\'') => inner.push_str("'\\''"),
+            (Shell::PowerShell, '\'' | '\u{2018}'..='\u{201b}') => inner.extend([c, c]),
+            _ => inner.push(c),
+        }
+    }
     format!("'{inner}'")
 }
 

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::coverage;
 use super::foreign::printable;
 use super::help::Invocation;
-use super::issue::{Issue, Position};
+use super::issue::Issue;
 use super::json::ProviderUse;
 use super::style::count;
 use super::table::details;
@@ -75,8 +75,8 @@ pub(crate) fn tree(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String 
 
 fn document(title: &str, body: &str) -> String {
     // Only these two scripts run, and the page makes no requests (https://www.w3.org/TR/CSP3/).
-    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
-    let (style, script) = (hash(STYLE), hash(SCRIPT));
+    let style = content_hash(STYLE);
+    let script = content_hash(SCRIPT);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {style}; \
@@ -85,6 +85,11 @@ fn document(title: &str, body: &str) -> String {
          <style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}<script>{SCRIPT}</script>\n\
          </body>\n</html>\n"
     )
+}
+
+/// The source of a script or style in a content security policy.
+fn content_hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
 /// Returns a finding with its positions, notes and help.
@@ -101,32 +106,31 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
                 .map(|path| text(&found.path(path), invocation)),
         );
     }
+
     let issue = Issue::in_suite(&cause, None, found);
-    let paragraph = |html: String| format!("<p>{html}</p>\n");
-    let positions = issue.positions.iter().chain(&issue.fetched).map(
-        |Position {
-             path,
-             start,
-             text: label,
-             ..
-         }| {
-            format!(
-                "<code>{}</code> {}",
-                text(&format!("{path}:{}", start.0), invocation),
-                text(label, invocation)
-            )
-        },
-    );
-    let notes = issue.notes.iter().map(|note| text(note, invocation));
-    let help = issue
-        .help
-        .as_ref()
-        .map(|help| format!("<b>help:</b> {}", text(help, invocation)));
-    let parts: String = positions.chain(notes).chain(help).map(paragraph).collect();
-    let (severity, code, message) = (issue.severity, issue.code, text(&issue.message, invocation));
+    let mut paragraphs = Vec::new();
+    for position in issue.positions.iter().chain(&issue.fetched) {
+        let place = format!("{}:{}", position.path, position.start.0);
+        paragraphs.push(format!(
+            "<code>{}</code> {}",
+            text(&place, invocation),
+            text(&position.text, invocation)
+        ));
+    }
+    paragraphs.extend(issue.notes.iter().map(|note| text(note, invocation)));
+    if let Some(help) = &issue.help {
+        paragraphs.push(format!("<b>help:</b> {}", text(help, invocation)));
+    }
+    let mut parts = String::new();
+    for paragraph in paragraphs {
+        parts += &format!("<p>{paragraph}</p>\n");
+    }
+    let severity = issue.severity;
     format!(
-        "<article class=\"{severity}\">\n<h3>{message}</h3>\n<p><span>{severity}</span> {code}</p>\n\
-         {parts}{roots}</article>\n"
+        "<article class=\"{severity}\">\n<h3>{}</h3>\n<p><span>{severity}</span> {}</p>\n\
+         {parts}{roots}</article>\n",
+        text(&issue.message, invocation),
+        issue.code
     )
 }
 

@@ -2,7 +2,6 @@
 //! people can compare two reports.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use provlock::diagnostic::Diagnostic;
 use provlock::project::VerifiedRoot;
@@ -46,19 +45,19 @@ impl Identity {
     fn new(root: Option<&VerifiedRoot>, diagnostic: &Diagnostic, found: Verification<'_>) -> Self {
         let at_top = found.paths.at_top(diagnostic, root);
         let cause = capped(&found.invocation.secrets.redact(&cause_in_words(&at_top)));
-        let directory = root.map(|root| &*root.path).or(diagnostic.root());
-        let path = |path: Option<&Path>| path.map(|path| found.path(path)).unwrap_or_default();
-        let own = diagnostic
-            .labels
-            .iter()
-            .find(|label| !label.location.file.is_fetched);
-        let file = own.map(|label| label.location.path());
-        let fingerprint = digest(&[
-            diagnostic.code.as_str(),
-            &path(directory),
-            &path(file),
-            &cause,
-        ]);
+
+        let mut directory = String::new();
+        if let Some(root) = root {
+            directory = found.path(&root.path);
+        } else if let Some(root) = diagnostic.root() {
+            directory = found.path(root);
+        }
+        let mut file = String::new();
+        let mut labels = diagnostic.labels.iter();
+        if let Some(label) = labels.find(|label| !label.location.file.is_fetched) {
+            file = found.path(label.location.path());
+        }
+        let fingerprint = digest(&[diagnostic.code.as_str(), &directory, &file, &cause]);
         Self { cause, fingerprint }
     }
 }

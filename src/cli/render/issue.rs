@@ -111,27 +111,33 @@ impl Issue {
         found: Verification<'_>,
     ) -> Self {
         let finding = shown(&found.paths.at_top(finding, root), found.invocation);
-        let safe = |text: &str| capped(&found.invocation.secrets.redact(text));
+        let secrets = &found.invocation.secrets;
         let mut positions = Vec::new();
         let mut fetched = Vec::new();
         for label in &finding.labels {
-            let list = if label.location.file.is_fetched {
-                &mut fetched
+            let position = Position::new(label, found);
+            if label.location.file.is_fetched {
+                fetched.push(position);
             } else {
-                &mut positions
-            };
-            list.push(Position::new(label, found));
+                positions.push(position);
+            }
         }
+        let mut notes = Vec::new();
+        for note in finding.all_notes() {
+            notes.push(capped(&secrets.redact(&note)));
+        }
+        let help = found.at_top.help(&finding);
+        let file = match positions.first() {
+            Some(first) => Some(first.path.clone()),
+            None => file.map(|file| found.path(file)),
+        };
         Self {
             severity: finding.severity,
             code: finding.code,
             is_failure: false,
-            notes: finding.all_notes().iter().map(|note| safe(note)).collect(),
-            help: found.at_top.help(&finding).map(|help| safe(&help)),
-            file: positions
-                .first()
-                .map(|first| first.path.clone())
-                .or_else(|| file.map(|file| found.path(file))),
+            notes,
+            help: help.map(|help| capped(&secrets.redact(&help))),
+            file,
             positions,
             fetched,
             message: finding.message,

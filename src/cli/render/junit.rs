@@ -128,25 +128,40 @@ fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
 
 /// Suites of root modules that could not be checked at all, then one for issues about no single
 /// root module.
-fn others(found: Verification<'_>) -> impl Iterator<Item = Suite<'_>> {
-    let is_of_root =
-        |error: &&Diagnostic| found.roots.iter().any(|root| root.errors.contains(error));
+fn others(found: Verification<'_>) -> Vec<Suite<'_>> {
     let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
-    let mut issues: Vec<_> = found
-        .findings
-        .iter()
-        .map(|finding| Issue::in_suite(finding, None, found))
-        .collect();
-    for error in found.errors.iter().filter(|error| !is_of_root(error)) {
-        let of_root = error.root().map(|path| failed.entry(path).or_default());
-        of_root.unwrap_or(&mut issues).push(failure(error, found));
+    let mut issues = Vec::new();
+    for finding in found.findings {
+        issues.push(Issue::in_suite(finding, None, found));
     }
-    let rest = (!issues.is_empty()).then_some((Path::new("provlock"), issues));
-    failed.into_iter().chain(rest).map(|(path, issues)| Suite {
-        path,
-        issues,
-        skipped: None,
-    })
+    for error in found.errors {
+        // The suite of a root module that was checked has its errors.
+        if found.roots.iter().any(|root| root.errors.contains(error)) {
+            continue;
+        }
+        let issues_of_suite = match error.root() {
+            Some(path) => failed.entry(path).or_default(),
+            None => &mut issues,
+        };
+        issues_of_suite.push(failure(error, found));
+    }
+
+    let mut suites = Vec::new();
+    for (path, issues) in failed {
+        suites.push(Suite {
+            path,
+            issues,
+            skipped: None,
+        });
+    }
+    if !issues.is_empty() {
+        suites.push(Suite {
+            path: Path::new("provlock"),
+            issues,
+            skipped: None,
+        });
+    }
+    suites
 }
 
 fn failure(error: &Diagnostic, found: Verification<'_>) -> Issue {

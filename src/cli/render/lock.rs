@@ -9,7 +9,7 @@ use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
 use provlock::project::{LockedRootModule, UpgradePlan};
-use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
+use provlock::provider::{Dialect, Platform, ProviderAddress};
 
 use super::causes::Many;
 use super::json::AsText;
@@ -68,17 +68,24 @@ impl LockedText {
         known: &mut KnownRows,
     ) -> Self {
         let providers = &locked.outcome.providers;
-        let shown = providers.iter().filter(|report| {
-            report.difference.change != EntryChange::Unchanged || style.verbose || !report.required
-        });
-        let modules = locked.module_changes.iter();
-        let modules =
-            modules.filter(|change| change.change != EntryChange::Unchanged || style.verbose);
-        let mut rows: Vec<_> = shown
-            .map(|report| known.provider(locked, report, style.verbose))
-            .collect();
-        rows.extend(modules.map(|change| known.share(module_row(change))));
-        let packages = providers.iter().flat_map(|report| report.packages.values());
+        let mut rows = Vec::new();
+        let mut downloads = Vec::new();
+        for report in providers {
+            let is_changed = report.difference.change != EntryChange::Unchanged;
+            if is_changed || style.verbose || !report.required {
+                rows.push(known.provider(locked, report, style.verbose));
+            }
+            for package in report.packages.values() {
+                if package.downloaded > 0 {
+                    downloads.push(package.clone());
+                }
+            }
+        }
+        for change in &locked.module_changes {
+            if change.change != EntryChange::Unchanged || style.verbose {
+                rows.push(known.share(module_row(change)));
+            }
+        }
         Self {
             rows,
             summary: if style.verbose || !is_one_of_many {
@@ -88,10 +95,7 @@ impl LockedText {
             },
             is_changed: locked.changed,
             stale: providers.iter().filter(|report| is_stale(report)).count(),
-            downloads: packages
-                .filter(|package| package.downloaded > 0)
-                .cloned()
-                .collect(),
+            downloads,
         }
     }
 }
@@ -178,27 +182,26 @@ pub(crate) fn lines_of_many<'a>(
     style: TextStyle,
 ) -> Vec<String> {
     let mut places: BTreeMap<&EntryRow, Vec<&Path>> = BTreeMap::new();
-    for (path, text) in results.filter(|(_, text)| text.is_changed) {
-        text.rows
-            .iter()
-            .for_each(|row| places.entry(row).or_default().push(path));
+    for (path, text) in results {
+        if text.is_changed {
+            for row in &text.rows {
+                places.entry(row).or_default().push(path);
+            }
+        }
     }
-    let place = |paths: Vec<&Path>| match paths.len() {
-        number if number > MOST_NAMED => format!("in {}", count(number, many.noun())),
-        _ => format!(
-            "in {}",
-            few(paths
-                .iter()
-                .map(|path| many.invocation.shown(path).display().to_string()))
-        ),
-    };
-    let row = |(row, paths): (&EntryRow, Vec<&Path>)| {
-        (
-            row.symbol,
-            [row.cells.to_vec(), vec![place(paths)]].concat(),
-        )
-    };
-    symbol_rows(places.into_iter().map(row).collect(), style)
+    let mut rows = Vec::new();
+    for (row, paths) in places {
+        let place = if paths.len() > MOST_NAMED {
+            count(paths.len(), many.noun())
+        } else {
+            let shown = |path: &&Path| many.invocation.shown(path).display().to_string();
+            few(paths.iter().map(shown))
+        };
+        let mut cells = row.cells.to_vec();
+        cells.push(format!("in {place}"));
+        rows.push((row.symbol, cells));
+    }
+    symbol_rows(rows, style)
 }
 
 /// `; 118.40 MiB downloaded`, if anything was: each package once, however many root modules need
@@ -232,23 +235,24 @@ impl RootCounts {
     pub(crate) fn text(&self, changed: &str, noun: &str) -> String {
         let done = self.changed + self.unchanged + self.held_back + self.changed_otherwise;
         let all = count(done + self.failed, noun);
-        let (number, failed) = match self.failed {
-            0 => (String::new(), String::new()),
-            failed => (format!("{done} of "), format!("; {failed} failed")),
-        };
-        let part = |number: usize, words: &str| {
-            if number == 0 {
-                String::new()
-            } else {
-                format!(", {number} {words}")
-            }
-        };
-        let others =
-            part(self.held_back, "held back") + &part(self.changed_otherwise, "with other changes");
-        format!(
-            "{number}{all}: {} {changed}, {} up to date{others}{failed}",
+        let mut text = all;
+        if self.failed > 0 {
+            text = format!("{done} of {text}");
+        }
+        text += &format!(
+            ": {} {changed}, {} up to date",
             self.changed, self.unchanged
-        )
+        );
+        if self.held_back > 0 {
+            text += &format!(", {} held back", self.held_back);
+        }
+        if self.changed_otherwise > 0 {
+            text += &format!(", {} with other changes", self.changed_otherwise);
+        }
+        if self.failed > 0 {
+            text += &format!("; {} failed", self.failed);
+        }
+        text
     }
 }
 
@@ -285,143 +289,180 @@ pub(crate) fn not_covered<'a>(
 
 fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> EntryRow {
     let row = Row::new(&report.difference, locked.prepared.root.dialect);
-    let shown = |found: &Authentication| match report.difference.change {
-        _ if in_full => found.in_full(),
-        EntryChange::Unchanged => found.to_string(),
-        _ => found.with_key(),
-    };
-    let authentication: BTreeSet<String> = report
-        .packages
-        .values()
-        .map(|package| shown(&package.authentication))
-        .collect();
-    let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
-    let advice = is_stale(report).then_some(if locked.prepared.requirements.includes_state() {
-        "required neither by the configuration nor by its state; --prune removes it"
-    } else {
-        "not required by the configuration; --prune removes it, also if a state still needs it"
-    });
-    let (versions, changes) = (row.versions(), what_changed(report, &row, advice));
+    let mut authentications = BTreeSet::new();
+    for package in report.packages.values() {
+        let authentication = &package.authentication;
+        authentications.insert(if in_full {
+            authentication.in_full()
+        } else if report.difference.change == EntryChange::Unchanged {
+            authentication.to_string()
+        } else {
+            authentication.with_key()
+        });
+    }
+    let authentications: Vec<_> = authentications.into_iter().collect();
+
+    let mut advice = None;
+    if is_stale(report) {
+        advice = Some(if locked.prepared.requirements.includes_state() {
+            "required neither by the configuration nor by its state; --prune removes it"
+        } else {
+            "not required by the configuration; --prune removes it, also if a state still needs it"
+        });
+    }
+    let versions = row.versions();
+    let changes = what_changed(report, &row, advice);
     EntryRow {
         symbol: symbol(row.action),
-        cells: [row.name, versions, authentication, changes],
+        cells: [row.name, versions, authentications.join("; "), changes],
     }
 }
 
 /// Returns the row of a module: its version or the start of its commit, and its source if that has
 /// changed.
 fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
-    const SHORT: usize = 12;
     let row = Row::of_module(change);
-    let commit = |entry: &LockedModule| {
-        let (_, commit) = entry.package.split_once("ref=")?;
-        Some(commit.chars().take(SHORT).collect::<String>())
-    };
-    let commit = |entry: &Option<Arc<LockedModule>>| entry.as_deref().and_then(commit);
-    let versions = match (row.versions(), commit(&change.old), commit(&change.new)) {
-        (version, ..) if !version.is_empty() => version,
-        (_, Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-        (_, old, new) => new.or(old).unwrap_or_default(),
-    };
-    let source = row.source.changed().map(str::to_owned);
-    let constraints = if row.action == EntryChange::Changed {
-        row.constraints.changed()
-    } else {
-        None
-    };
-    let constraints = constraints.map(|new| format!("constraints {new}"));
-    let changes = row
-        .replaced()
-        .or(source)
-        .or(constraints)
-        .unwrap_or_default();
+    let mut versions = row.versions();
+    if versions.is_empty() {
+        let old_commit = change.old.as_deref().and_then(short_commit);
+        let new_commit = change.new.as_deref().and_then(short_commit);
+        versions = match (old_commit, new_commit) {
+            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+            (_, Some(new)) => new,
+            (Some(old), None) => old,
+            (None, None) => String::new(),
+        };
+    }
+
+    // A replaced release outranks a new source, and that a new constraint.
+    let mut changes = String::new();
+    if let Some(warning) = row.replaced() {
+        changes = warning;
+    } else if let Some(source) = row.source.changed() {
+        source.clone_into(&mut changes);
+    } else if row.action == EntryChange::Changed
+        && let Some(constraints) = row.constraints.changed()
+    {
+        changes = format!("constraints {constraints}");
+    }
     EntryRow {
         symbol: symbol(row.action),
         cells: [row.name, versions, String::new(), changes],
     }
 }
 
+/// The start of the commit of a module from git.
+fn short_commit(entry: &LockedModule) -> Option<String> {
+    const SHORT: usize = 12;
+    let (_, commit) = entry.package.split_once("ref=")?;
+    Some(commit.chars().take(SHORT).collect())
+}
+
 fn summary(locked: &LockedRootModule) -> String {
-    let providers = &locked.outcome.providers;
     let what = providers_and_platforms(locked);
     if !locked.changed {
-        let stale = stale(locked)
-            .map(|stale| format!("; {stale}"))
-            .unwrap_or_default();
-        let held_back = || {
-            locked
-                .plan
-                .iter()
-                .flat_map(UpgradePlan::providers)
-                .filter(|one| one.is_held_back())
-        };
-        let summary = match held_back().next() {
-            None => "Up to date",
-            Some(_) if held_back().any(|one| one.skipped.is_some()) => {
-                "No newer version is allowed"
-            }
-            Some(_) => "No newer version within the constraints",
-        };
-        return format!("{summary}: {what}{stale}");
+        let reason = reason_of_no_change(locked);
+        let mut text = format!("{reason}: {what}");
+        if let Some(stale) = stale(locked) {
+            text += &format!("; {stale}");
+        }
+        return text;
     }
-    let number = |change| {
-        let is_counted =
-            |report: &&ProviderReport| report.is_checked || change != EntryChange::Unchanged;
-        providers
-            .iter()
-            .filter(is_counted)
-            .filter(|report| report.difference.change == change)
-            .count()
-    };
-    let changes = numbers(CHANGES.map(|(change, word)| (number(change), word)));
-    let changes = if changes.is_empty() {
-        changes
-    } else {
-        format!(" ({changes})")
-    };
+
     let verb = match (locked.written, locked.plan.is_some()) {
         (true, true) => "Upgraded",
         (true, false) => "Locked",
         (false, true) => "Would upgrade",
         (false, false) => "Would lock",
     };
-    let modules = changed_modules(locked)
-        .map(|modules| format!(" and {modules}"))
-        .unwrap_or_default();
-    format!("{verb} {what}{changes}{modules}")
+    let changes = numbers(CHANGES.map(|(change, word)| (number_of(locked, change), word)));
+    let mut text = format!("{verb} {what}");
+    if !changes.is_empty() {
+        text += &format!(" ({changes})");
+    }
+    if let Some(modules) = changed_modules(locked) {
+        text += &format!(" and {modules}");
+    }
+    text
+}
+
+/// The reason why an entry has no other version.
+fn reason_of_no_change(locked: &LockedRootModule) -> &'static str {
+    let mut reason = "Up to date";
+    for planned in locked.plan.iter().flat_map(UpgradePlan::providers) {
+        if !planned.is_held_back() {
+            continue;
+        }
+        if planned.skipped.is_some() {
+            return "No newer version is allowed";
+        }
+        reason = "No newer version within the constraints";
+    }
+    reason
+}
+
+/// Number of providers with this change. Unchanged ones count if this run checked them.
+fn number_of(locked: &LockedRootModule, change: EntryChange) -> usize {
+    let mut number = 0;
+    for report in &locked.outcome.providers {
+        let is_counted = report.is_checked || change != EntryChange::Unchanged;
+        if is_counted && report.difference.change == change {
+            number += 1;
+        }
+    }
+    number
 }
 
 /// `2 providers for linux_amd64`, or, if the entries cover more platforms than this run checked,
 /// `2 providers, covered: darwin_arm64 and linux_amd64, checked now: linux_amd64`.
 fn providers_and_platforms(locked: &LockedRootModule) -> String {
-    let providers = &locked.outcome.providers;
-    let checked = || providers.iter().filter(|report| report.is_checked);
-    let covered = |report: &'_ ProviderReport| {
-        let not_covered = not_covered(locked, report).cloned();
-        report
-            .packages
-            .keys()
-            .filter(|platform| Some(*platform) != not_covered.as_ref())
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let platforms: BTreeSet<Platform> = providers.iter().flat_map(covered).collect();
-    let what = count(checked().count(), "provider");
-    let is_unnamed = !locked.prepared.platforms_are_named;
-    if platforms.is_empty() {
-        what
-    } else if is_unnamed && checked().any(|report| h1_count(report) > platforms.len()) {
-        // Platforms are shown only if the platform of each `h1:` is known.
-        let of_each: Option<Vec<_>> = checked().map(|report| report.covered.clone()).collect();
-        let of_all = of_each.into_iter().flatten().reduce(|all, one| &all & &one);
-        let shown = of_all.filter(|covered| !covered.is_empty() && *covered != platforms);
-        let shown = shown
-            .map(|covered| format!(", covered: {}", enumerate(&covered)))
-            .unwrap_or_default();
-        format!("{what}{shown}, checked now: {}", enumerate(&platforms))
-    } else {
-        format!("{what} for {}", enumerate(&platforms))
+    let mut checked: Vec<_> = locked.outcome.providers.iter().collect();
+    checked.retain(|report| report.is_checked);
+    let what = count(checked.len(), "provider");
+
+    let mut platforms: BTreeSet<Platform> = BTreeSet::new();
+    for report in &locked.outcome.providers {
+        let not_covered = not_covered(locked, report);
+        for platform in report.packages.keys() {
+            if Some(platform) != not_covered {
+                platforms.insert(platform.clone());
+            }
+        }
     }
+    if platforms.is_empty() {
+        return what;
+    }
+    let is_unnamed = !locked.prepared.platforms_are_named;
+    if !is_unnamed
+        || checked
+            .iter()
+            .all(|report| h1_count(report) <= platforms.len())
+    {
+        return format!("{what} for {}", enumerate(&platforms));
+    }
+
+    let mut text = what;
+    if let Some(covered) = covered_by_all(&checked)
+        && !covered.is_empty()
+        && covered != platforms
+    {
+        text += &format!(", covered: {}", enumerate(&covered));
+    }
+    text + &format!(", checked now: {}", enumerate(&platforms))
+}
+
+/// The platforms that the entries of all these providers cover; none unless the platform of each
+/// `h1:` is known.
+fn covered_by_all(reports: &[&ProviderReport]) -> Option<BTreeSet<Platform>> {
+    let mut all: Option<BTreeSet<Platform>> = None;
+    for report in reports {
+        let covered = report.covered.as_ref()?;
+        all = Some(match all {
+            Some(all) => &all & covered,
+            None => covered.clone(),
+        });
+    }
+    all
 }
 
 /// `2 entries are not required, and tofu init -lockfile=readonly fails because of them`
@@ -447,26 +488,29 @@ fn stale(locked: &LockedRootModule) -> Option<String> {
 /// `2 modules (1 added, 1 changed)`, if any changed.
 fn changed_modules(locked: &LockedRootModule) -> Option<String> {
     let changes = &locked.module_changes;
-    let number = |kind| {
-        changes
-            .iter()
-            .filter(|change| change.change == kind)
-            .count()
-    };
-    let parts = CHANGES
-        .into_iter()
-        .filter(|(change, _)| *change != EntryChange::Unchanged);
-    let parts = numbers(parts.map(|(change, word)| (number(change), word)));
-    let left = changes.iter().filter(|change| change.new.is_some()).count();
-    (!parts.is_empty()).then(|| format!("{} ({parts})", count(left, "module")))
+    let mut parts = Vec::new();
+    for (kind, word) in CHANGES {
+        if kind != EntryChange::Unchanged {
+            let of_kind = changes.iter().filter(|change| change.change == kind);
+            parts.push((of_kind.count(), word));
+        }
+    }
+    let parts = numbers(parts);
+    if parts.is_empty() {
+        return None;
+    }
+    let present = changes.iter().filter(|change| change.new.is_some());
+    Some(format!("{} ({parts})", count(present.count(), "module")))
 }
 
 /// Returns the last column: the origin of the entry, and its changes.
 fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
-    let downgrade = row
-        .version_change
-        .filter(|change| change.direction == Direction::Downgrade);
-    let mut parts: Vec<_> = downgrade.iter().map(ToString::to_string).collect();
+    let mut parts = Vec::new();
+    if let Some(change) = row.version_change
+        && change.direction == Direction::Downgrade
+    {
+        parts.push(change.to_string());
+    }
     let reported = report
         .packages
         .values()
@@ -486,12 +530,11 @@ fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) ->
     if row.action != EntryChange::Added && row.keeps_version() {
         parts.extend(hash_changes(report, row));
         if let Some(AsText(constraints)) = row.constraints.changed() {
-            let constraints =
-                Some(constraints.to_string()).filter(|constraints| !constraints.is_empty());
-            parts.push(format!(
-                "constraints {}",
-                constraints.as_deref().unwrap_or("removed")
-            ));
+            if constraints.is_empty() {
+                parts.push("constraints removed".to_owned());
+            } else {
+                parts.push(format!("constraints {constraints}"));
+            }
         }
     } else {
         parts.extend(row.hash_counts.new.map(|counts| counts.to_string()));
@@ -503,22 +546,26 @@ fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) ->
 /// `h1 for darwin_arm64 added`, and the numbers of other hashes that were added or removed.
 fn hash_changes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
     let added = &row.hashes.added;
-    let packages = report
-        .packages
-        .iter()
-        .filter(|(_, package)| added.contains(&package.h1));
-    let platforms: Vec<String> = packages
-        .clone()
-        .map(|(platform, _)| platform.to_string())
-        .collect();
-    let named: BTreeSet<_> = packages.map(|(_, package)| &package.h1).collect();
-    let of_platforms =
-        (!platforms.is_empty()).then(|| format!("h1 for {} added", enumerate(&platforms)));
-    let others = [
-        (added.len() - named.len(), "added"),
+    let mut platforms = Vec::new();
+    let mut h1_of_platforms = BTreeSet::new();
+    for (platform, package) in report.packages.iter() {
+        if added.contains(&package.h1) {
+            platforms.push(platform.to_string());
+            h1_of_platforms.insert(&package.h1);
+        }
+    }
+
+    let mut changes = Vec::new();
+    if !platforms.is_empty() {
+        changes.push(format!("h1 for {} added", enumerate(&platforms)));
+    }
+    for (number, verb) in [
+        (added.len() - h1_of_platforms.len(), "added"),
         (row.hashes.removed.len(), "removed"),
-    ];
-    let others = others.into_iter().filter(|(number, _)| *number > 0);
-    let others = others.map(|(number, verb)| format!("{} {verb}", count(number, "hash")));
-    of_platforms.into_iter().chain(others).collect()
+    ] {
+        if number > 0 {
+            changes.push(format!("{} {verb}", count(number, "hash")));
+        }
+    }
+    changes
 }

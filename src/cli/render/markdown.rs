@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::provider::Hash;
 
 use super::coverage;
 use super::diff::{self, FileDiff, nothing_differs};
@@ -59,27 +58,6 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
 
 /// Returns the findings for the summary of a job.
 pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String {
-    let row = |finding: &Diagnostic| {
-        let issue = Issue::in_suite(finding, None, found);
-        let level = match issue.severity {
-            Severity::Error => Piece::Strong(issue.severity.to_string()),
-            _ => Piece::Own(issue.severity.to_string()),
-        };
-        let position = issue
-            .positions
-            .first()
-            .map(|first| format!("{}:{}", first.path, first.start.0));
-        let code = Piece::Foreign(issue.code.to_string());
-        let text = Cell::new(issue.lines().into_iter().map(Piece::Foreign));
-        TableRow {
-            cells: vec![
-                Cell::new([level, code]),
-                text,
-                Cell::foreign(position.unwrap_or_default()),
-            ],
-            ..TableRow::default()
-        }
-    };
     let mut numbers = found.numbers();
     if !found.errors.is_empty() {
         let failures = count(found.errors.len(), "failed check");
@@ -93,63 +71,90 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String
     let mut lines = vec![found.run.line()];
     lines.extend(coverage::lines(found.coverage));
     lines.extend(found.not_checked());
-    let lines: String = lines
-        .iter()
-        .map(|line| code(&found.invocation.secrets.redact(line)) + "\n\n")
-        .collect();
-    let text = format!("#### provlock verify: {title}\n\n{lines}");
+    let mut text = format!("#### provlock verify: {title}\n\n");
+    for line in lines {
+        text += &code(&found.invocation.secrets.redact(&line));
+        text += "\n\n";
+    }
     if causes.is_empty() {
         return text;
     }
     let table = Table {
         header: vec!["level", "finding", "first place"],
-        rows: causes.iter().map(row).collect(),
+        rows: causes.iter().map(|cause| row(cause, found)).collect(),
     };
     text + &table.markdown(LENGTH_LIMIT) + "\n"
+}
+
+/// The row of a finding.
+fn row(finding: &Diagnostic, found: Verification<'_>) -> TableRow {
+    let issue = Issue::in_suite(finding, None, found);
+    let level = match issue.severity {
+        Severity::Error => Piece::Strong(issue.severity.to_string()),
+        _ => Piece::Own(issue.severity.to_string()),
+    };
+    let code = Piece::Foreign(issue.code.to_string());
+    let mut position = String::new();
+    if let Some(first) = issue.positions.first() {
+        position = format!("{}:{}", first.path, first.start.0);
+    }
+    TableRow {
+        cells: vec![
+            Cell::new([level, code]),
+            Cell::new(issue.lines().into_iter().map(Piece::Foreign)),
+            Cell::foreign(position),
+        ],
+        ..TableRow::default()
+    }
 }
 
 /// Returns the description of a pull request: providers and modules that move and that are held
 /// back, and rewritten constraints. If `many`, the root modules are shown.
 pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<EditText>, many: bool) -> String {
-    let is_moving = groups.iter().any(|group| !group.first.allowed().is_empty());
-    let nothing = (!is_moving).then(|| "Nothing can move.\n".to_owned());
-    let row = |edit: &EditText| {
-        let cells = [&edit.position(), &edit.old, &edit.new]
-            .map(Cell::foreign)
-            .into();
-        TableRow {
-            cells,
-            ..TableRow::default()
+    let mut sections = Vec::new();
+    if groups.iter().all(|group| group.first.allowed().is_empty()) {
+        sections.push("Nothing can move.\n".to_owned());
+    }
+    for table in upgrade::tables(groups, many) {
+        sections.push(table.markdown(LENGTH_LIMIT));
+    }
+    if !edits.is_empty() {
+        let mut rows = Vec::new();
+        for edit in edits {
+            let cells = [&edit.position(), &edit.old, &edit.new].map(Cell::foreign);
+            rows.push(TableRow {
+                cells: cells.into(),
+                ..TableRow::default()
+            });
         }
-    };
-    let edits = Table {
-        header: vec!["constraint", "from", "to"],
-        rows: edits.iter().map(row).collect(),
-    };
-    let tables = upgrade::tables(groups, many)
-        .into_iter()
-        .chain(Some(edits).filter(|edits| !edits.rows.is_empty()));
-    nothing
-        .into_iter()
-        .chain(tables.map(|table| table.markdown(LENGTH_LIMIT)))
-        .collect::<Vec<_>>()
-        .join("\n")
+        let table = Table {
+            header: vec!["constraint", "from", "to"],
+            rows,
+        };
+        sections.push(table.markdown(LENGTH_LIMIT));
+    }
+    sections.join("\n")
 }
 
 /// The added and removed hashes, folded.
 fn folded_hashes(file: &FileDiff<'_>) -> String {
-    let (mut lines, mut total) = (String::new(), 0);
+    let mut lines = String::new();
+    let mut total = 0;
     for row in &file.rows {
-        let (removed, added) = (&row.hashes.removed, &row.hashes.added);
+        let removed = &row.hashes.removed;
+        let added = &row.hashes.added;
         if removed.is_empty() && added.is_empty() {
             continue;
         }
         total += removed.len() + added.len();
         // Each line starts with a sign, so that none can end the code block.
         let _ = writeln!(lines, "@@ {} @@", safe_line(&row.name));
-        let line = |sign: char, hash: &Hash| format!("{sign} {}\n", safe_line(hash.as_str()));
-        lines.extend(removed.iter().map(|hash| line('-', hash)));
-        lines.extend(added.iter().map(|hash| line('+', hash)));
+        for hash in removed {
+            let _ = writeln!(lines, "- {}", safe_line(hash.as_str()));
+        }
+        for hash in added {
+            let _ = writeln!(lines, "+ {}", safe_line(hash.as_str()));
+        }
     }
     if total == 0 {
         return String::new();

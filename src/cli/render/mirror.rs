@@ -22,25 +22,19 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
             .or_default()
             .push(package);
     }
-    let is_shown = |(action, _): &(MirrorAction, _)| style.verbose || *action != MirrorAction::Kept;
-    let shown = releases
-        .values()
-        .map(|release| (action(release), release))
-        .filter(is_shown);
-    let rows = shown
-        .map(|(action, release)| (symbol(action), row(action, release)))
-        .collect();
-    let removed = mirrored.removed.iter().map(|RemovedFile { path, size }| {
-        (
-            ("-", Color::Red),
-            vec![path.display().to_string(), bytes(*size)],
-        )
-    });
-    [
-        symbol_rows(rows, style),
-        symbol_rows(removed.collect(), style),
-    ]
-    .concat()
+    let mut changed = Vec::new();
+    for release in releases.values() {
+        let action = action(release);
+        if style.verbose || action != MirrorAction::Kept {
+            changed.push((symbol(action), row(action, release)));
+        }
+    }
+    let mut removed = Vec::new();
+    for RemovedFile { path, size } in &mirrored.removed {
+        let cells = vec![path.display().to_string(), bytes(*size)];
+        removed.push((("-", Color::Red), cells));
+    }
+    [symbol_rows(changed, style), symbol_rows(removed, style)].concat()
 }
 
 /// Returns the greatest change among the packages of a release.
@@ -63,39 +57,34 @@ fn symbol(action: MirrorAction) -> Symbol {
 /// The provider, its version, the platforms, the authentication of the packages, their size, and
 /// the replaced files.
 fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
-    let is_done = |package: &&&MirroredPackage| package.action >= action.min(MirrorAction::Added);
-    let done: Vec<_> = release.iter().filter(is_done).copied().collect();
-    let replaced: Vec<_> = done
-        .iter()
-        .filter(|package| package.action == MirrorAction::Replaced)
-        .copied()
-        .collect();
-    let replaced = match &replaced[..] {
-        [] => String::new(),
-        replaced => format!(
-            "{} was there with hashes that are not locked",
-            platforms(replaced)
-        ),
-    };
-    let authentication: BTreeSet<_> = done
-        .iter()
-        .filter_map(|package| package.authentication.as_ref())
-        .map(ToString::to_string)
-        .collect();
-    let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
-    let (name, version) = release.first().map_or_else(Default::default, |package| {
-        (
-            package.package.address.short(package.dialect),
-            package.package.version.to_string(),
-        )
-    });
+    let mut done = release.to_vec();
+    done.retain(|package| package.action >= action.min(MirrorAction::Added));
+    let mut replaced = done.clone();
+    replaced.retain(|package| package.action == MirrorAction::Replaced);
+
+    let mut note = String::new();
+    if !replaced.is_empty() {
+        let platforms = platforms(&replaced);
+        note = format!("{platforms} was there with hashes that are not locked");
+    }
+    let mut authentications = BTreeSet::new();
+    for package in &done {
+        authentications.extend(package.authentication.as_ref().map(ToString::to_string));
+    }
+    let authentications: Vec<_> = authentications.into_iter().collect();
+    let mut name = String::new();
+    let mut version = String::new();
+    if let Some(first) = release.first() {
+        name = first.package.address.short(first.dialect);
+        version = first.package.version.to_string();
+    }
     vec![
         name,
         version,
         platforms(&done),
-        authentication,
+        authentications.join("; "),
         size(&done).map(bytes).unwrap_or_default(),
-        replaced,
+        note,
     ]
 }
 
@@ -124,26 +113,21 @@ pub(crate) fn summary(
     // Packages that are fetched or removed change documents, too.
     let documents = if is_unchanged { mirrored.documents } else { 0 };
     if is_unchanged && kept.is_empty() {
-        return errors
-            .is_empty()
-            .then(|| "Nothing to mirror: the lock files name no provider".to_owned());
+        if !errors.is_empty() {
+            return None;
+        }
+        return Some("Nothing to mirror: the lock files name no provider".to_owned());
     }
     let providers: BTreeSet<_> = packages
         .iter()
         .map(|package| &package.package.address)
         .collect();
     let what = format!(
-        "{} of {}",
+        "{} of {} in {}",
         count(packages.len(), "package"),
-        count(providers.len(), "provider")
+        count(providers.len(), "provider"),
+        printable(&target.to_string())
     );
-    let what = format!("{what} in {}", printable(&target.to_string()));
-    let number = |number: usize, what: &str, size: Option<u64>| {
-        let size = size
-            .map(|size| format!(" ({})", bytes(size)))
-            .unwrap_or_default();
-        (number > 0).then(|| format!("{number} {what}{size}"))
-    };
     if is_unchanged && documents == 0 && errors.is_empty() {
         return Some(format!(
             "Up to date: {what} ({})",
@@ -177,21 +161,27 @@ pub(crate) fn summary(
     } else {
         "documents"
     };
-    let parts = [
-        number(fetched.len(), downloaded, size(&fetched)),
-        number(replacements, replaced, None),
-        number(kept.len(), "already there", size(&kept)),
-        number(
+    let mut parts = Vec::new();
+    for (number, words, size) in [
+        (fetched.len(), downloaded, size(&fetched)),
+        (replacements, replaced, None),
+        (kept.len(), "already there", size(&kept)),
+        (
             removed.len(),
             &format!("{files} {is_removed}"),
             Some(removed.iter().map(|file| file.size).sum()),
         ),
-        number(documents, &format!("{noun} {written}"), None),
-    ];
-    Some(format!(
-        "{verb} {what}: {}",
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    ))
+        (documents, &format!("{noun} {written}"), None),
+    ] {
+        if number == 0 {
+            continue;
+        }
+        match size {
+            Some(size) => parts.push(format!("{number} {words} ({})", bytes(size))),
+            None => parts.push(format!("{number} {words}")),
+        }
+    }
+    Some(format!("{verb} {what}: {}", parts.join(", ")))
 }
 
 /// The line about packages that a dry run did not download, so that the source and the policy may

@@ -2,7 +2,6 @@
 //! name.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
@@ -71,7 +70,6 @@ const REPEATED: [(&str, RepeatedBy); 23] = [
 impl RepeatedBy {
     /// Whether a suggested command repeats the flag after a run of `command`.
     fn includes(self, suggested: &str, command: &str) -> bool {
-        let is_locking = |command: &str| matches!(command, "lock" | "upgrade");
         match self {
             Self::All => true,
             Self::Locking => is_locking(suggested),
@@ -163,8 +161,12 @@ fn given_values(argument: &Arg, matches: &ArgMatches) -> Vec<(usize, Option<Stri
     if !argument.get_action().takes_values() {
         return vec![(first, None)];
     }
-    let raw = matches.get_raw(id).into_iter().flatten();
-    let values: Vec<_> = raw.filter_map(OsStr::to_str).map(str::to_owned).collect();
+    let mut values = Vec::new();
+    for raw in matches.get_raw(id).into_iter().flatten() {
+        if let Some(value) = raw.to_str() {
+            values.push(value.to_owned());
+        }
+    }
     if argument.get_value_delimiter().is_some() {
         return vec![(first, Some(values.join(",")))];
     }
@@ -472,26 +474,27 @@ fn with_flags(
     platforms: Option<&[Platform]>,
     operands: &[String],
 ) -> Vec<String> {
-    let flags = flags
-        .iter()
-        .filter(|(_, is_set)| *is_set)
-        .map(|(flag, _)| (*flag).to_owned());
-    let platforms = platforms.map(|platforms| match platforms {
-        [] => "all".to_owned(),
-        _ => platforms
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(","),
-    });
-    let platforms = platforms
-        .into_iter()
-        .flat_map(|platforms| ["-p".to_owned(), platforms]);
-    std::iter::once(command.to_owned())
-        .chain(flags)
-        .chain(platforms)
-        .chain(operands.iter().cloned())
-        .collect()
+    let mut words = vec![command.to_owned()];
+    for (flag, is_set) in flags {
+        if *is_set {
+            words.push((*flag).to_owned());
+        }
+    }
+    if let Some(platforms) = platforms {
+        words.push("-p".to_owned());
+        let names: Vec<_> = platforms.iter().map(ToString::to_string).collect();
+        words.push(if names.is_empty() {
+            "all".to_owned()
+        } else {
+            names.join(",")
+        });
+    }
+    words.extend_from_slice(operands);
+    words
+}
+
+fn is_locking(command: &str) -> bool {
+    matches!(command, "lock" | "upgrade")
 }
 
 /// A path in a form that is not read as a flag.

@@ -185,28 +185,27 @@ impl<'a> Row<'a> {
     /// direction.
     pub(crate) fn hash_changes(&self) -> Option<String> {
         let (old, new) = match (self.hash_counts.old, self.hash_counts.new) {
-            (Some(old), Some(new)) => (old, new),
+            (Some(old), Some(new)) => (old.by_scheme(), new.by_scheme()),
             (None, Some(new)) => return Some(new.to_string()),
             (_, None) => return None,
         };
-        let [added, removed] = [&self.hashes.added, &self.hashes.removed]
-            .map(|hashes| SchemeCounts::of(hashes.iter().copied()).by_scheme());
-        let numbers = old
-            .by_scheme()
-            .into_iter()
-            .zip(new.by_scheme())
-            .zip(added.into_iter().zip(removed));
-        let changes = numbers.filter_map(
-            |(((before, name), (after, _)), ((added, _), (removed, _)))| {
-                if self.keeps_version() && added > 0 && removed > 0 {
-                    Some(format!("{name} {added} added, {removed} removed"))
-                } else {
-                    (before != after).then(|| format!("{name} {before} → {after}"))
-                }
-            },
-        );
-        let changes: Vec<_> = changes.collect();
-        (!changes.is_empty()).then(|| changes.join(", "))
+        let added = SchemeCounts::of(self.hashes.added.iter().copied()).by_scheme();
+        let removed = SchemeCounts::of(self.hashes.removed.iter().copied()).by_scheme();
+        let mut changes = Vec::new();
+        for (index, (before, name)) in old.into_iter().enumerate() {
+            let after = new[index].0;
+            let added = added[index].0;
+            let removed = removed[index].0;
+            if self.keeps_version() && added > 0 && removed > 0 {
+                changes.push(format!("{name} {added} added, {removed} removed"));
+            } else if before != after {
+                changes.push(format!("{name} {before} → {after}"));
+            }
+        }
+        if changes.is_empty() {
+            return None;
+        }
+        Some(changes.join(", "))
     }
 }
 

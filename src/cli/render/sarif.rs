@@ -159,13 +159,11 @@ fn result(issue: &Issue) -> Value {
 
 /// Returns the first position, or the file that represents it.
 fn location(issue: &Issue) -> Option<Value> {
-    let file = || Some(json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }));
-    issue
-        .positions
-        .first()
-        .map(place)
-        .or_else(file)
-        .map(|place| json!({ "physicalLocation": place }))
+    let place = match issue.positions.first() {
+        Some(position) => place(position),
+        None => json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }),
+    };
+    Some(json!({ "physicalLocation": place }))
 }
 
 fn place(

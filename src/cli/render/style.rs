@@ -81,32 +81,36 @@ pub(crate) fn wrapped(line: &str, width: usize) -> String {
 /// Returns rows with the same number of cells as lines in columns. A column without any text takes
 /// no room. The text of cells is made printable.
 pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let rows: Vec<Vec<_>> = rows
-        .iter()
-        .map(|row| row.iter().map(|cell| safe_line(cell)).collect())
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
-        let cells: Vec<_> = cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        cells.join("   ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    let mut printable_rows = Vec::with_capacity(rows.len());
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        let cells: Vec<_> = row.iter().map(|cell| safe_line(cell)).collect();
+        widths.resize(cells.len(), 0);
+        for (width, cell) in widths.iter_mut().zip(&cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+        printable_rows.push(cells);
+    }
+
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in printable_rows {
+        let mut cells = Vec::with_capacity(row.len());
+        for (cell, &width) in row.iter().zip(&widths) {
+            if width > 0 {
+                cells.push(format!("{cell:width$}"));
+            }
+        }
+        lines.push(cells.join("   ").trim_end().to_owned());
+    }
+    lines
 }
 
 /// Groups values by their keys, in the order of the first value of each.
 pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
     items: impl IntoIterator<Item = (K, T)>,
 ) -> Vec<(K, Vec<T>)> {
-    let (mut groups, mut indexes) = (Vec::<(K, Vec<T>)>::new(), HashMap::new());
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    let mut indexes = HashMap::new();
     for (key, value) in items {
         let index = *indexes.entry(key.clone()).or_insert(groups.len());
         match groups.get_mut(index) {

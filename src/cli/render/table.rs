@@ -74,6 +74,15 @@ impl TableRow {
 }
 
 impl Piece {
+    /// The piece as HTML. `most` is the largest number of root modules in the table.
+    fn html(&self, most: usize, escape: impl Fn(&str) -> String) -> String {
+        let Self::RootModules(names) = self else {
+            return escape(&self.text());
+        };
+        let meter = format!("<meter max=\"{most}\" value=\"{}\"></meter>", names.len());
+        meter + &details(names.iter().map(|name| escape(name)))
+    }
+
     fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Own(text) | Self::Strong(text) | Self::Foreign(text) => text.into(),
@@ -240,36 +249,32 @@ impl Table {
     /// Draws a table of Markdown without empty columns, of at most `limit` bytes.
     pub(crate) fn markdown(&self, limit: usize) -> String {
         let has_symbols = self.rows.iter().any(|row| row.symbol.is_some());
-        let shown: Vec<_> = (0..self.header.len())
-            .filter(|column| self.has_text(*column))
-            .collect();
-        let names = shown
-            .iter()
-            .map(|column| format!(" {} |", capitalized(self.header[*column])));
-        let names: String = has_symbols
-            .then(|| " |".to_owned())
-            .into_iter()
-            .chain(names)
-            .collect();
-        let mut text = format!(
-            "|{names}\n|{}\n",
-            "---|".repeat(shown.len() + usize::from(has_symbols))
-        );
+        let mut columns: Vec<usize> = (0..self.header.len()).collect();
+        columns.retain(|column| self.has_text(*column));
+
+        let mut text = "|".to_owned();
+        if has_symbols {
+            text += " |";
+        }
+        for column in &columns {
+            text += &format!(" {} |", capitalized(self.header[*column]));
+        }
+        text += "\n|";
+        text += &"---|".repeat(columns.len() + usize::from(has_symbols));
+        text += "\n";
         for (index, row) in self.rows.iter().enumerate() {
-            // A minus sign as wide as the plus sign.
-            let symbol = row
-                .symbol
-                .map(|(symbol, _)| format!("**{}**", symbol.replace('-', "−")));
-            let cells = symbol
-                .into_iter()
-                .chain(shown.iter().map(|column| row.cells[*column].markdown()));
-            let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+            let mut cells = Vec::new();
+            if let Some((symbol, _)) = row.symbol {
+                // A minus sign as wide as the plus sign.
+                cells.push(format!("**{}**", symbol.replace('-', "−")));
+            }
+            for column in &columns {
+                cells.push(row.cells[*column].markdown());
+            }
+            let line = format!("| {} |\n", cells.join(" | "));
             if text.len() + line.len() > limit {
-                return text
-                    + &format!(
-                        "\n{} not listed here.\n",
-                        count(self.rows.len() - index, "more row")
-                    );
+                let omitted = count(self.rows.len() - index, "more row");
+                return text + &format!("\n{omitted} not listed here.\n");
             }
             text += &line;
         }
@@ -279,53 +284,32 @@ impl Table {
     /// Draws a table of HTML. Names of root modules unfold below their number, beside a bar.
     /// `escape` makes a text safe.
     pub(crate) fn html(&self, escape: impl Fn(&str) -> String) -> String {
-        let number = |piece: &Piece| {
-            if let Piece::RootModules(names) = piece {
-                names.len()
-            } else {
-                0
+        let mut most_roots = 0;
+        for cell in self.rows.iter().flat_map(|row| &row.cells) {
+            for piece in &cell.pieces {
+                if let Piece::RootModules(names) = piece {
+                    most_roots = most_roots.max(names.len());
+                }
             }
-        };
-        let pieces = self
-            .rows
-            .iter()
-            .flat_map(|row| &row.cells)
-            .flat_map(|cell| &cell.pieces);
-        let most = pieces.map(number).max().unwrap_or_default();
-        let piece = |piece: &Piece| match piece {
-            Piece::RootModules(names) => {
-                let meter = format!("<meter max=\"{most}\" value=\"{}\"></meter>", names.len());
-                meter + &details(names.iter().map(|name| escape(name)))
-            }
-            piece => escape(&piece.text()),
-        };
-        let row = |row: &TableRow| {
+        }
+
+        let mut rows = String::new();
+        for row in &self.rows {
             let class = if row.repeats { "other" } else { "first" };
-            let cell = |cell: &Cell| {
-                cell.pieces
-                    .iter()
-                    .map(piece)
-                    .collect::<Vec<_>>()
-                    .join("<br/>")
-            };
-            let cells = row
-                .cells
-                .iter()
-                .map(cell)
-                .collect::<Vec<_>>()
-                .join("</td><td>");
-            format!("<tr class=\"{class}\"><td>{cells}</td></tr>\n")
-        };
-        let names = self
-            .header
-            .iter()
-            .map(|name| capitalized(name))
-            .collect::<Vec<_>>()
-            .join("</th><th>");
-        format!(
-            "<table>\n<tr><th>{names}</th></tr>\n{}</table>\n",
-            self.rows.iter().map(row).collect::<String>()
-        )
+            let mut cells = Vec::new();
+            for cell in &row.cells {
+                let mut pieces = Vec::new();
+                for piece in &cell.pieces {
+                    pieces.push(piece.html(most_roots, &escape));
+                }
+                cells.push(pieces.join("<br/>"));
+            }
+            let cells = cells.join("</td><td>");
+            rows += &format!("<tr class=\"{class}\"><td>{cells}</td></tr>\n");
+        }
+        let names: Vec<_> = self.header.iter().map(|name| capitalized(name)).collect();
+        let names = names.join("</th><th>");
+        format!("<table>\n<tr><th>{names}</th></tr>\n{rows}</table>\n")
     }
 }
 
@@ -360,17 +344,15 @@ pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     // Readers of tables differ in a backslash before an escaped bar.
     if longest > MOST_BACKTICKS || text.contains("\\|") {
-        let reference = |c: char| {
+        let mut references = String::new();
+        for c in text.chars() {
             if c.is_ascii_punctuation() {
-                format!("&#{};", c as u32)
+                references += &format!("&#{};", c as u32);
             } else {
-                c.to_string()
+                references.push(c);
             }
-        };
-        return format!(
-            "<code>{}</code>",
-            text.chars().map(reference).collect::<String>()
-        );
+        }
+        return format!("<code>{references}</code>");
     }
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {

@@ -14,19 +14,17 @@ pub(crate) fn text(trees: &[RequiredProvider<'_>], dialect: Dialect) -> String {
 
 fn one(tree: &RequiredProvider<'_>, dialect: Dialect) -> String {
     let depths: Vec<_> = tree.required_by.iter().map(|module| module.depth).collect();
-    let rows: Vec<Vec<_>> = branches(&depths)
-        .iter()
-        .zip(&tree.required_by)
-        .map(|(branch, one)| row(branch, one))
-        .collect();
-    let header = safe_line(&header(tree, dialect));
-    let signer = tree.signed_by.iter().map(|key| format!("signed by {key}"));
-    [header]
-        .into_iter()
-        .chain(signer)
-        .chain(columns(&rows))
-        .map(|line| line + "\n")
-        .collect()
+    let mut rows = Vec::new();
+    for (branch, module) in branches(&depths).iter().zip(&tree.required_by) {
+        rows.push(row(branch, module));
+    }
+
+    let mut lines = vec![safe_line(&header(tree, dialect))];
+    if let Some(key) = &tree.signed_by {
+        lines.push(format!("signed by {key}"));
+    }
+    lines.extend(columns(&rows));
+    lines.join("\n") + "\n"
 }
 
 fn header(tree: &RequiredProvider<'_>, dialect: Dialect) -> String {
@@ -45,28 +43,23 @@ fn header(tree: &RequiredProvider<'_>, dialect: Dialect) -> String {
 }
 
 fn row(branch: &str, module: &RequiringModule<'_>) -> Vec<String> {
-    let RequiringModule {
-        module,
-        locked,
-        required_at,
-        constraints,
-        repeated,
-        ..
-    } = module;
-    let locked = locked.as_deref().map(short).unwrap_or_default();
-    let repeated = if *repeated { " (*)" } else { "" };
-    let module = format!("{branch}{}{locked}{repeated}", module.unwrap_or("."));
-    let place = required_at
-        .as_ref()
-        .map(|Place { file, line, .. }| format!("{file}:{line}"));
-    let constraints = constraints.map(|constraints| constraints.to_string());
-    let constraints =
-        constraints.or_else(|| required_at.is_some().then(|| "(no constraint)".to_owned()));
-    vec![
-        module,
-        place.unwrap_or_default(),
-        constraints.unwrap_or_default(),
-    ]
+    let mut name = format!("{branch}{}", module.module.unwrap_or("."));
+    if let Some(locked) = &module.locked {
+        name += &short(locked);
+    }
+    if module.repeated {
+        name += " (*)";
+    }
+    let mut place = String::new();
+    let mut constraints = String::new();
+    if let Some(Place { file, line, .. }) = &module.required_at {
+        place = format!("{file}:{line}");
+        "(no constraint)".clone_into(&mut constraints);
+    }
+    if let Some(written) = &module.constraints {
+        constraints = written.to_string();
+    }
+    vec![name, place, constraints]
 }
 
 /// ` 1.2.0`, or the first digits of a commit.

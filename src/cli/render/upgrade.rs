@@ -7,7 +7,7 @@ use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::diagnostic::Location;
 use provlock::lockfile::{EntryKind as _, LockedModule, VersionMove};
 use provlock::project::plan::SkipReason;
-use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan};
+use provlock::project::{Move, RootModule, Subject, UpgradePlan};
 use provlock::provider::{ProviderAddress, Version};
 use serde::Serialize;
 
@@ -145,10 +145,16 @@ pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
 
 /// Returns the groups that can move as a table with a number for each.
 pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
-    let modules = groups
-        .iter()
-        .filter(|group| group.first.planned.is_of_module())
-        .count();
+    let mut rows = Vec::new();
+    let mut modules = 0;
+    for (index, group) in groups.iter().enumerate() {
+        let mut row = group.row(true);
+        row.cells.insert(0, Cell::own((index + 1).to_string()));
+        rows.push(row);
+        if group.first.planned.is_of_module() {
+            modules += 1;
+        }
+    }
     let subject = if modules == 0 {
         "provider"
     } else if modules == groups.len() {
@@ -156,35 +162,29 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
     } else {
         "name"
     };
-    let numbered = |(index, group): (usize, &&MoveGroup<'_>)| {
-        let mut row = group.row(true);
-        row.cells.insert(0, Cell::own((index + 1).to_string()));
-        row
-    };
-    let header = ["#"].into_iter().chain(header(subject, true)).collect();
-    Table {
-        header,
-        rows: groups.iter().enumerate().map(numbered).collect(),
-    }
-    .text(&BELOW, width)
+    let mut header = header(subject, true);
+    header.insert(0, "#");
+    Table { header, rows }.text(&BELOW, width)
 }
 
 /// Returns the tables of providers and of modules that have rows.
 pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
-    let table = |(subject, of_modules): (&'static str, bool)| {
-        let rows = groups
-            .iter()
-            .filter(|group| group.first.planned.is_of_module() == of_modules);
-        Table {
-            header: header(subject, with_roots),
-            rows: rows.map(|group| group.row(with_roots)).collect(),
+    let mut tables = Vec::new();
+    for (subject, is_of_modules) in [("provider", false), ("module", true)] {
+        let mut rows = Vec::new();
+        for group in groups {
+            if group.first.planned.is_of_module() == is_of_modules {
+                rows.push(group.row(with_roots));
+            }
         }
-    };
-    [("provider", false), ("module", true)]
-        .map(table)
-        .into_iter()
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+        if !rows.is_empty() {
+            tables.push(Table {
+                header: header(subject, with_roots),
+                rows,
+            });
+        }
+    }
+    tables
 }
 
 fn header(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
@@ -207,18 +207,20 @@ fn drawn(tables: &[Table], width: usize) -> String {
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is
 /// known.
 pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
-    let groups = groups
-        .iter()
-        .filter(|group| !group.first.planned.is_of_module() && !group.reasons().is_empty());
-    let text = |group: &MoveGroup<'_>| {
+    let mut lines = Vec::new();
+    for group in groups {
         let MoveText { name, planned, .. } = group.first;
-        safe_line(&format!(
+        let reasons = group.reasons();
+        if planned.is_of_module() || reasons.is_empty() {
+            continue;
+        }
+        lines.push(safe_line(&format!(
             "{name} is held back from {} by {}",
             planned.newest.text,
-            enumerate(group.reasons())
-        ))
-    };
-    groups.map(text).collect()
+            enumerate(reasons)
+        )));
+    }
+    lines
 }
 
 /// `2 providers and 1 module`: the number of held back ones; `None` if it is zero. If
@@ -228,20 +230,22 @@ pub(crate) fn held_back(
     groups: &[MoveGroup<'_>],
     by_own_constraints: bool,
 ) -> Option<(String, bool)> {
-    let rows = groups
-        .iter()
-        .flat_map(|group| &group.all)
-        .map(|(_, row)| row);
-    let is_meant = |row: &&&MoveText| {
-        let is_constrained = !row.constraints.is_empty()
-            && row.constraints.iter().all(|constraint| constraint.is_own);
-        row.planned.is_held_back() && (is_constrained || !by_own_constraints)
-    };
-    let subjects = rows.filter(is_meant).map(|row| &row.planned.subject);
-    let (modules, providers): (BTreeSet<_>, BTreeSet<_>) =
-        subjects.partition(|subject| matches!(subject, Subject::Module { .. }));
+    let mut providers = BTreeSet::new();
+    let mut modules = BTreeSet::new();
+    for (_, row) in groups.iter().flat_map(|group| &group.all) {
+        if !row.planned.is_held_back() || (by_own_constraints && !row.has_own_constraints()) {
+            continue;
+        }
+        match &row.planned.subject {
+            Subject::Provider(address) => _ = providers.insert(address),
+            module @ Subject::Module { .. } => _ = modules.insert(module),
+        }
+    }
     let what = counted([(providers.len(), "provider"), (modules.len(), "module")]);
-    (!what.is_empty()).then_some((what, !modules.is_empty()))
+    if what.is_empty() {
+        return None;
+    }
+    Some((what, !modules.is_empty()))
 }
 
 impl MoveText {
@@ -250,17 +254,16 @@ impl MoveText {
             Subject::Provider(address) => address.short(root.dialect),
             Subject::Module { key, .. } => LockedModule::label_name(key).into_owned(),
         };
-        let text = |HoldingConstraint {
-                        text,
-                        location,
-                        is_own,
-                    }: &HoldingConstraint| HoldingText {
-            text: text.clone(),
-            position: format!("{}:{}", location.path().display(), location.line_column().0),
-            offset: location.span.start,
-            is_own: *is_own,
-        };
-        let constraints = planned.held_back_by.iter().map(text).collect();
+        let mut constraints = Vec::new();
+        for constraint in &planned.held_back_by {
+            let location = &constraint.location;
+            constraints.push(HoldingText {
+                text: constraint.text.clone(),
+                position: format!("{}:{}", location.path().display(), location.line_column().0),
+                offset: location.span.start,
+                is_own: constraint.is_own,
+            });
+        }
         Self {
             name,
             planned: Move {
@@ -308,16 +311,17 @@ impl MoveText {
 
 impl MoveGroup<'_> {
     /// Providers with the version that they move to.
-    pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
-        let address = |row: &MoveText| match &row.planned.subject {
-            Subject::Provider(address) => Some(address.clone()),
-            Subject::Module { .. } => None,
+    pub(crate) fn moves(&self) -> Vec<(ProviderAddress, Version)> {
+        let mut moves = Vec::new();
+        let Some(version) = &self.first.planned.selected.version else {
+            return moves;
         };
-        let version = self.first.planned.selected.version.clone();
-        self.all
-            .iter()
-            .filter_map(move |(_, row)| address(row))
-            .zip(std::iter::repeat(version).flatten())
+        for (_, row) in &self.all {
+            if let Subject::Provider(address) = &row.planned.subject {
+                moves.push((address.clone(), version.clone()));
+            }
+        }
+        moves
     }
 
     /// Name, versions, the change between them, and, if `with_roots`, the root modules.
@@ -328,51 +332,55 @@ impl MoveGroup<'_> {
             releases,
             ..
         } = &self.first.planned;
-        let locked = || {
-            self.all
-                .iter()
-                .filter_map(|(_, row)| row.planned.locked.as_ref())
-        };
-        let (oldest, latest) = (locked().min(), locked().max());
-        let range = match (oldest, latest) {
+        let mut locked: Vec<_> = self
+            .all
+            .iter()
+            .filter_map(|(_, row)| row.planned.locked.as_ref())
+            .collect();
+        locked.sort();
+        let range = match (locked.first(), locked.last()) {
             (Some(oldest), Some(latest)) if oldest != latest => {
                 format!("{} … {}", oldest.text, latest.text)
             }
-            (oldest, _) => oldest
-                .map(|release| release.text.clone())
-                .unwrap_or_default(),
+            (Some(oldest), _) => oldest.text.clone(),
+            (None, _) => String::new(),
         };
-        let repository = releases.repository.as_ref().zip(selected.version.as_ref());
-        let notes = repository.map(|(repository, selected)| repository.release_notes(selected));
-        let comparison = repository.zip(oldest.and_then(|oldest| oldest.version.as_ref()));
-        let comparison = comparison
-            .map(|((repository, selected), oldest)| repository.comparison(oldest, selected));
-        let released = releases
-            .published
-            .map(|time| time.strftime("%Y-%m-%d").to_string());
-        let roots = match &self.all[..] {
-            [(path, _)] => Cell::foreign(path.display().to_string()),
-            all => Cell::own(all.len().to_string()),
-        };
-        let cells = [
+
+        let mut notes = None;
+        let mut comparison = None;
+        if let Some(repository) = &releases.repository
+            && let Some(version) = &selected.version
+        {
+            notes = Some(repository.release_notes(version));
+            if let Some(oldest) = locked.first()
+                && let Some(oldest) = &oldest.version
+            {
+                comparison = Some(repository.comparison(oldest, version));
+            }
+        }
+        let mut change = String::new();
+        if let Some(version_change) = self.change() {
+            change = version_change.to_string();
+        }
+        let mut released = String::new();
+        if let Some(time) = releases.published {
+            released = time.strftime("%Y-%m-%d").to_string();
+        }
+        let mut cells = vec![
             Cell::foreign(&self.first.name),
             Cell::foreign(range),
             Cell::foreign(self.first.allowed()).with_page(notes),
-            Cell::own(
-                self.change()
-                    .map(|change| change.to_string())
-                    .unwrap_or_default(),
-            )
-            .with_page(comparison),
-            Cell::own(released.unwrap_or_default()),
+            Cell::own(change).with_page(comparison),
+            Cell::own(released),
             Cell::foreign(&newest.text),
         ];
-        let reasons = Cell::new(self.reasons().into_iter().map(Piece::Foreign));
-        let cells = cells
-            .into_iter()
-            .chain(with_roots.then_some(roots))
-            .chain([reasons])
-            .collect();
+        if with_roots {
+            cells.push(match &self.all[..] {
+                [(path, _)] => Cell::foreign(path.display().to_string()),
+                all => Cell::own(all.len().to_string()),
+            });
+        }
+        cells.push(Cell::new(self.reasons().into_iter().map(Piece::Foreign)));
         TableRow {
             cells,
             ..TableRow::default()
@@ -394,95 +402,95 @@ impl MoveGroup<'_> {
     /// Reasons that hold it back: constraints with their position in the first root module, and the
     /// number of other positions with the same constraint.
     fn reasons(&self) -> Vec<String> {
-        let reason = |(index, HoldingText { text, position, .. }): (usize, &HoldingText)| {
-            let positions = self
-                .all
-                .iter()
-                .filter_map(|(_, row)| row.constraints.get(index));
-            let positions: BTreeSet<_> = positions
-                .map(|holding| (&holding.position, holding.offset))
-                .collect();
-            match positions.len() {
-                1 => format!("{position}  {text}"),
-                number => format!(
-                    "{position}  {text}, and in {}",
-                    count(number - 1, "other place")
-                ),
+        let mut reasons = Vec::new();
+        for (index, constraint) in self.first.constraints.iter().enumerate() {
+            let HoldingText { text, position, .. } = constraint;
+            let mut positions = BTreeSet::new();
+            for (_, row) in &self.all {
+                if let Some(other) = row.constraints.get(index) {
+                    positions.insert((&other.position, other.offset));
+                }
             }
-        };
-        let reasons = self.first.constraints.iter().enumerate().map(reason);
+            let mut reason = format!("{position}  {text}");
+            if positions.len() > 1 {
+                let others = count(positions.len() - 1, "other place");
+                reason += &format!(", and in {others}");
+            }
+            reasons.push(reason);
+        }
+        reasons.extend(self.first.otherwise().map(str::to_owned));
         reasons
-            .chain(self.first.otherwise().map(str::to_owned))
-            .collect()
     }
 }
 
 /// Returns the numbers of providers and modules that can move and that are held back, and of other
 /// changes.
 fn summary(plan: &UpgradePlan) -> Vec<String> {
-    let moving =
-        |moves: &mut dyn Iterator<Item = &Move>| moves.filter(|planned| planned.moves()).count();
-    let (all_providers, all_modules) = (plan.providers().count(), plan.modules().count());
-    let (providers, modules) = (moving(&mut plan.providers()), moving(&mut plan.modules()));
-    let held_back = plan
-        .moves
-        .iter()
-        .filter(|planned| planned.is_held_back())
-        .count();
-    let number = |providers: usize, modules: usize| match (all_providers, all_modules) {
-        (_, 0) => count(providers, "provider"),
-        (0, _) => count(modules, "module"),
-        _ => format!(
-            "{} and {}",
-            count(providers, "provider"),
-            count(modules, "module")
-        ),
-    };
-    let constraints = if plan.edits.is_empty() {
-        "within the constraints"
-    } else {
-        "with new constraints"
-    };
-    let downgrades = match plan
-        .providers()
-        .filter(|planned| planned.is_downgrade())
-        .count()
-    {
-        0 => String::new(),
-        down => format!(" ({})", count(down, "downgrade")),
-    };
-    let held_back_text = if held_back == 0 {
-        String::new()
-    } else {
-        format!("; {held_back} held back")
-    };
-    let first = match providers + modules + held_back {
-        0 if plan.has_changes() => None,
-        0 => Some(format!(
-            "Up to date: {}",
-            number(all_providers, all_modules)
-        )),
-        _ => {
-            let what = number(providers, modules);
-            Some(format!(
-                "{what} can move {constraints}{downgrades}{held_back_text}"
-            ))
+    let mut providers = 0;
+    let mut modules = 0;
+    let mut held_back = 0;
+    for planned in &plan.moves {
+        if planned.moves() && planned.is_of_module() {
+            modules += 1;
+        } else if planned.moves() {
+            providers += 1;
         }
-    };
-    let edits = if providers + modules == 0 {
-        plan.edits.len()
+        if planned.is_held_back() {
+            held_back += 1;
+        }
+    }
+    let downgrades = plan.providers().filter(|planned| planned.is_downgrade());
+    let downgrades = downgrades.count();
+
+    let mut lines = Vec::new();
+    if providers + modules + held_back > 0 {
+        let mut line = providers_and_modules(plan, providers, modules) + " can move ";
+        line += if plan.edits.is_empty() {
+            "within the constraints"
+        } else {
+            "with new constraints"
+        };
+        if downgrades > 0 {
+            line += &format!(" ({})", count(downgrades, "downgrade"));
+        }
+        if held_back > 0 {
+            line += &format!("; {held_back} held back");
+        }
+        lines.push(line);
+    } else if !plan.has_changes() {
+        let what = providers_and_modules(plan, plan.providers().count(), plan.modules().count());
+        lines.push(format!("Up to date: {what}"));
+    }
+    // The constraints of what moves are part of the first line.
+    if providers + modules == 0 && !plan.edits.is_empty() {
+        let edits = count(plan.edits.len(), "version constraint");
+        lines.push(format!("{edits} to rewrite"));
+    }
+    if !plan.pruned.is_empty() {
+        let pruned = count(plan.pruned.len(), "entry");
+        lines.push(format!("{pruned} to remove, as it is not required"));
+    }
+    lines
+}
+
+/// Numbers of providers and modules; of one kind alone if the plan has no others.
+fn providers_and_modules(plan: &UpgradePlan, providers: usize, modules: usize) -> String {
+    let providers = count(providers, "provider");
+    let modules = count(modules, "module");
+    if plan.modules().next().is_none() {
+        providers
+    } else if plan.providers().next().is_none() {
+        modules
     } else {
-        0
-    };
-    let others = [
-        (edits, "version constraint", "rewrite"),
-        (plan.pruned.len(), "entry", "remove, as it is not required"),
-    ];
-    let others = others.into_iter().filter(|(number, ..)| *number > 0);
-    first
-        .into_iter()
-        .chain(others.map(|(number, noun, verb)| format!("{} to {verb}", count(number, noun))))
-        .collect()
+        format!("{providers} and {modules}")
+    }
+}
+
+impl MoveText {
+    /// Whether it is held back only by constraints that can be rewritten.
+    fn has_own_constraints(&self) -> bool {
+        !self.constraints.is_empty() && self.constraints.iter().all(|constraint| constraint.is_own)
+    }
 }
 
 /// A version constraint that was rewritten.

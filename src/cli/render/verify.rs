@@ -5,8 +5,7 @@ use std::path::Path;
 
 use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Code, Diagnostic, Severity};
-use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
-use provlock::provider::{Authentication, ProviderAddress};
+use provlock::project::{Coverage, DialectReason, VerifiedRoot};
 use provlock::settings::PlatformSelection;
 
 use super::causes::{Many, by_cause};
@@ -128,32 +127,31 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
         platforms,
         ..
     } = root;
-    let confirmed = if root.has_unknown_platforms {
-        " (not confirmed)"
-    } else {
-        ""
-    };
-    let named = |platforms: &PlatformSelection| format!("{}{confirmed}", names(platforms));
-    let platforms = platforms
-        .as_ref()
-        .map_or_else(|| "no platform, because none is set".to_owned(), named);
-    let modules = if *modules > 0 {
-        format!(" and {}", count(*modules, "module"))
-    } else {
-        String::new()
-    };
-    let checked = format!("{}{modules}", count(*entries, "provider"));
+    let mut checked = count(*entries, "provider");
+    if *modules > 0 {
+        checked += &format!(" and {}", count(*modules, "module"));
+    }
+    let mut checked_platforms = "no platform, because none is set".to_owned();
+    if let Some(platforms) = platforms {
+        checked_platforms = names(platforms);
+        if root.has_unknown_platforms {
+            checked_platforms += " (not confirmed)";
+        }
+    }
+
     let path = path.display();
-    let first = format!(
-        "{path}: dialect {dialect} ({}); checked {checked} for {platforms}",
+    let mut lines = vec![format!(
+        "{path}: dialect {dialect} ({}); checked {checked} for {checked_platforms}",
         reason(*dialect_reason)
-    );
-    let authenticated = |(address, found): (&ProviderAddress, &Authentication)| {
-        format!("{path}: {}: {}", address.short(*dialect), found.in_full())
-    };
-    std::iter::once(first)
-        .chain(authentications.iter().map(authenticated))
-        .collect()
+    )];
+    for (address, authentication) in authentications {
+        lines.push(format!(
+            "{path}: {}: {}",
+            address.short(*dialect),
+            authentication.in_full()
+        ));
+    }
+    lines
 }
 
 /// `linux_amd64 and darwin_arm64`, or `all platforms`
@@ -237,25 +235,25 @@ pub(crate) fn exempted(roots: &[VerifiedRoot]) -> Option<String> {
 /// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags
 /// allow are not included, because they do not suppress single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
-    let number = |number: fn(&Suppressed) -> usize| {
-        roots
-            .iter()
-            .map(|root| number(&root.suppressed))
-            .sum::<usize>()
-    };
-    let numbers = [
-        (number(|suppressed| suppressed.ignored), "comments"),
-        (
-            number(|suppressed| suppressed.base),
-            "--new, because the base also has them",
-        ),
-    ];
-    let parts: Vec<_> = numbers
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, by)| format!("{} by {by}", count(*n, "finding")))
-        .collect();
-    (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
+    let mut by_comments = 0;
+    let mut by_base = 0;
+    for root in roots {
+        by_comments += root.suppressed.ignored;
+        by_base += root.suppressed.base;
+    }
+    let mut parts = Vec::new();
+    for (number, by) in [
+        (by_comments, "comments"),
+        (by_base, "--new, because the base also has them"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{} by {by}", count(number, "finding")));
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!("Suppressed: {}", parts.join(", ")))
 }
 
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
@@ -303,12 +301,21 @@ fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
 
 /// The line for a run that compared all hashes with the registries.
 pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
-    let compared = compared(roots);
-    let has_entries = compared.iter().any(|root| root.entries + root.modules > 0);
-    let is_confirmed =
-        |root: &&VerifiedRoot| root.unread == 0 && root.mirrors.is_empty() && root.is_confirmed();
-    let are_all = online && has_entries && compared.iter().all(is_confirmed);
-    are_all.then(|| "All hashes are published".to_owned())
+    if !online {
+        return None;
+    }
+    let mut has_entries = false;
+    for root in compared(roots) {
+        // A mirror does not know which hashes the registry publishes.
+        if root.unread > 0 || !root.mirrors.is_empty() || !root.is_confirmed() {
+            return None;
+        }
+        has_entries |= root.entries + root.modules > 0;
+    }
+    if !has_entries {
+        return None;
+    }
+    Some("All hashes are published".to_owned())
 }
 
 /// The `Not checked: …` lines, of at most 80 columns unless they name a mirror.
@@ -325,6 +332,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     if compared.is_empty() {
         return lines;
     }
+
     if compared.iter().any(|root| root.has_unknown_platforms) {
         let how = if online {
             ""
@@ -344,67 +352,74 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
         }
     };
     lines.extend(hashes.map(str::to_owned));
+
     // Findings say the same, unless they are suppressed.
-    let without = |reason: fn(Code) -> bool| {
-        compared
-            .iter()
-            .filter(move |root| !root.findings.iter().any(|finding| reason(finding.code)))
-    };
-    let providers = without(is_about_hashes).map(|root| root.unconfirmed).sum();
-    let modules = without(is_about_modules)
-        .map(|root| root.unconfirmed_modules)
-        .sum();
+    let mut providers = 0;
+    let mut modules = 0;
+    let mut incomplete = Vec::new();
+    let mut without_state = Vec::new();
+    for root in &compared {
+        if !has_finding(root, is_about_hashes) {
+            providers += root.unconfirmed;
+        }
+        if !has_finding(root, is_about_modules) {
+            modules += root.unconfirmed_modules;
+        }
+        if root.is_incomplete && !has_finding(root, is_about_unknown) {
+            incomplete.push(*root);
+        }
+        if root.unknown_state.is_some() && !has_finding(root, is_about_state) {
+            without_state.push(*root);
+        }
+    }
     let unconfirmed = counted([(providers, "provider"), (modules, "module")]);
     if !unconfirmed.is_empty() {
         lines.push(format!(
             "Not confirmed as published: hashes of {unconfirmed}"
         ));
     }
-    let incomplete: Vec<_> = without(is_about_unknown)
-        .filter(|root| root.is_incomplete)
-        .collect();
     if let Some(first) = incomplete.first() {
         lines.push(format!(
             "Not checked: unknown requirements of {}",
             count(incomplete.len(), noun(first.kind))
         ));
     }
-    let without_state: Vec<&VerifiedRoot> = without(is_about_state)
-        .filter(|root| root.unknown_state.is_some())
-        .copied()
-        .collect();
     lines.extend(unread_state(&without_state));
-    let not_installed = compared
-        .iter()
-        .map(|root| root.not_installed)
-        .sum::<usize>();
+
+    let mut not_installed = 0;
+    let mut overridden = BTreeSet::new();
+    let mut mirrors: BTreeMap<&str, usize> = BTreeMap::new();
+    for root in &compared {
+        not_installed += root.not_installed;
+        overridden.extend(&root.dev_overrides);
+        for (mirror, entries) in &root.mirrors {
+            *mirrors.entry(mirror).or_default() += entries;
+        }
+    }
     if not_installed > 0 {
         let providers = count(not_installed, "provider");
         lines.push(format!(
             "Not checked: installed packages of {providers} (not installed, or no h1 is locked)"
         ));
     }
-    let overridden: BTreeSet<_> = compared
-        .iter()
-        .flat_map(|root| &root.dev_overrides)
-        .collect();
     if !overridden.is_empty() {
         lines.push(format!(
             "Not checked: {}, under development (dev_overrides)",
             few(overridden)
         ));
     }
-    let mut mirrors: BTreeMap<&str, usize> = BTreeMap::new();
-    for (mirror, entries) in compared.iter().flat_map(|root| &root.mirrors) {
-        *mirrors.entry(mirror).or_default() += entries;
-    }
-    lines.extend(mirrors.into_iter().map(|(mirror, entries)| {
-        format!(
+    for (mirror, entries) in mirrors {
+        lines.push(format!(
             "Not checked: the registry's hashes of {}, because {mirror} was used",
             count(entries, "provider")
-        )
-    }));
+        ));
+    }
     lines
+}
+
+/// Whether a root module has a finding for this reason.
+fn has_finding(root: &VerifiedRoot, is_reason: fn(Code) -> bool) -> bool {
+    root.findings.iter().any(|finding| is_reason(finding.code))
 }
 
 /// The line about root modules whose state is not known: `Not checked: the state of 3 root modules

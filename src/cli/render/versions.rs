@@ -2,7 +2,6 @@
 //! version has a line, so that no line grows with the number of versions.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use provlock::project::LockedVersions;
 
@@ -14,19 +13,18 @@ use super::table::{Cell, Piece, Table, TableRow};
 /// The providers in the order of their addresses, each with its versions, the newest first.
 pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
     let mut uses = Vec::new();
-    for (address, of) in &versions.providers {
-        let paths =
-            |roots: &'a [PathBuf]| roots.iter().map(|path| path.to_string_lossy()).collect();
-        let of = of.iter().rev();
-        let of = of.map(|(version, roots)| VersionUse {
-            version: AsText(version),
-            root_modules: paths(roots),
-        });
-        let name = address.short(versions.dialect);
+    for (address, roots_by_version) in &versions.providers {
+        let mut version_uses = Vec::new();
+        for (version, roots) in roots_by_version.iter().rev() {
+            version_uses.push(VersionUse {
+                version: AsText(version),
+                root_modules: roots.iter().map(|path| path.to_string_lossy()).collect(),
+            });
+        }
         uses.push(ProviderUse {
-            name,
+            name: address.short(versions.dialect),
             address: AsText(address),
-            versions: of.collect(),
+            versions: version_uses,
         });
     }
     uses
@@ -34,34 +32,25 @@ pub(crate) fn uses<'a>(versions: &'a LockedVersions) -> Vec<ProviderUse<'a>> {
 
 /// Every provider with its versions, and the root modules that lock each.
 pub(crate) fn table(uses: &[ProviderUse<'_>]) -> Table {
-    let row = |provider: &ProviderUse<'_>, index: usize, locked: &VersionUse<'_>| {
-        let roots = Piece::RootModules(
-            locked
-                .root_modules
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-        );
-        let cells = vec![
-            Cell::foreign(&provider.name),
-            Cell::foreign(locked.version.to_string()),
-            Cell::new([roots]),
-        ];
-        TableRow {
-            cells,
-            repeats: index > 0,
-            ..TableRow::default()
+    let mut rows = Vec::new();
+    for provider in uses {
+        for (index, locked) in provider.versions.iter().enumerate() {
+            let roots = locked.root_modules.iter().map(ToString::to_string);
+            let cells = vec![
+                Cell::foreign(&provider.name),
+                Cell::foreign(locked.version.to_string()),
+                Cell::new([Piece::RootModules(roots.collect())]),
+            ];
+            rows.push(TableRow {
+                cells,
+                repeats: index > 0,
+                ..TableRow::default()
+            });
         }
-    };
-    let of_provider = |provider: &'_ ProviderUse<'_>| {
-        let versions = provider.versions.iter().enumerate();
-        versions
-            .map(|(index, locked)| row(provider, index, locked))
-            .collect::<Vec<_>>()
-    };
+    }
     Table {
         header: vec!["provider", "version", "root modules"],
-        rows: uses.iter().flat_map(of_provider).collect(),
+        rows,
     }
 }
 

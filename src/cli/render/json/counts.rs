@@ -49,23 +49,26 @@ struct CountsOfKind {
     failed: usize,
 }
 
+impl CountsOfKind {
+    fn new(coverage: &Coverage, kind: DirectoryKind) -> Self {
+        Self {
+            with_errors: coverage.number(kind, RootStatus::Errors),
+            with_warnings: coverage.number(kind, RootStatus::Warnings),
+            partly_checked: coverage.number(kind, RootStatus::PartlyChecked),
+            ok: coverage.number(kind, RootStatus::Ok),
+            without_lock_file: coverage.number(kind, RootStatus::NotLocked),
+            ignored: coverage.number(kind, RootStatus::Ignored),
+            need_no_lock_file: coverage.number(kind, RootStatus::NeedsNone),
+            excluded: coverage.number(kind, RootStatus::Excluded),
+            failed: coverage.number(kind, RootStatus::Failed),
+        }
+    }
+}
+
 impl From<&Coverage> for Counts {
     fn from(coverage: &Coverage) -> Self {
         let [root_modules, units, other_lock_files, changed_modules] =
-            DirectoryKind::ALL.map(|kind| {
-                let number = |status| coverage.number(kind, status);
-                CountsOfKind {
-                    with_errors: number(RootStatus::Errors),
-                    with_warnings: number(RootStatus::Warnings),
-                    partly_checked: number(RootStatus::PartlyChecked),
-                    ok: number(RootStatus::Ok),
-                    without_lock_file: number(RootStatus::NotLocked),
-                    ignored: number(RootStatus::Ignored),
-                    need_no_lock_file: number(RootStatus::NeedsNone),
-                    excluded: number(RootStatus::Excluded),
-                    failed: number(RootStatus::Failed),
-                }
-            });
+            DirectoryKind::ALL.map(|kind| CountsOfKind::new(coverage, kind));
         Self {
             root_modules,
             units,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use provlock::diagnostic::{self, Diagnostic, Location, Severity};
+use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::provider::ProviderAddress;
 use serde::Serialize;
 
@@ -78,21 +78,31 @@ pub(crate) struct ListedFinding<'a> {
 impl Notice {
     pub(crate) fn new(diagnostic: &Diagnostic, invocation: &Invocation) -> Self {
         let diagnostic = shown(diagnostic, invocation);
-        let place = diagnostic.labels.first().map(|label| &label.location);
-        let (line, column) = place.map(Location::line_column).unzip();
-        let label = |diagnostic::Label { location, text }| Label {
-            place: Place::from(&location),
-            text,
-        };
+        let mut file = None;
+        let mut line = None;
+        let mut column = None;
+        if let Some(first) = diagnostic.labels.first() {
+            let position = first.location.line_column();
+            file = Some(first.location.path().to_string_lossy().into_owned());
+            line = Some(position.0);
+            column = Some(position.1);
+        }
+        let mut places = Vec::new();
+        for label in &diagnostic.labels {
+            places.push(Label {
+                place: Place::from(&label.location),
+                text: label.text.clone(),
+            });
+        }
         Self {
             code: diagnostic.code.as_str(),
             notes: diagnostic.all_notes(),
             help: invocation.help(&diagnostic),
-            file: place.map(|place| place.path().to_string_lossy().into_owned()),
+            file,
             line,
             column,
             message: diagnostic.message,
-            places: diagnostic.labels.into_iter().map(label).collect(),
+            places,
         }
     }
 

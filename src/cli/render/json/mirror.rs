@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use provlock::project::mirror::{
-    MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile,
-};
+use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored};
 use provlock::provider::{Platform, ProviderAddress, Version};
 use serde::Serialize;
 
@@ -68,40 +66,45 @@ struct Removed<'a> {
 
 impl<'a> Mirror<'a> {
     pub(crate) fn new(target: &'a MirrorTarget, mirrored: &'a Mirrored, is_dry_run: bool) -> Self {
-        let (kept, fetched): (Vec<_>, Vec<_>) = mirrored
-            .packages
-            .iter()
-            .partition(|package| package.action == MirrorAction::Kept);
-        let bytes = |packages: &[&MirroredPackage]| {
-            packages.iter().filter_map(|package| package.size).sum()
-        };
-        let package = |MirroredPackage {
-                           package,
-                           path,
-                           action,
-                           size,
-                           ..
-                       }: &'a MirroredPackage| Package {
-            address: AsText(&package.address),
-            version: AsText(&package.version),
-            platform: AsText(&package.platform),
-            file: path.to_string_lossy(),
-            action: *action,
-            bytes: *size,
-        };
-        let file = |RemovedFile { path, size }: &'a RemovedFile| Removed {
-            file: path.to_string_lossy(),
-            bytes: *size,
-        };
+        let mut packages = Vec::new();
+        let mut downloaded_bytes = 0;
+        let mut kept_bytes = 0;
+        let mut is_fetched = false;
+        for package in &mirrored.packages {
+            let bytes = package.size.unwrap_or_default();
+            if package.action == MirrorAction::Kept {
+                kept_bytes += bytes;
+            } else {
+                downloaded_bytes += bytes;
+                is_fetched = true;
+            }
+            packages.push(Package {
+                address: AsText(&package.package.address),
+                version: AsText(&package.package.version),
+                platform: AsText(&package.package.platform),
+                file: package.path.to_string_lossy(),
+                action: package.action,
+                bytes: package.size,
+            });
+        }
+        let mut removed = Vec::new();
+        let mut removed_bytes = 0;
+        for file in &mirrored.removed {
+            removed_bytes += file.size;
+            removed.push(Removed {
+                file: file.path.to_string_lossy(),
+                bytes: file.size,
+            });
+        }
+        let has_changes = is_fetched || !removed.is_empty() || mirrored.documents > 0;
         Self {
             directory: AsText(target),
-            written: !is_dry_run
-                && (!mirrored.removed.is_empty() || !fetched.is_empty() || mirrored.documents > 0),
-            packages: mirrored.packages.iter().map(package).collect(),
-            removed: mirrored.removed.iter().map(file).collect(),
-            downloaded_bytes: bytes(&fetched),
-            kept_bytes: bytes(&kept),
-            removed_bytes: mirrored.removed.iter().map(|file| file.size).sum(),
+            written: !is_dry_run && has_changes,
+            packages,
+            removed,
+            downloaded_bytes,
+            kept_bytes,
+            removed_bytes,
         }
     }
 }

@@ -41,16 +41,12 @@ pub(crate) fn document(
     errors: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
-    let (warnings, errors) = (
-        Notice::all(warnings, invocation),
-        Notice::all(errors, invocation),
-    );
     let mut object = json!(Output {
         schema: SCHEMA,
         command,
         result,
-        warnings,
-        errors
+        warnings: Notice::all(warnings, invocation),
+        errors: Notice::all(errors, invocation)
     });
     if let Value::Object(fields) = &mut object {
         fields.entry("roots").or_insert_with(|| json!([]));
@@ -108,38 +104,38 @@ pub(crate) fn verify(found: Verification<'_>) -> String {
             failed.entry(root).or_default().push(error.clone());
         }
     }
-    let failed = failed
-        .iter()
-        .map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
-
     // The findings about no root module come first, then the findings of each root module.
-    let mut listed = Vec::new();
-    let mut all = Vec::new();
+    let mut paths = Vec::new();
+    let mut findings = Vec::new();
     for ((root, finding), identity) in found.all().zip(identities(found)) {
-        listed.push(root.map(|root| root.path.to_string_lossy()));
-        all.push(Finding::new(finding, identity, invocation));
+        paths.push(root.map(|root| root.path.to_string_lossy()));
+        findings.push(Finding::new(finding, identity, invocation));
     }
-    let (of_change, mut rest) = all.split_at(found.findings.len());
-    let mut done = Vec::new();
+    let (of_change, mut rest) = findings.split_at(found.findings.len());
+    let mut done_or_failed = Vec::new();
     for root in roots {
         let (own, others) = rest.split_at(root.findings.len());
         rest = others;
         let root = VerifiedRoot::new(root, own, run.is_online);
-        done.push(DoneOrFailed::Done(root));
+        done_or_failed.push(DoneOrFailed::Done(root));
     }
-    let all_findings = listed
-        .into_iter()
-        .zip(&all)
-        .map(|(root, finding)| ListedFinding { root, finding });
+    for (root, errors) in &failed {
+        let root = FailedRoot::new(root, errors, invocation);
+        done_or_failed.push(DoneOrFailed::Failed(root));
+    }
+    let mut all_findings = Vec::new();
+    for (root, finding) in paths.into_iter().zip(&findings) {
+        all_findings.push(ListedFinding { root, finding });
+    }
 
     let result = Verified {
         run: Run::new(run, found.not_checked()),
         roots: Roots {
-            roots: done.into_iter().chain(failed).collect(),
+            roots: done_or_failed,
         },
         counts: Counts::from(coverage),
         findings: of_change,
-        all_findings: all_findings.collect(),
+        all_findings,
     };
     document("verify", result, &[], errors, invocation)
 }

@@ -27,12 +27,11 @@ pub(crate) struct Explanation {
 
 impl Explanation {
     pub(crate) fn new(code: Code) -> Self {
-        let (page, suppression) = (pages::page(code), pages::suppression(code));
         Self {
             code: code.as_str(),
             summary: code.summary(),
-            page,
-            suppression,
+            page: pages::page(code),
+            suppression: pages::suppression(code),
         }
     }
 }
@@ -89,23 +88,21 @@ impl<'a> PublishedFacts<'a> {
         key: PublicKey,
         releases: &'a [packages::PublishedRelease],
     ) -> Self {
-        let releases = releases.iter().filter_map(|release| {
-            let changed = *release.outcome.as_ref()?.as_ref().ok()?;
-            let (address, version) = (
-                AsText(&release.facts.address),
-                AsText(&release.facts.version),
-            );
-            Some(PublishedRelease {
-                address,
-                version,
-                packages: release.facts.packages.len(),
-                changed,
-            })
-        });
+        let mut published = Vec::new();
+        for release in releases {
+            if let Some(Ok(changed)) = &release.outcome {
+                published.push(PublishedRelease {
+                    address: AsText(&release.facts.address),
+                    version: AsText(&release.facts.version),
+                    packages: release.facts.packages.len(),
+                    changed: *changed,
+                });
+            }
+        }
         Self {
             place: format!("oci://{repository}"),
             public_key: AsText(key),
-            releases: releases.collect(),
+            releases: published,
         }
     }
 }

@@ -329,40 +329,36 @@ struct HoldingBack<'a> {
 
 impl<'a> LockedRoot<'a> {
     pub(crate) fn new(outcome: &'a RootOutcome) -> Self {
-        let (root, plan, changed) = (
-            &outcome.prepared().root,
-            outcome.plan(),
-            outcome.has_changes(),
-        );
-        let locked = if let RootOutcome::Locked(locked) = outcome {
-            Some(locked)
-        } else {
-            None
-        };
-        let providers = locked
-            .into_iter()
-            .flat_map(|locked| &locked.outcome.providers);
-        let modules = locked.into_iter().flat_map(|locked| &locked.module_changes);
-        Self {
+        let root = &outcome.prepared().root;
+        let changed = outcome.has_changes();
+        let mut json = Self {
             path: root.path().to_string_lossy(),
             lock_file: root.lock_path.to_string_lossy(),
             dialect: root.dialect,
             changed,
-            written: changed && locked.is_some_and(|locked| locked.written),
-            providers: providers
-                .map(|report| LockedProvider::new(report, root.dialect))
-                .collect(),
-            modules: modules
-                .map(|change| Row::of_module(change).into())
-                .collect(),
-            versions: plan.map(|plan| plan.moves.iter().filter_map(Versions::of).collect()),
-            module_versions: plan
-                .into_iter()
-                .flat_map(|plan| &plan.moves)
-                .filter_map(ModuleVersions::of)
-                .collect(),
-            constraint_edits: plan.map(|plan| edited(&plan.edits).collect()),
+            written: false,
+            providers: Vec::new(),
+            modules: Vec::new(),
+            versions: None,
+            module_versions: Vec::new(),
+            constraint_edits: None,
+        };
+        if let RootOutcome::Locked(locked) = outcome {
+            json.written = changed && locked.written;
+            for report in &locked.outcome.providers {
+                json.providers
+                    .push(LockedProvider::new(report, root.dialect));
+            }
+            for change in &locked.module_changes {
+                json.modules.push(Row::of_module(change).into());
+            }
         }
+        if let Some(plan) = outcome.plan() {
+            json.versions = Some(plan.moves.iter().filter_map(Versions::of).collect());
+            json.module_versions = plan.moves.iter().filter_map(ModuleVersions::of).collect();
+            json.constraint_edits = Some(edited(&plan.edits).collect());
+        }
+        json
     }
 }
 
@@ -372,22 +368,29 @@ impl<'a> VerifiedRoot<'a> {
         findings: &'a [Finding<'a>],
         is_online: bool,
     ) -> Self {
-        let authentications = root.authentications.iter();
-        let locked = root.locked.iter();
-        let modules = root.locked_modules.iter();
+        let mut lock_file = None;
+        if root.has_lock_file {
+            lock_file = Some(root.lock_path.to_string_lossy());
+        }
         Self {
-            locked: locked
+            locked: root
+                .locked
+                .iter()
                 .map(|(address, version)| (AsText(address), AsText(version)))
                 .collect(),
-            locked_modules: modules
+            locked_modules: root
+                .locked_modules
+                .iter()
                 .map(|(key, version)| (&**key, version.as_ref().map(AsText)))
                 .collect(),
             path: root.path.to_string_lossy(),
-            lock_file: root.has_lock_file.then(|| root.lock_path.to_string_lossy()),
+            lock_file,
             dialect: root.dialect,
-            authentications: authentications
-                .filter_map(|(address, found)| {
-                    Some((AsText(address), Authentication::of([found])?))
+            authentications: root
+                .authentications
+                .iter()
+                .filter_map(|(address, authentication)| {
+                    Some((AsText(address), Authentication::of([authentication])?))
                 })
                 .collect(),
             not_checked: not_checked(slice::from_ref(root), is_online),
@@ -433,21 +436,24 @@ impl<'a> FailedRoot<'a> {
 
 impl<'a> From<FileDiff<'a>> for ComparedRoot<'a> {
     fn from(file: FileDiff<'a>) -> Self {
-        let directory = file
-            .path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let (changed, is_of_modules) = (!file.is_empty(), file.subject == "module");
-        let (modules, providers): (Vec<_>, Vec<_>) =
-            file.rows.into_iter().partition(|_| is_of_modules);
-        Self {
-            path: directory.unwrap_or(Path::new(".")).to_string_lossy(),
+        let directory = match file.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut json = Self {
+            path: directory.to_string_lossy(),
             lock_file: file.path.to_string_lossy(),
             dialect: file.dialect,
-            changed,
-            providers: providers.into_iter().map(ComparedProvider::from).collect(),
-            modules: modules.into_iter().map(ComparedModule::from).collect(),
+            changed: !file.is_empty(),
+            providers: Vec::new(),
+            modules: Vec::new(),
+        };
+        if file.subject == "module" {
+            json.modules = file.rows.into_iter().map(ComparedModule::from).collect();
+        } else {
+            json.providers = file.rows.into_iter().map(ComparedProvider::from).collect();
         }
+        json
     }
 }
 
@@ -543,8 +549,15 @@ impl<'a> Versions<'a> {
             releases,
             ..
         } = planned;
-        let (repository, version) = (releases.repository.as_ref(), selected.version.as_ref());
-        let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
+        let mut release_notes = None;
+        let mut comparison = None;
+        if let Some(repository) = &releases.repository
+            && let Some(version) = &selected.version
+        {
+            release_notes = Some(repository.release_notes(version));
+            let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
+            comparison = locked_version.map(|locked| repository.comparison(locked, version));
+        }
         Some(Self {
             address: AsText(address),
             locked: locked.as_ref().map(|locked| &*locked.text),
@@ -553,12 +566,8 @@ impl<'a> Versions<'a> {
             newest: &planned.newest.text,
             published: releases.published.map(AsText),
             newest_published: releases.newest_published.map(AsText),
-            release_notes: repository
-                .zip(version)
-                .map(|(repository, version)| repository.release_notes(version)),
-            comparison: repository
-                .zip(locked_version.zip(version))
-                .map(|(repository, (locked, version))| repository.comparison(locked, version)),
+            release_notes,
+            comparison,
             held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
             too_young: is_too_young(planned),
         })

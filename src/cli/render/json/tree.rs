@@ -109,13 +109,9 @@ pub(crate) struct VersionUse<'a> {
 
 impl<'a> TreeRoot<'a> {
     pub(crate) fn new(root: &'a RootModule, requirements: &'a [RequiredProvider<'a>]) -> Self {
-        let (path, lock_file) = (
-            root.path().to_string_lossy(),
-            root.lock_path.to_string_lossy(),
-        );
         Self {
-            path,
-            lock_file,
+            path: root.path().to_string_lossy(),
+            lock_file: root.lock_path.to_string_lossy(),
             dialect: root.dialect,
             requirements,
         }
@@ -147,22 +143,31 @@ impl<'a> RequiredProvider<'a> {
 
 impl<'a> RequiringModule<'a> {
     fn new(requirer: &Requirer<'a>, locks: &ModuleLocks) -> Self {
-        let (call, declaration) = (requirer.call, requirer.declaration);
-        let locked = call.and_then(|call| locks.get(&call.key));
-        let version = locked
-            .and_then(|locked| locked.version.as_ref())
-            .map(ToString::to_string);
-        let constraints = declaration.map(|declaration| &declaration.constraints);
-        Self {
+        let mut json = Self {
             depth: requirer.depth,
-            module: call.map(|call| &*call.address),
-            locked: version.or_else(|| commit_of(locked?)),
-            called_at: call.map(|call| Place::from(&call.location)),
-            required_at: declaration.map(|declaration| Place::from(declaration.version_place())),
-            constraints: constraints
-                .filter(|constraints| !constraints.is_empty())
-                .map(AsText),
+            module: None,
+            locked: None,
+            called_at: None,
+            required_at: None,
+            constraints: None,
             repeated: requirer.is_repeated,
+        };
+        if let Some(call) = requirer.call {
+            json.module = Some(&*call.address);
+            json.called_at = Some(Place::from(&call.location));
+            if let Some(locked) = locks.get(&call.key) {
+                json.locked = match &locked.version {
+                    Some(version) => Some(version.to_string()),
+                    None => commit_of(locked),
+                };
+            }
         }
+        if let Some(declaration) = requirer.declaration {
+            json.required_at = Some(Place::from(declaration.version_place()));
+            if !declaration.constraints.is_empty() {
+                json.constraints = Some(AsText(&declaration.constraints));
+            }
+        }
+        json
     }
 }

@@ -68,13 +68,14 @@ impl Bill {
     fn add(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
         let mut purls = BTreeMap::new();
         for (address, locked) in &materials.providers {
-            let keys = materials.trusted_keys.get(address).into_iter().flatten();
-            let keys = keys.map(|key| ("provlock:trusted-key", key.clone()));
-            let signer = materials
-                .signers
-                .get(address)
-                .map(|key| ("provlock:signed-by", key.clone()));
-            let package = Package::provider(address, locked, keys.chain(signer));
+            let mut properties = Vec::new();
+            for key in materials.trusted_keys.get(address).into_iter().flatten() {
+                properties.push(("provlock:trusted-key", key.clone()));
+            }
+            if let Some(key) = materials.signers.get(address) {
+                properties.push(("provlock:signed-by", key.clone()));
+            }
+            let package = Package::provider(address, locked, properties.into_iter());
             purls.insert(Material::Provider(address.clone()), self.insert(package));
         }
         for (key, locked) in &materials.modules {
@@ -100,19 +101,15 @@ impl Bill {
                 }
             }
         }
-        let shown = |path| safe(&paths.shown(path), secrets);
-        let (path, lock_path) = (shown(&materials.path), shown(&materials.lock_path));
-        let path = if path.is_empty() {
-            ".".to_owned()
-        } else {
-            path
-        };
-        let all = purls.into_values().collect();
+        let mut path = safe(&paths.shown(&materials.path), secrets);
+        if path.is_empty() {
+            ".".clone_into(&mut path);
+        }
         self.roots.push(Root {
             path,
-            lock_path,
+            lock_path: safe(&paths.shown(&materials.lock_path), secrets),
             requirements: own,
-            all,
+            all: purls.into_values().collect(),
             is_complete: materials.is_complete,
         });
     }

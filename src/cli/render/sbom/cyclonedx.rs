@@ -21,10 +21,29 @@ const ENCODED: &AsciiSet = &CONTROLS
 
 /// The document.
 pub(crate) fn document(bill: &Bill) -> String {
-    let roots = bill
-        .roots
-        .iter()
-        .map(|root| json!({ "type": "application", "bom-ref": reference(&root.path), "name": root.path }));
+    let mut components = Vec::new();
+    let mut complete = Vec::new();
+    let mut incomplete = Vec::new();
+    for root in &bill.roots {
+        let reference = reference(&root.path);
+        components.push(json!({ "type": "application", "bom-ref": reference, "name": root.path }));
+        if root.is_complete {
+            complete.push(reference);
+        } else {
+            incomplete.push(reference);
+        }
+    }
+    components.extend(bill.packages.values().map(component));
+    if bill.lacks_roots {
+        incomplete.push("project".to_owned());
+    }
+    let mut compositions = Vec::new();
+    for (aggregate, roots) in [("complete", complete), ("incomplete", incomplete)] {
+        if !roots.is_empty() {
+            compositions.push(json!({ "aggregate": aggregate, "dependencies": roots }));
+        }
+    }
+
     let project = json!({ "type": "application", "bom-ref": "project", "name": bill.name });
     let tool =
         json!({ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") });
@@ -32,30 +51,15 @@ pub(crate) fn document(bill: &Bill) -> String {
     if let Some(time) = bill.time {
         metadata["timestamp"] = time.to_string().into();
     }
-    let complete = |is_complete: bool| {
-        let roots = bill
-            .roots
-            .iter()
-            .filter(move |root| root.is_complete == is_complete);
-        roots.map(|root| reference(&root.path)).collect::<Vec<_>>()
-    };
-    let mut incomplete = complete(false);
-    if bill.lacks_roots {
-        incomplete.push("project".to_owned());
-    }
-    let compositions = [("complete", complete(true)), ("incomplete", incomplete)].into_iter();
-    let compositions = compositions.filter(|(_, roots)| !roots.is_empty());
     let mut document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": metadata,
-        "components": roots.chain(bill.packages.values().map(component)).collect::<Vec<_>>(),
+        "components": components,
         "dependencies": dependencies(bill),
-        "compositions": compositions
-            .map(|(aggregate, roots)| json!({ "aggregate": aggregate, "dependencies": roots }))
-            .collect::<Vec<_>>(),
+        "compositions": compositions,
     });
     document["serialNumber"] = format!("urn:uuid:{}", uuid(&document)).into();
     format!("{document:#}\n")
@@ -106,30 +110,28 @@ fn references(package: &Package) -> Vec<Value> {
     if package.archives.is_empty() {
         return vec![json!({ "type": kind, "url": url })];
     }
-    let hash = |digits| json!([{ "alg": "SHA-256", "content": digits }]);
-    package
-        .archives
-        .iter()
-        .map(|digits| json!({ "type": kind, "url": url, "hashes": hash(digits) }))
-        .collect()
+    let mut references = Vec::new();
+    for digits in &package.archives {
+        let hash = json!({ "alg": "SHA-256", "content": digits });
+        references.push(json!({ "type": kind, "url": url, "hashes": [hash] }));
+    }
+    references
 }
 
 fn dependencies(bill: &Bill) -> Vec<Value> {
-    let project = bill
+    let roots: Vec<_> = bill
         .roots
         .iter()
         .map(|root| reference(&root.path))
-        .collect::<Vec<_>>();
-    let project = json!({ "ref": "project", "dependsOn": project });
-    let roots = bill.roots.iter();
-    let roots =
-        roots.map(|root| json!({ "ref": reference(&root.path), "dependsOn": root.requirements }));
-    let packages = bill.packages.keys();
-    let packages = packages.map(
-        |purl| json!({ "ref": purl, "dependsOn": bill.required_by(purl).collect::<Vec<_>>() }),
-    );
-    std::iter::once(project)
-        .chain(roots)
-        .chain(packages)
-        .collect()
+        .collect();
+    let mut dependencies = vec![json!({ "ref": "project", "dependsOn": roots })];
+    for root in &bill.roots {
+        let reference = reference(&root.path);
+        dependencies.push(json!({ "ref": reference, "dependsOn": root.requirements }));
+    }
+    for purl in bill.packages.keys() {
+        let required: Vec<_> = bill.required_by(purl).collect();
+        dependencies.push(json!({ "ref": purl, "dependsOn": required }));
+    }
+    dependencies
 }

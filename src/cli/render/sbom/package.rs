@@ -69,18 +69,14 @@ impl Package {
     }
 
     pub(super) fn module(key: &str, locked: &LockedModule, secrets: &Secrets) -> Self {
-        let shown = |text: &str| safe(text, secrets);
-        // A lock file contains the host of a registry, so the dialect does not matter.
-        let package = RemoteSource::detect(&locked.package, "").ok();
-        // In a URL, only the address of a host may have brackets.
-        let url =
-            |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
-        let package = package.map(|package| RemoteSource {
-            package: url(&package),
-            ..package
-        });
+        let mut package = RemoteSource::detect(&locked.package, "").ok();
+        if let Some(package) = &mut package {
+            // In a URL, only the address of a host may have brackets.
+            package.package = safe(&package.package, secrets).replace("[redacted]", "redacted");
+        }
         let commit = commit_of(locked);
         let version = locked.version.as_ref().map(ToString::to_string);
+        // A lock file contains the host of a registry, so the dialect does not matter.
         let registry = match ModuleSource::parse(&locked.source, Dialect::default()) {
             Ok(ModuleSource::Registry(source)) if version.is_some() => Some(source.module),
             _ => None,
@@ -101,25 +97,23 @@ impl Package {
                 purl.to_string(),
             )
         } else {
-            let name = shown(name_of(
-                package
-                    .as_ref()
-                    .map_or(&locked.package, |package| &package.package),
-            ));
-            let zh = locked
-                .hashes
-                .iter()
-                .find(|hash| hash.is_well_formed_as(HashScheme::Zh));
-            let checksum = zh
-                .map(|hash| format!("sha256:{}", hash.value()))
-                .unwrap_or_default();
-            let (download, vcs) = (origin.download_url(), origin.vcs_url());
+            let mut address = &locked.package;
+            let mut subpath = "";
+            if let Some(package) = &package {
+                address = &package.package;
+                subpath = &package.directory;
+            }
+            let name = safe(name_of(address), secrets);
+            let mut checksum = String::new();
+            let mut hashes = locked.hashes.iter();
+            if let Some(zh) = hashes.find(|hash| hash.is_well_formed_as(HashScheme::Zh)) {
+                checksum = format!("sha256:{}", zh.value());
+            }
             let qualifiers = vec![
                 ("checksum", checksum),
-                ("download_url", download),
-                ("vcs_url", vcs),
+                ("download_url", origin.download_url()),
+                ("vcs_url", origin.vcs_url()),
             ];
-            let subpath = package.as_ref().map_or("", |package| &package.directory);
             let purl = Purl {
                 kind: "generic",
                 path: vec![&name],
@@ -130,7 +124,6 @@ impl Package {
             let purl = purl.to_string();
             (name, purl)
         };
-        let source = shown(&locked.source);
         Self {
             purl,
             group: registry.map(|module| module.namespace),
@@ -138,7 +131,11 @@ impl Package {
             version: version.or(commit),
             origin,
             archives: BTreeSet::new(),
-            properties: [("provlock:module", shown(key)), ("provlock:source", source)].into(),
+            properties: [
+                ("provlock:module", safe(key, secrets)),
+                ("provlock:source", safe(&locked.source, secrets)),
+            ]
+            .into(),
         }
         .with_hashes(&locked.hashes)
     }

@@ -12,60 +12,39 @@ const TOOL: &str = concat!("Tool: provlock-", env!("CARGO_PKG_VERSION"));
 /// The document.
 pub(crate) fn document(bill: &Bill) -> String {
     let created = bill.time_to_the_second();
-    let numbered = bill.packages.values().enumerate();
-    let ids: HashMap<&str, String> = numbered
-        .map(|(number, package)| (&*package.purl, id("Package", number, &package.full_name())))
-        .collect();
-    let root_ids: Vec<_> = bill
-        .roots
-        .iter()
-        .enumerate()
-        .map(|(number, root)| id("RootModule", number, &root.path))
-        .collect();
     let project = "SPDXRef-Project";
     let mut packages = vec![application(project, &bill.name)];
-    packages.extend(
-        bill.roots
-            .iter()
-            .zip(&root_ids)
-            .map(|(root, id)| application(id, &root.path)),
-    );
-    packages.extend(
-        bill.packages
-            .values()
-            .map(|package| described(package, &ids[&*package.purl], &created)),
-    );
-    let relation = |from: &str, kind: &str, to: &str| {
-        json!({
-            "spdxElementId": from,
-            "relationshipType": kind,
-            "relatedSpdxElement": to,
-        })
-    };
+    let mut root_ids = Vec::new();
+    for (number, root) in bill.roots.iter().enumerate() {
+        let id = id("RootModule", number, &root.path);
+        packages.push(application(&id, &root.path));
+        root_ids.push(id);
+    }
+    let mut ids: HashMap<&str, String> = HashMap::new();
+    for (number, package) in bill.packages.values().enumerate() {
+        let id = id("Package", number, &package.full_name());
+        packages.push(described(package, &id, &created));
+        ids.insert(&package.purl, id);
+    }
+
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
     if bill.lacks_roots {
         relations.push(relation(project, "DEPENDS_ON", "NOASSERTION"));
     }
     for (root, id) in bill.roots.iter().zip(&root_ids) {
         relations.push(relation(project, "DEPENDS_ON", id));
-        relations.extend(
-            root.requirements
-                .iter()
-                .map(|purl| relation(id, "DEPENDS_ON", &ids[&**purl])),
-        );
+        for purl in &root.requirements {
+            relations.push(relation(id, "DEPENDS_ON", &ids[&**purl]));
+        }
         // Other relations of this kind have no name.
-        relations.extend((!root.is_complete).then(|| relation(id, "DEPENDS_ON", "NOASSERTION")));
+        if !root.is_complete {
+            relations.push(relation(id, "DEPENDS_ON", "NOASSERTION"));
+        }
     }
-    for (purl, id) in &bill
-        .packages
-        .keys()
-        .map(|purl| (purl, &ids[&**purl]))
-        .collect::<Vec<_>>()
-    {
-        relations.extend(
-            bill.required_by(purl)
-                .map(|other| relation(id, "DEPENDS_ON", &ids[&**other])),
-        );
+    for purl in bill.packages.keys() {
+        for other in bill.required_by(purl) {
+            relations.push(relation(&ids[&**purl], "DEPENDS_ON", &ids[&**other]));
+        }
     }
     let mut document = json!({
         "spdxVersion": "SPDX-2.3",
@@ -79,6 +58,14 @@ pub(crate) fn document(bill: &Bill) -> String {
     document["documentNamespace"] =
         format!("https://spdx.org/spdxdocs/provlock-{}", uuid(&document)).into();
     format!("{document:#}\n")
+}
+
+fn relation(from: &str, kind: &str, to: &str) -> Value {
+    json!({
+        "spdxElementId": from,
+        "relationshipType": kind,
+        "relatedSpdxElement": to,
+    })
 }
 
 /// An identifier with only letters, digits, dots and dashes. The number makes it unique.
