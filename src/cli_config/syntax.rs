@@ -10,13 +10,11 @@ use crate::hcl::Fault;
 use crate::hcl::json::{Kind, Member, Value};
 use crate::hcl::scan::skip_comment;
 
-type Parsed<T> = Result<T, Fault>;
-
 /// Maximum depth of nested values; deeper input is hostile.
 const DEPTH: usize = 64;
 
 /// Reads a file; the result is an object.
-pub(super) fn parse(text: &str) -> Parsed<Value> {
+pub(super) fn parse(text: &str) -> Result<Value, Fault> {
     let mut parser = Parser {
         text,
         position: 0,
@@ -72,12 +70,12 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn fail<T>(&self, message: &'static str) -> Parsed<T> {
+    fn fail<T>(&self, message: &'static str) -> Result<T, Fault> {
         Err(Fault::new(self.position..self.position, message))
     }
 
     /// Skips white space and comments. Returns whether a line ended.
-    fn skip_space(&mut self) -> Parsed<bool> {
+    fn skip_space(&mut self) -> Result<bool, Fault> {
         let start = self.position;
         loop {
             let rest = self.rest();
@@ -93,7 +91,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Entries up to a closing brace, or up to the end of the file.
-    fn members(&mut self, close: Option<char>) -> Parsed<Vec<Member>> {
+    fn members(&mut self, close: Option<char>) -> Result<Vec<Member>, Fault> {
         let mut members = Vec::new();
         loop {
             self.skip_space()?;
@@ -112,7 +110,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn member(&mut self) -> Parsed<Member> {
+    fn member(&mut self) -> Result<Member, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("blocks are nested too deeply");
@@ -150,7 +148,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn value(&mut self) -> Parsed<Value> {
+    fn value(&mut self) -> Result<Value, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("values are nested too deeply");
@@ -195,7 +193,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn list(&mut self) -> Parsed<Vec<Value>> {
+    fn list(&mut self) -> Result<Vec<Value>, Fault> {
         let mut items = Vec::new();
         loop {
             self.skip_space()?;
@@ -220,7 +218,7 @@ impl<'a> Parser<'a> {
         name
     }
 
-    fn string(&mut self) -> Parsed<String> {
+    fn string(&mut self) -> Result<String, Fault> {
         let start = self.position;
         self.next();
         let mut text = String::new();
@@ -244,7 +242,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `${…}` is kept as it is written; quotes inside do not end the string.
-    fn template(&mut self, text: &mut String) -> Parsed<()> {
+    fn template(&mut self, text: &mut String) -> Result<(), Fault> {
         let start = self.position;
         let mut braces = 0_usize;
         while let Some(c) = self.next() {
@@ -259,7 +257,7 @@ impl<'a> Parser<'a> {
         Err(Fault::new(start..start, "the template is not closed"))
     }
 
-    fn escape(&mut self) -> Parsed<char> {
+    fn escape(&mut self) -> Result<char, Fault> {
         Ok(match self.next() {
             Some('n') => '\n',
             Some('r') => '\r',
@@ -285,7 +283,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn hexadecimal(&mut self, digits: usize) -> Parsed<u32> {
+    fn hexadecimal(&mut self, digits: usize) -> Result<u32, Fault> {
         let Some(number) = self
             .rest()
             .get(..digits)
@@ -299,7 +297,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `<<END` … `END`; with `<<-` the lines may be indented.
-    fn heredoc(&mut self) -> Parsed<String> {
+    fn heredoc(&mut self) -> Result<String, Fault> {
         let start = self.position;
         if !self.accept("<<") {
             return self.fail("a value was expected here");

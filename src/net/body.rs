@@ -10,11 +10,11 @@ use super::error::{RequestErrorKind, no_response, quote};
 use super::memory::{Memory, SMALL};
 use super::observer::Pending;
 use super::pace::Pace;
-use super::retry::{Attempt, Failure};
+use super::retry::Failure;
 use crate::system::parallel::Permit;
 
 /// The whole body of a response, at most `limit` bytes.
-pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
+pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     // `Body` keeps the error.
     let _ = read_with(response, limit, |body, _| body.read_to_end(&mut bytes))?;
@@ -27,8 +27,9 @@ pub(super) fn read_bounded(
     response: Response,
     limit: u64,
     memory: &Memory,
-) -> Attempt<(Vec<u8>, Option<Permit<'_>>)> {
-    let (mut bytes, mut reserved) = (Vec::new(), None);
+) -> Result<(Vec<u8>, Option<Permit<'_>>), Failure> {
+    let mut bytes = Vec::new();
+    let mut reserved = None;
     let _ = read_with(response, limit, |body, _| {
         if Read::take(&mut *body, SMALL).read_to_end(&mut bytes)? as u64 == SMALL {
             reserved = Some(memory.reserve(limit));
@@ -45,7 +46,7 @@ pub(crate) fn read_with<T>(
     response: Response,
     limit: u64,
     consume: impl FnOnce(&mut dyn Read, Option<u64>) -> T,
-) -> Attempt<T> {
+) -> Result<T, Failure> {
     let length = response.content_length();
     let mut body = Body::new(response, limit, Pace::default())?;
     let consumed = consume(&mut body, length);
@@ -64,7 +65,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Attempt<Self> {
+    pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Result<Self, Failure> {
         if response
             .content_length()
             .is_some_and(|length| length > limit)

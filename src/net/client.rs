@@ -16,14 +16,14 @@ use serde_json::error::Category;
 use url::Url;
 
 use super::body::{read_bounded, read_with};
-use super::error::{RequestError, RequestErrorKind, Requested, causes, no_response, quote};
+use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
 use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request, without_login};
 use super::resume;
-use super::retry::{Attempt, Failure, Retries, after_status, http_date, with_retries};
+use super::retry::{Failure, Retries, after_status, http_date, with_retries};
 use crate::cli_config::{LARGEST_CERTIFICATE_FILE, NetSettings};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
@@ -147,7 +147,7 @@ impl Client {
     ///
     /// # Errors
     /// The URL is not allowed.
-    pub(crate) fn permits(&self, url: &Url) -> Requested<()> {
+    pub(crate) fn permits(&self, url: &Url) -> std::result::Result<(), RequestError> {
         if !matches!(url.scheme(), "http" | "git")
             || redirect::is_allowed(url, self.plain_http, self.settings())
         {
@@ -186,7 +186,7 @@ impl Client {
         credentials_of: Option<&Hostname>,
         limit: u64,
         purpose: Purpose,
-    ) -> Requested<FetchedDocument> {
+    ) -> std::result::Result<FetchedDocument, RequestError> {
         self.get_decoded(url, credentials_of, limit, purpose, |document| {
             Ok((document, 0))
         })
@@ -201,37 +201,38 @@ impl Client {
         limit: u64,
         purpose: Purpose,
         decode: impl FnOnce(FetchedDocument) -> std::result::Result<(T, usize), RequestErrorKind>,
-    ) -> Requested<T> {
-        let credentials =
-            credentials_of.map_or(RequestCredentials::None, RequestCredentials::TokenOf);
+    ) -> std::result::Result<T, RequestError> {
+        let credentials = match credentials_of {
+            Some(host) => RequestCredentials::TokenOf(host),
+            None => RequestCredentials::None,
+        };
         let answer = self.exchange(url, credentials, purpose, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
             let (bytes, reserved) = read_bounded(response, limit, &self.shared.memory)?;
-            Ok((
-                FetchedDocument {
-                    url,
-                    bytes,
-                    last_modified,
-                    headers,
-                },
-                reserved,
-            ))
+            let document = FetchedDocument {
+                url,
+                bytes,
+                last_modified,
+                headers,
+            };
+            Ok((document, reserved))
         });
         let (document, _reserved) = answer?;
-        let fail = |kind| RequestError {
+        let decoded = match decode(document) {
+            Ok((value, bytes)) => self.shared.memory.keep(bytes).map(|()| value),
+            Err(kind) => Err(kind),
+        };
+        decoded.map_err(|kind| RequestError {
             url: url.into(),
             kind,
             credentials_of: credentials_of.cloned(),
-        };
-        let (value, kept) = decode(document).map_err(fail)?;
-        self.shared.memory.keep(kept).map_err(fail)?;
-        Ok(value)
+        })
     }
 
     /// Counts bytes of the answer from `url` that stay in memory until the end of the run.
-    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> Requested<()> {
+    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> std::result::Result<(), RequestError> {
         let kept = self.shared.memory.keep(bytes);
         kept.map_err(|kind| RequestError {
             url: url.into(),
@@ -248,7 +249,7 @@ impl Client {
         credentials_of: Option<&Hostname>,
         limit: u64,
         convert: impl FnOnce(J) -> (T, usize),
-    ) -> Requested<(Url, T)> {
+    ) -> std::result::Result<(Url, T), RequestError> {
         self.get_decoded(url, credentials_of, limit, Purpose::Metadata, |document| {
             let (value, kept) = convert(decode_json(&document)?);
             Ok(((document.url, value), kept))
@@ -267,7 +268,7 @@ impl Client {
         credentials: RequestCredentials<'_>,
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
-    ) -> Requested<T> {
+    ) -> std::result::Result<T, RequestError> {
         let fail = |kind| RequestError {
             url: url.into(),
             kind,
@@ -291,7 +292,7 @@ impl Client {
     pub(crate) fn receive<T>(
         &self,
         limit: u64,
-        send: impl FnMut(HeaderMap) -> Attempt<Response>,
+        send: impl FnMut(HeaderMap) -> std::result::Result<Response, Failure>,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestErrorKind> {
         let settings = self.settings();
@@ -306,8 +307,8 @@ impl Client {
         url: &Url,
         credentials: RequestCredentials<'_>,
         purpose: Purpose,
-        mut receive: impl FnMut(Response) -> Attempt<T>,
-    ) -> Requested<T> {
+        mut receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, RequestError> {
         let time_limit = match purpose {
             Purpose::Metadata => self.settings().timeout,
             Purpose::Download => SILENCE_TIMEOUT
@@ -320,11 +321,10 @@ impl Client {
             credentials_of: credentials.host().cloned(),
         };
         let token = self.permission(url, credentials).map_err(fail)?;
-        let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
         let request = Request {
             url,
-            headers,
-            time_limit,
+            headers: HeaderMap::new(),
+            time_limit: Some(time_limit),
             plain_http: self.plain_http,
         };
         self.repeat(purpose, || {
@@ -367,7 +367,11 @@ impl Client {
     }
 
     /// Makes one attempt; a status other than success is a failure.
-    fn send_for_success(&self, request: &Request<'_>, token: Option<&Token>) -> Attempt<Response> {
+    fn send_for_success(
+        &self,
+        request: &Request<'_>,
+        token: Option<&Token>,
+    ) -> std::result::Result<Response, Failure> {
         let authorization = token.and_then(Token::authorization);
         let response = self.send(request, authorization.as_ref())?;
         let status = response.status();
@@ -388,7 +392,7 @@ impl Client {
         &self,
         request: &Request<'_>,
         mut authorization: Option<&HeaderValue>,
-    ) -> Attempt<Response> {
+    ) -> std::result::Result<Response, Failure> {
         let started = Instant::now();
         let time_limit = request
             .time_limit
@@ -451,7 +455,10 @@ impl Client {
 
     /// Sends a request as it is, and follows no redirect. A failure may be temporary, unless the
     /// request cannot be made.
-    pub(crate) fn send_once(&self, builder: RequestBuilder) -> Attempt<Response> {
+    pub(crate) fn send_once(
+        &self,
+        builder: RequestBuilder,
+    ) -> std::result::Result<Response, Failure> {
         self.observer.send(builder).map_err(|error| {
             if error.is_builder() {
                 Failure::lasting(RequestErrorKind::Connection(causes(error)))
@@ -473,7 +480,7 @@ impl Client {
     pub(crate) fn repeat<T>(
         &self,
         purpose: Purpose,
-        attempt: impl FnMut() -> Attempt<T>,
+        attempt: impl FnMut() -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestErrorKind> {
         with_retries(self.retries(purpose), attempt)
     }

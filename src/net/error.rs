@@ -15,9 +15,6 @@ use crate::system::{SafeUrl, token_variable};
 pub(crate) const WEB_PAGE_HELP: &str =
     "open the URL in a browser: a proxy, a firewall or the login of a site may have answered";
 
-/// The answer to a request.
-pub(crate) type Requested<T> = Result<T, RequestError>;
-
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{url} {kind}")]
@@ -216,7 +213,7 @@ impl RequestError {
                 "this server must answer without credentials, since no tokens are sent to it";
             return (!credentials_sent).then(|| words.into());
         };
-        let (name, variable) = (host.to_string(), token_variable(host));
+        let name = host.to_string();
         let is_public = [Dialect::Tofu, Dialect::Terraform]
             .into_iter()
             .any(|dialect| host.is_default_of(dialect));
@@ -234,10 +231,11 @@ impl RequestError {
                     .and(Remedy::CheckLogin { host: name }),
             );
         }
-        let help = Help::text("add credentials: ").and(Remedy::Login { host: name });
-        Some(variable.into_iter().fold(help, |help, variable| {
-            help.and_text(format!(", or set {variable}"))
-        }))
+        let mut help = Help::text("add credentials: ").and(Remedy::Login { host: name });
+        if let Some(variable) = token_variable(host) {
+            help = help.and_text(format!(", or set {variable}"));
+        }
+        Some(help)
     }
 }
 

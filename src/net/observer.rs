@@ -66,15 +66,13 @@ impl RequestObserver {
     pub(super) fn send(&self, builder: RequestBuilder) -> reqwest::Result<Response> {
         let (client, request) = builder.build_split();
         let request = request?;
-        let (method, url) = (request.method().to_string(), SafeUrl::from(request.url()));
-        let (started, bytes) = (Instant::now(), AtomicU64::new(0));
         let mut pending = Pending {
             observer: self.clone(),
-            method,
-            url,
+            method: request.method().to_string(),
+            url: SafeUrl::from(request.url()),
             status: None,
-            started,
-            bytes,
+            started: Instant::now(),
+            bytes: AtomicU64::new(0),
         };
         let mut response = client.execute(request)?;
         pending.status = Some(response.status().as_u16());
@@ -124,11 +122,11 @@ impl Drop for Pending {
             started,
             bytes,
         } = self;
-        let (bytes, duration) = (bytes.load(Ordering::Relaxed), started.elapsed());
+        let duration = started.elapsed();
         let outcome = match *status {
             Some(status) => RequestOutcome::Response {
                 status,
-                bytes,
+                bytes: bytes.load(Ordering::Relaxed),
                 duration,
             },
             None => RequestOutcome::NoResponse { duration },

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::error::RequestErrorKind;
-use super::retry::{Attempt, Failure};
+use super::retry::Failure;
 
 /// Time over which the rate is measured.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -45,7 +45,7 @@ impl Pace {
     }
 
     /// Counts `count` bytes that arrived after a wait.
-    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Attempt<()> {
+    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
         {

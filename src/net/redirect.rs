@@ -11,7 +11,7 @@ use url::Url;
 
 use super::error::RequestErrorKind;
 use super::proxy::is_loopback;
-use super::retry::{Attempt, Failure};
+use super::retry::Failure;
 use crate::cli_config::NetSettings;
 
 /// Longest chain of redirects; longer ones are circles.
@@ -63,7 +63,7 @@ pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSetting
 }
 
 /// The URL that a response redirects to, without a user name: only the user chooses credentials.
-pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
+pub(super) fn target(response: &Response) -> Result<Option<Url>, Failure> {
     let status = response.status();
     if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);

@@ -13,7 +13,7 @@ use reqwest::header::{
 use super::body::Body;
 use super::error::RequestErrorKind;
 use super::pace::Pace;
-use super::retry::{Attempt, Failure, Retries, http_date};
+use super::retry::{Failure, Retries, http_date};
 
 /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and
 /// returns what that returns.
@@ -26,7 +26,7 @@ pub(super) fn download<T>(
     limit: u64,
     pace: &Pace,
     mut retries: Retries,
-    mut send: impl FnMut(HeaderMap) -> Attempt<Response>,
+    mut send: impl FnMut(HeaderMap) -> Result<Response, Failure>,
     mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
 ) -> Result<T, RequestErrorKind> {
     let mut restarted = None;
@@ -35,7 +35,8 @@ pub(super) fn download<T>(
             .take()
             .map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
         let received = response.and_then(|response| {
-            let (length, resumption) = (response.content_length(), Resumption::of(&response));
+            let length = response.content_length();
+            let resumption = Resumption::of(&response);
             let body = Body::new(response, limit, pace.restarted())?;
             let mut download = Download {
                 body,
@@ -116,11 +117,13 @@ impl Resumption {
     /// Returns `None` if the server sends no validator or length. A compressed body has no length
     /// here.
     fn of(response: &Response) -> Option<Self> {
-        let (validator, length) = (
-            strong_validator(response.headers())?.clone(),
-            response.content_length()?,
-        );
-        (response.status() == StatusCode::OK).then_some(Self { validator, length })
+        if response.status() != StatusCode::OK {
+            return None;
+        }
+        Some(Self {
+            validator: strong_validator(response.headers())?.clone(),
+            length: response.content_length()?,
+        })
     }
 
     /// Headers that request the bytes after `offset`.
@@ -145,7 +148,7 @@ impl Resumption {
     }
 }
 
-impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
+impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
     /// Continues the body after a failure, or returns the failure if that is not possible.
     fn resume(&mut self, mut failure: Failure) -> Result<(), Interruption> {
         loop {
@@ -181,7 +184,7 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
     }
 }
 
-impl<S: FnMut(HeaderMap) -> Attempt<Response>> Read for Download<'_, S> {
+impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Read for Download<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.end.is_some() {

@@ -13,9 +13,6 @@ use super::error::RequestErrorKind;
 /// The longest pause that a server can cause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// The outcome of one attempt.
-pub(crate) type Attempt<T> = Result<T, Failure>;
-
 /// A failed attempt, and its remedy.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -79,7 +76,7 @@ impl Retries {
     }
 
     /// Waits until the next attempt. Returns the failure if no attempt is left, or none would help.
-    pub(super) fn wait(&mut self, failure: Failure) -> Attempt<()> {
+    pub(super) fn wait(&mut self, failure: Failure) -> Result<(), Failure> {
         let pause = match failure.retry {
             Retry::Never => return Err(failure),
             _ if self.left == 0 => return Err(failure),
@@ -96,7 +93,7 @@ impl Retries {
 /// Makes an attempt until it succeeds, or no retry is left; the last failure is the error.
 pub(super) fn with_retries<T>(
     mut retries: Retries,
-    mut attempt: impl FnMut() -> Attempt<T>,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, RequestErrorKind> {
     loop {
         match attempt() {

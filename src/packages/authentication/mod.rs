@@ -22,7 +22,7 @@ pub(crate) use packages::PackageReport;
 pub use sha256sums::Sha256Sums;
 #[doc(hidden)]
 pub use signature::verify_detached;
-pub use signature::{Authenticated, Expired, OpenPgpKey, SignatureError, SignaturePolicy};
+pub use signature::{Expired, OpenPgpKey, SignatureError, SignaturePolicy};
 
 use crate::provider::{Authentication, Dialect};
 
@@ -38,7 +38,7 @@ pub(crate) fn authenticate_sums(
     policy: SignaturePolicy,
     is_on_default_host: bool,
     now: SystemTime,
-) -> Authenticated {
+) -> Result<(Authentication, Option<Expired>), SignatureError> {
     if keys.is_empty()
         && policy.dialect == Dialect::Tofu
         && is_on_default_host

@@ -12,7 +12,7 @@ use super::login::{DOCKER_HUB, login_help};
 use super::refusal::refusal;
 use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Attempt, Client, Failure, RequestErrorKind, is_loopback, read_whole};
+use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
 use crate::provider::OciRepository;
 use crate::system::{SafeUrl, Token};
 
@@ -70,7 +70,7 @@ impl Requester<'_> {
         challenges: &Challenges,
         refused: Option<&Authorization>,
         fresh: bool,
-    ) -> Attempt<Option<Authorization>> {
+    ) -> Result<Option<Authorization>, Failure> {
         let login = self.login.map(|found| &found.login);
         match (&challenges.bearer, login, refused) {
             (
@@ -96,7 +96,7 @@ impl Requester<'_> {
         }
     }
 
-    fn authorization(&self, token: &Token, is_fetched: bool) -> Attempt<Authorization> {
+    fn authorization(&self, token: &Token, is_fetched: bool) -> Result<Authorization, Failure> {
         self.client.learn(token);
         let header = token.authorization();
         let header = header.ok_or_else(|| {
@@ -110,7 +110,7 @@ impl Requester<'_> {
     /// The registry names the token server, which gets the user's secret only if it is on the
     /// registry's host or the user has the same login for it. It must not pass the secret on, so
     /// redirects are treated as errors.
-    fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
+    fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
         let realm = self.realm(challenge)?;
         if let Some(found) = self.login {
             self.check_host(&realm, found)?;
@@ -158,7 +158,7 @@ impl Requester<'_> {
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.
-    fn realm(&self, challenge: &BearerChallenge) -> Attempt<Url> {
+    fn realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
         let realm = Url::parse(&challenge.realm).map_err(|error| {
             self.failed(&format!(
                 "the registry names a token server without a valid URL: {error}"
@@ -180,7 +180,7 @@ impl Requester<'_> {
 
     /// # Errors
     /// The token server is on a host to which the login must not be sent.
-    fn check_host(&self, realm: &Url, found: &FoundLogin) -> Attempt<()> {
+    fn check_host(&self, realm: &Url, found: &FoundLogin) -> Result<(), Failure> {
         let host = realm.host_str().unwrap_or_default();
         if self.registry.host_str() == Some(host)
             || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host))

@@ -47,7 +47,7 @@ fn bearer_challenge(challenge: &ChallengeRef<'_>) -> Option<BearerChallenge> {
     })
 }
 
-/// A parameter of a challenge, if it has one that is not empty.
+/// A parameter of a challenge. An empty one is treated as absent.
 fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
     for (other, value) in &challenge.params {
         if other.eq_ignore_ascii_case(name) {

@@ -24,8 +24,8 @@ use super::manifest::Digest;
 use super::refusal::{refusal, says_no_repository};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
-    Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind,
-    Requested, is_loopback, read_whole,
+    Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, is_loopback,
+    read_whole,
 };
 use crate::packages::error::SourceError;
 use crate::provider::OciRepository;
@@ -155,7 +155,7 @@ impl OciRegistries {
 impl RepositoryClient<'_> {
     /// The names of all tags; `None` if the registry has no such repository. Names that are too
     /// long for a tag are skipped.
-    pub(super) fn tags(&self) -> Requested<Option<Vec<String>>> {
+    pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
         let mut size = 0;
@@ -214,7 +214,11 @@ impl RepositoryClient<'_> {
 
     /// Fetches a manifest. Its digest is checked if `name` is a digest, or if the registry sends
     /// the digest.
-    pub(super) fn manifest(&self, name: &ManifestName, accept: &'static str) -> Requested<Vec<u8>> {
+    pub(super) fn manifest(
+        &self,
+        name: &ManifestName,
+        accept: &'static str,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
         let url = self.manifest_url(name)?;
         self.repeat(&url, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
@@ -250,7 +254,7 @@ impl RepositoryClient<'_> {
         accept: &'static str,
         limit: u64,
         time_limit: Duration,
-    ) -> Requested<Vec<u8>> {
+    ) -> std::result::Result<Vec<u8>, RequestError> {
         let url = self.manifest_url(tag)?;
         let request = self.registries.request(&url, Some(accept));
         let time_limit = request.time_limit.map(|known| known.min(time_limit));
@@ -262,7 +266,10 @@ impl RepositoryClient<'_> {
         bytes.map_err(|failure| request_error(&url, failure.kind))
     }
 
-    pub(super) fn manifest_url(&self, name: &ManifestName) -> Requested<Url> {
+    pub(super) fn manifest_url(
+        &self,
+        name: &ManifestName,
+    ) -> std::result::Result<Url, RequestError> {
         self.url(&format!("manifests/{name}"))
     }
 
@@ -275,7 +282,7 @@ impl RepositoryClient<'_> {
         digest: &Digest,
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
-    ) -> Requested<T> {
+    ) -> std::result::Result<T, RequestError> {
         let url = self.url(&format!("blobs/{digest}"))?;
         let content = self.registries.client.receive(
             limit,
@@ -346,7 +353,7 @@ impl RepositoryClient<'_> {
     }
 
     /// A URL in the repository.
-    pub(super) fn url(&self, path: &str) -> Requested<Url> {
+    pub(super) fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
         let base = &self.session.base;
         let path = format!("{}/{path}", self.repository.name);
         base.join(&path)
@@ -354,7 +361,7 @@ impl RepositoryClient<'_> {
     }
 
     /// One attempt to get something from the registry, with the answers to its challenges.
-    fn get(&self, request: &Request<'_>) -> Attempt<Response> {
+    fn get(&self, request: &Request<'_>) -> std::result::Result<Response, Failure> {
         self.authorized(request.url, |authorization| {
             self.registries.client.send(request, authorization)
         })
@@ -365,8 +372,8 @@ impl RepositoryClient<'_> {
     pub(super) fn authorized(
         &self,
         url: &Url,
-        request: impl Fn(Option<&HeaderValue>) -> Attempt<Response>,
-    ) -> Attempt<Response> {
+        request: impl Fn(Option<&HeaderValue>) -> std::result::Result<Response, Failure>,
+    ) -> std::result::Result<Response, Failure> {
         let mut authorization = lock(&self.session.authorization).clone();
         let mut fresh = false;
         for _ in 0..MOST_AUTHORIZATIONS {
@@ -404,7 +411,7 @@ impl RepositoryClient<'_> {
         response: &Response,
         refused: Option<&Authorization>,
         fresh: bool,
-    ) -> Attempt<Option<Authorization>> {
+    ) -> std::result::Result<Option<Authorization>, Failure> {
         let mut current = lock(&self.session.authorization);
         if current.as_ref() != refused {
             return Ok(current.clone());
@@ -437,7 +444,11 @@ impl RepositoryClient<'_> {
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
-    pub(super) fn repeat<T>(&self, url: &Url, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
+    pub(super) fn repeat<T>(
+        &self,
+        url: &Url,
+        attempt: impl FnMut() -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, RequestError> {
         self.registries
             .client
             .repeat(Purpose::Metadata, attempt)
@@ -468,7 +479,7 @@ fn next_link(link: &str) -> Option<&str> {
 }
 
 /// The URL of the next page of a list (RFC 8288), which must be on the same registry.
-fn next_page(response: &Response) -> Attempt<Option<Url>> {
+fn next_page(response: &Response) -> std::result::Result<Option<Url>, Failure> {
     let mut links = Vec::new();
     for field in response.headers().get_all(LINK) {
         // A field that is not text is treated as absent.

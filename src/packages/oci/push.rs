@@ -15,7 +15,7 @@ use super::login::login_help;
 use super::manifest::Digest;
 use super::refusal::says_no_repository;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::net::{Attempt, Failure, RequestError, RequestErrorKind, Requested};
+use crate::net::{Failure, RequestError, RequestErrorKind};
 
 /// Content of an upload.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub(crate) enum Content<'a> {
 
 impl RepositoryClient<'_> {
     /// Whether a blob is there.
-    pub(super) fn has_blob(&self, digest: &Digest) -> Requested<bool> {
+    pub(super) fn has_blob(&self, digest: &Digest) -> Result<bool, RequestError> {
         let url = self.url(&format!("blobs/{digest}"))?;
         self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok) {
             // To where it is.
@@ -44,7 +44,11 @@ impl RepositoryClient<'_> {
     }
 
     /// Uploads a blob.
-    pub(super) fn push_blob(&self, digest: &Digest, content: Content<'_>) -> Requested<()> {
+    pub(super) fn push_blob(
+        &self,
+        digest: &Digest,
+        content: Content<'_>,
+    ) -> Result<(), RequestError> {
         const MEDIA_TYPE: &str = "application/octet-stream";
         let start = self.url("blobs/uploads/")?;
         self.repeat(&start, || {
@@ -64,7 +68,7 @@ impl RepositoryClient<'_> {
         name: &ManifestName,
         media_type: &str,
         bytes: &[u8],
-    ) -> Requested<()> {
+    ) -> Result<(), RequestError> {
         let url = self.manifest_url(name)?;
         self.repeat(&url, || {
             self.upload(&Method::PUT, &url, media_type, Content::Bytes(bytes))
@@ -93,7 +97,7 @@ impl RepositoryClient<'_> {
         url: &Url,
         media_type: &str,
         content: Content<'_>,
-    ) -> Attempt<Response> {
+    ) -> Result<Response, Failure> {
         self.request(method, url, |request| {
             let request = request.header(CONTENT_TYPE, media_type);
             Ok(match content {
@@ -114,7 +118,7 @@ impl RepositoryClient<'_> {
         method: &Method,
         url: &Url,
         add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
-    ) -> Attempt<Response> {
+    ) -> Result<Response, Failure> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
             let mut request = add(self.registries.client.request(method.clone(), url.clone()))
                 .map_err(|error| {
@@ -134,7 +138,7 @@ fn from_start(mut file: &File) -> io::Result<File> {
 }
 
 /// Address to which a blob is uploaded: of the registry itself, which alone gets the authorization.
-fn upload_place(response: &Response) -> Attempt<Url> {
+fn upload_place(response: &Response) -> Result<Url, Failure> {
     let Some(location) = response.headers().get(LOCATION) else {
         return Err(invalid("the registry returned no location for an upload"));
     };

@@ -12,9 +12,7 @@ use super::cache::RegistryCache;
 use super::cloud_hosts::{CloudHosts, HOST_OF_CLOUD, Unresolved};
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::net::{
-    Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json, is_web_page,
-};
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind, decode_json, is_web_page};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
 use crate::system::bounded::Map;
@@ -33,7 +31,7 @@ pub(crate) struct Discovery {
     /// The services of the hosts that the CLI configuration names.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<RegistryCache>,
-    documents: OnceMap<Hostname, Requested<Arc<DiscoveryDocument>>>,
+    documents: OnceMap<Hostname, std::result::Result<Arc<DiscoveryDocument>, RequestError>>,
     discovered: OnceMap<(Hostname, Service), Result<Url>>,
     /// Registries found by earlier runs.
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
@@ -98,8 +96,8 @@ impl Discovery {
         host: &Hostname,
         service: Service,
         path: &str,
-        get: impl Fn(&Url, Option<&Hostname>) -> Requested<T>,
-    ) -> Result<(Url, Requested<T>)> {
+        get: impl Fn(&Url, Option<&Hostname>) -> std::result::Result<T, RequestError>,
+    ) -> Result<(Url, std::result::Result<T, RequestError>)> {
         let host = &self.contacted(host, service)?;
         let mut base = self.service(host, service)?;
         let mut is_repeated = false;
@@ -213,7 +211,11 @@ impl Discovery {
         }
     }
 
-    fn document(&self, host: &Hostname, url: &Url) -> Requested<Arc<DiscoveryDocument>> {
+    fn document(
+        &self,
+        host: &Hostname,
+        url: &Url,
+    ) -> std::result::Result<Arc<DiscoveryDocument>, RequestError> {
         self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;

@@ -128,7 +128,7 @@ impl Registry {
         Ok(self.fetched(fetch.package, proof))
     }
 
-    /// The first proof of a package's hashes that there is, in the order of their cost:
+    /// The cheapest proof of a package's hashes:
     ///
     /// 1. an earlier run, if the release still contains the package;
     /// 2. the registry's report, if the user trusts reports;

@@ -13,7 +13,7 @@ use url::{Origin, Url};
 use super::discovery::Discovery;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Client, RequestErrorKind, Requested};
+use crate::net::{Client, RequestError, RequestErrorKind};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{OpenPgpKey, PackageReport};
@@ -158,7 +158,7 @@ impl Protocol {
         path: &str,
         limit: u64,
         convert: impl Fn(J) -> (T, usize),
-    ) -> Result<(String, Requested<(Url, T)>)> {
+    ) -> Result<(String, std::result::Result<(Url, T), RequestError>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
         let (url, answer) =
             self.discovery

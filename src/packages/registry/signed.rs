@@ -9,9 +9,7 @@ use url::{Origin, Url};
 use super::cache::RegistryCache;
 use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::net::{
-    Client, FetchedDocument, Purpose, RequestError, RequestErrorKind, Requested, is_web_page,
-};
+use crate::net::{Client, FetchedDocument, Purpose, RequestError, RequestErrorKind, is_web_page};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::{
     Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums,
@@ -30,7 +28,7 @@ pub(super) struct SignedReleases {
     client: Client,
     policy: SignaturePolicy,
     cache: Option<RegistryCache>,
-    documents: OnceMap<(Url, Url), Requested<Arc<Documents>>>,
+    documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
     verified: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -157,7 +155,11 @@ impl SignedReleases {
         })
     }
 
-    fn documents(&self, sums: &Url, signature: &Url) -> Requested<Arc<Documents>> {
+    fn documents(
+        &self,
+        sums: &Url,
+        signature: &Url,
+    ) -> std::result::Result<Arc<Documents>, RequestError> {
         self.documents
             .get_or_compute(&(sums.clone(), signature.clone()), || {
                 self.fetch_documents(sums, signature).map(Arc::new)
@@ -165,7 +167,11 @@ impl SignedReleases {
     }
 
     /// Fetches both documents at the same time.
-    fn fetch_documents(&self, sums_url: &Url, signature_url: &Url) -> Requested<Documents> {
+    fn fetch_documents(
+        &self,
+        sums_url: &Url,
+        signature_url: &Url,
+    ) -> std::result::Result<Documents, RequestError> {
         std::thread::scope(|scope| {
             let signature = scope
                 .spawn(|| self.document(signature_url, MAXIMUM_SIGNATURE_BYTES, "a signature"));
@@ -186,7 +192,12 @@ impl SignedReleases {
 
 impl SignedReleases {
     /// Fetches a document, which must not be a web page.
-    fn document(&self, url: &Url, limit: u64, what: &'static str) -> Requested<FetchedDocument> {
+    fn document(
+        &self,
+        url: &Url,
+        limit: u64,
+        what: &'static str,
+    ) -> std::result::Result<FetchedDocument, RequestError> {
         let document = self.client.get(url, None, limit, Purpose::Download)?;
         if is_web_page(&document.bytes) {
             return Err(RequestError {

@@ -69,11 +69,9 @@ pub struct SignaturePolicy {
     pub enforce_expiration: bool,
 }
 
-/// Authentication of a SHA256SUMS file, and the expired key or signature that was accepted.
-pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
-
 /// Verifies a detached binary signature over a message with any of the keys. `now` is the time of
-/// the check: keys and signatures must have been made before it, and must not have expired.
+/// the check: keys and signatures must have been made before it, and must not have expired. Also
+/// returns the expired key or signature that was accepted.
 ///
 /// # Errors
 /// No key made an acceptable signature. As in OpenTofu and Terraform, a bad key or signature ends
@@ -85,7 +83,7 @@ pub fn verify_detached(
     keys: &[OpenPgpKey],
     policy: SignaturePolicy,
     now: SystemTime,
-) -> Authenticated {
+) -> Result<(Authentication, Option<Expired>), SignatureError> {
     if keys.is_empty() {
         return Err(SignatureError::NoKeys);
     }
@@ -101,26 +99,21 @@ pub fn verify_detached(
             "the registry reports too many signing keys",
         ));
     }
-    let now = now
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let seconds = match now.duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_secs(),
+        Err(_) => 0,
+    };
     let mut budget = Budget(MOST_SELF_SIGNATURES);
+    // The first expired key or signature, in the tofu dialect.
     let mut lapsed = None;
     for key in keys {
-        let undecodable = |reason| SignatureError::UndecodableKey {
-            key_id: key.key_id.clone(),
-            reason,
-        };
-        let block = armor::decode_public_key(&key.ascii_armor)
-            .map_err(|reason| undecodable(reason.to_owned()))?;
-        let entities = keyring::read(&block, &mut budget).map_err(undecodable)?;
-        match check(message, signature, &entities, now) {
-            Ok((signed, expired)) => match (expired, policy.dialect) {
-                (Some(expired), Dialect::Tofu) => lapsed = lapsed.or(Some((signed, expired))),
-                (Some(expired), Dialect::Terraform) if !expired.is_key => {
-                    return Err(SignatureError::Expired(expired));
-                }
-                (expired, _) => return Ok((signed, expired)),
+        let entities = decode(key, &mut budget)?;
+        match check(message, signature, &entities, seconds) {
+            Ok((signed, None)) => return Ok((signed, None)),
+            Ok((signed, Some(expired))) => match policy.dialect {
+                Dialect::Tofu => lapsed = lapsed.or(Some((signed, expired))),
+                Dialect::Terraform if expired.is_key => return Ok((signed, Some(expired))),
+                Dialect::Terraform => return Err(SignatureError::Expired(expired)),
             },
             Err(SignatureError::NoKeyMatches) => {}
             Err(error) => return Err(error),
@@ -130,6 +123,18 @@ pub fn verify_detached(
         Some((_, expired)) if policy.enforce_expiration => Err(SignatureError::Expired(expired)),
         Some((signed, expired)) => Ok((signed, Some(expired))),
         None => Err(SignatureError::NoKeyMatches),
+    }
+}
+
+/// The keys in an armored block.
+fn decode(key: &OpenPgpKey, budget: &mut Budget) -> Result<Vec<Entity>, SignatureError> {
+    let block = armor::decode_public_key(&key.ascii_armor).map_err(str::to_owned);
+    match block.and_then(|block| keyring::read(&block, budget)) {
+        Ok(entities) => Ok(entities),
+        Err(reason) => Err(SignatureError::UndecodableKey {
+            key_id: key.key_id.clone(),
+            reason,
+        }),
     }
 }
 
@@ -144,7 +149,12 @@ struct CandidateKey<'a> {
 }
 
 /// Checks the first signature whose issuer is one of the entities.
-fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenticated {
+fn check(
+    message: &[u8],
+    file: &[u8],
+    entities: &[Entity],
+    now: u64,
+) -> Result<(Authentication, Option<Expired>), SignatureError> {
     for packet in PacketParser::new(file) {
         let Some(signature) = read_signature(packet)? else {
             continue;
@@ -235,7 +245,11 @@ impl<'a> CandidateKey<'a> {
 
     /// Classifies a signature that the key did make. The order matters: an expired signature may be
     /// accepted later, so all other problems come first.
-    fn classify(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
+    fn classify(
+        &self,
+        signature: &SignaturePacket,
+        now: u64,
+    ) -> Result<(Authentication, Option<Expired>), SignatureError> {
         let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
             signatures.push(&subkey.binding);
@@ -283,18 +297,21 @@ impl<'a> CandidateKey<'a> {
     }
 
     fn key_expiry(&self, now: u64) -> Option<Expired> {
-        let created = u64::from(self.entity.primary.created_at().as_secs());
-        let lifetime = self.self_signature.key_lifetime;
-        let expires = lifetime.map(|lifetime| created + lifetime);
-        if let Some(expired) = self.expired(KEY, created, expires, now) {
-            return Some(expired);
+        let mut keys = vec![(
+            self.entity.primary.created_at(),
+            self.self_signature.key_lifetime,
+        )];
+        if let Some(subkey) = self.subkey {
+            keys.push((subkey.key.created_at(), subkey.binding.key_lifetime));
         }
-
-        let subkey = self.subkey?;
-        let created = u64::from(subkey.key.created_at().as_secs());
-        let lifetime = subkey.binding.key_lifetime;
-        let expires = lifetime.map(|lifetime| created + lifetime);
-        self.expired(KEY, created, expires, now)
+        for (created, lifetime) in keys {
+            let seconds = u64::from(created.as_secs());
+            let expires = lifetime.map(|lifetime| seconds + lifetime);
+            if let Some(expired) = self.expired(KEY, seconds, expires, now) {
+                return Some(expired);
+            }
+        }
+        None
     }
 
     /// Times in seconds since 1970.

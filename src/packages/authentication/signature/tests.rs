@@ -52,7 +52,11 @@ const POLICY: SignaturePolicy = SignaturePolicy {
     enforce_expiration: false,
 };
 
-fn verify(key_names: &str, signature_name: &str, now: u64) -> Authenticated {
+fn verify(
+    key_names: &str,
+    signature_name: &str,
+    now: u64,
+) -> Result<(Authentication, Option<Expired>), SignatureError> {
     verify_detached(
         &message(),
         &signature(signature_name),
@@ -70,7 +74,7 @@ fn expired(key_names: &str, signature_name: &str, now: u64) -> Option<String> {
         .map(|expired| expired.message)
 }
 
-fn name(verdict: &Authenticated) -> &'static str {
+fn name(verdict: &Result<(Authentication, Option<Expired>), SignatureError>) -> &'static str {
     match verdict {
         Ok((_, None)) => "ok",
         Ok((_, Some(expired))) if expired.is_key => "ok, key expired",
