@@ -16,17 +16,12 @@ const DATA_DIRECTORY: &str = if cfg!(windows) {
 /// The file that a variable names in place of all other files (`TF_CLI_CONFIG_FILE`, formerly
 /// `TERRAFORM_CONFIG`), with the name of the variable.
 pub(super) fn only_file(environment: &Environment) -> Option<(&'static str, PathBuf)> {
-    let path = |variable| {
-        Some((
-            variable,
-            environment
-                .current_directory
-                .join(environment.os_variable(variable)?),
-        ))
-    };
-    ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"]
-        .into_iter()
-        .find_map(path)
+    for variable in ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"] {
+        if let Some(path) = environment.os_variable(variable) {
+            return Some((variable, environment.current_directory.join(path)));
+        }
+    }
+    None
 }
 
 /// The main configuration files in the order of the search. The first that exists is read.
@@ -87,36 +82,37 @@ pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Ve
 
 /// The platform's directories for application data: the user's first, then the machine's.
 fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
     if cfg!(windows) {
-        let roots = ["APPDATA", "PROGRAMDATA"].map(|name| environment.path_variable(name));
-        return roots
-            .into_iter()
-            .flatten()
-            .map(|root| root.join("HashiCorp").join("Terraform"))
-            .collect();
+        for variable in ["APPDATA", "PROGRAMDATA"] {
+            if let Some(root) = environment.path_variable(variable) {
+                directories.push(root.join("HashiCorp").join("Terraform"));
+            }
+        }
+        return directories;
     }
     if cfg!(target_os = "macos") {
-        let home = environment.home.as_ref().map(|home| home.join("Library"));
-        let roots = home.into_iter().chain([PathBuf::from("/Library")]);
-        return roots
-            .map(|library| library.join("Application Support/io.terraform"))
-            .collect();
+        if let Some(home) = &environment.home {
+            directories.push(home.join("Library/Application Support/io.terraform"));
+        }
+        directories.push("/Library/Application Support/io.terraform".into());
+        return directories;
     }
-    let own = || {
-        environment
-            .home
-            .as_ref()
-            .map(|home| home.join(".local/share"))
-    };
-    let user = environment.path_variable("XDG_DATA_HOME").or_else(own);
+
+    if let Some(data) = environment.path_variable("XDG_DATA_HOME") {
+        directories.push(data.join("terraform"));
+    } else if let Some(home) = &environment.home {
+        directories.push(home.join(".local/share/terraform"));
+    }
     let machine = environment
         .os_variable("XDG_DATA_DIRS")
         .unwrap_or("/usr/local/share:/usr/share".as_ref());
-    let machine = std::env::split_paths(machine).filter(|path| !path.as_os_str().is_empty());
-    user.into_iter()
-        .chain(machine)
-        .map(|root| root.join("terraform"))
-        .collect()
+    for root in std::env::split_paths(machine) {
+        if !root.as_os_str().is_empty() {
+            directories.push(root.join("terraform"));
+        }
+    }
+    directories
 }
 
 /// `~/.terraform.d`; if it does not exist, OpenTofu's directory below that of the XDG variable, if

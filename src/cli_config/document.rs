@@ -207,29 +207,27 @@ impl<'a> Body<'a> {
 
     /// A `true` or `false`, quoted or not.
     pub(super) fn boolean(self, name: &str) -> Result<Option<bool>> {
-        let read = |kind: &Kind| match kind {
+        let Some(value) = self.argument(name) else {
+            return Ok(None);
+        };
+        let located = self.typed(name, value, "true or false", |kind| match kind {
             Kind::Bool(value) => Some(*value),
             Kind::String(text) => text.parse().ok(),
             _ => None,
-        };
-        let read = |value| {
-            self.typed(name, value, "true or false", read)
-                .map(|found| found.value)
-        };
-        self.argument(name).map(read).transpose()
+        })?;
+        Ok(Some(located.value))
     }
 
     /// A number of something, quoted or not.
     pub(super) fn count(self, name: &str) -> Result<Option<u32>> {
-        let read = |kind: &Kind| match kind {
+        let Some(value) = self.argument(name) else {
+            return Ok(None);
+        };
+        let located = self.typed(name, value, "a whole number", |kind| match kind {
             Kind::Number(text) | Kind::String(text) => text.parse().ok(),
             _ => None,
-        };
-        let read = |value| {
-            self.typed(name, value, "a whole number", read)
-                .map(|found| found.value)
-        };
-        self.argument(name).map(read).transpose()
+        })?;
+        Ok(Some(located.value))
     }
 
     /// Every text argument with its name, without other arguments.

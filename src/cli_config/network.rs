@@ -79,38 +79,50 @@ impl CliConfig {
     /// (in seconds) and `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads.
     /// `SSL_CERT_FILE` is used on every system.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
-        let number = |name| environment.number::<u32>(name);
-        let timeout = environment.seconds("TF_REGISTRY_CLIENT_TIMEOUT");
         let default = NetSettings::default();
-        let urls = self
-            .hosts
-            .values()
-            .flat_map(BTreeMap::values)
-            .filter_map(|url| Url::parse(url).ok());
-        let plain = urls
-            .filter(|url| url.scheme() == "http")
-            .filter_map(|url| Some(url.host_str()?.to_owned()));
-        let certificate_file = environment
-            .os_variable("SSL_CERT_FILE")
-            .map(|path| environment.current_directory.join(path));
+        let mut plain_http_hosts = BTreeSet::new();
+        for url in self.hosts.values().flat_map(BTreeMap::values) {
+            if let Ok(url) = Url::parse(url)
+                && url.scheme() == "http"
+                && let Some(host) = url.host_str()
+            {
+                plain_http_hosts.insert(host.to_owned());
+            }
+        }
+        let mut certificate_file = None;
+        if let Some(path) = environment.os_variable("SSL_CERT_FILE") {
+            let path = environment.current_directory.join(path);
+            if SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(&path) {
+                certificate_file = Some(path);
+            }
+        }
+        let minimum_rate = match environment.number::<u32>(variables::DOWNLOAD_MINIMUM_RATE) {
+            Some(kib) => u64::from(kib) << 10,
+            None => default.minimum_rate,
+        };
+        let back_off = match environment.number::<u32>(variables::RETRY_PAUSE) {
+            Some(pause) => Duration::from_millis(pause.into()),
+            None => default.back_off,
+        };
         NetSettings {
-            retries: number("TF_REGISTRY_DISCOVERY_RETRY")
+            retries: environment
+                .number("TF_REGISTRY_DISCOVERY_RETRY")
                 .or(self.registry_retries)
                 .unwrap_or(default.retries),
-            download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY")
+            download_retries: environment
+                .number("TF_PROVIDER_DOWNLOAD_RETRY")
                 .unwrap_or(default.download_retries),
-            timeout: timeout.or(self.registry_timeout).unwrap_or(default.timeout),
+            timeout: environment
+                .seconds("TF_REGISTRY_CLIENT_TIMEOUT")
+                .or(self.registry_timeout)
+                .unwrap_or(default.timeout),
             download_timeout: environment
                 .seconds(variables::DOWNLOAD_TIMEOUT)
                 .unwrap_or(default.download_timeout),
-            minimum_rate: number(variables::DOWNLOAD_MINIMUM_RATE)
-                .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
-            back_off: number(variables::RETRY_PAUSE).map_or(default.back_off, |pause| {
-                Duration::from_millis(pause.into())
-            }),
-            certificate_file: certificate_file
-                .filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
-            plain_http_hosts: plain.collect(),
+            minimum_rate,
+            back_off,
+            certificate_file,
+            plain_http_hosts: plain_http_hosts.into_iter().collect(),
             secrets: environment.secrets.clone(),
             ..default
         }

@@ -212,12 +212,10 @@ impl ProviderAddress {
     /// entry explains.
     pub fn implied(local_name: &str, dialect: Dialect) -> Result<Self, AddressError> {
         if local_name == "terraform" {
-            let hostname = Hostname::known("terraform.io");
-            let (namespace, name) = ("builtin".to_owned(), "terraform".to_owned());
             return Ok(AddressParts {
-                hostname,
-                namespace,
-                name,
+                hostname: Hostname::known("terraform.io"),
+                namespace: "builtin".to_owned(),
+                name: "terraform".to_owned(),
             }
             .into());
         }

@@ -183,17 +183,17 @@ impl Constraint {
     fn parse_for_module(term: &str) -> Result<Self, ConstraintError> {
         let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
         let (operator, version) = term.split_at(start);
-        let version = version.strip_prefix('v').unwrap_or(version);
         let operator = operator.trim();
-        let version = if operator == "~>" {
-            version
+        let written = version.strip_prefix('v').unwrap_or(version);
+        let numbers = if operator == "~>" {
+            written
         } else {
-            three_numbers(version)
+            three_numbers(written)
         };
-        let mut constraint = Self::parse(&format!("{operator}{version}"))?;
+        let mut constraint = Self::parse(&format!("{operator}{numbers}"))?;
         constraint.boundary = constraint.boundary.without_metadata();
         if constraint.operator == Operator::PessimisticMinor
-            && version.bytes().all(|byte| byte.is_ascii_digit())
+            && numbers.bytes().all(|byte| byte.is_ascii_digit())
         {
             constraint.operator = Operator::PessimisticMajor;
         }

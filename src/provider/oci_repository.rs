@@ -121,27 +121,32 @@ impl std::str::FromStr for OciRepository {
 
 /// Whether a text is a host name or address with an optional port.
 fn is_registry(text: &str) -> bool {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, port)) if address.parse::<std::net::Ipv6Addr>().is_ok() => match port {
-            "" => ("v6", None),
-            port => ("v6", Some(port.strip_prefix(':').unwrap_or_default())),
-        },
-        _ => text
-            .split_once(':')
-            .map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    let is_port = |port: &str| {
-        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0)
-    };
-    host.split('.').all(is_label) && port.is_none_or(is_port)
+    if let Some(rest) = text.strip_prefix('[')
+        && let Some((address, after)) = rest.split_once(']')
+        && address.parse::<std::net::Ipv6Addr>().is_ok()
+    {
+        return match after.strip_prefix(':') {
+            Some(port) => is_port(port),
+            None => after.is_empty(),
+        };
+    }
+    match text.split_once(':') {
+        Some((host, port)) => host.split('.').all(is_label) && is_port(port),
+        None => text.split('.').all(is_label),
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    !label.is_empty()
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 fn is_repository_name(name: &str) -> bool {
@@ -150,13 +155,24 @@ fn is_repository_name(name: &str) -> bool {
 
 /// Whether a text is `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`.
 fn is_path_component(component: &str) -> bool {
-    let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let at_edge = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte));
     let bytes = component.as_bytes();
-    let separators = component.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let is_separator =
-        |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
-    at_edge(bytes.first()) && at_edge(bytes.last()) && separators.into_iter().all(is_separator)
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
+    is_alphanumeric(*first)
+        && is_alphanumeric(*last)
+        && component
+            .split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            .all(is_separator)
+}
+
+fn is_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+/// Whether a text may be between two letters. Between neighbours, it is empty.
+fn is_separator(text: &str) -> bool {
+    matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-')
 }
 
 #[cfg(test)]

@@ -74,13 +74,13 @@ pub enum KeyError {
 impl PublicKey {
     /// Verifies a signature of a message.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let (key, signature) = (
-            VerifyingKey::from_bytes(&self.0),
-            Signature::from_slice(signature),
-        );
-        key.is_ok_and(|key| {
-            signature.is_ok_and(|signature| key.verify_strict(message, &signature).is_ok())
-        })
+        let Ok(key) = VerifyingKey::from_bytes(&self.0) else {
+            return false;
+        };
+        match Signature::from_slice(signature) {
+            Ok(signature) => key.verify_strict(message, &signature).is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// A key that only its private half can sign for: a point of the curve, in its canonical form

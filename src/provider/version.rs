@@ -127,11 +127,9 @@ impl Version {
             parsed[written] = parse_number(part)?;
             written += 1;
         }
-        let identifiers = |text: &str| {
-            Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()))
-        };
         let [major, minor, patch] = parsed;
-        let (prerelease, metadata) = (identifiers(prerelease)?, identifiers(metadata)?);
+        let prerelease = identifiers(prerelease)?;
+        let metadata = identifiers(metadata)?;
         Ok((
             Self {
                 major,
@@ -172,18 +170,26 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
 /// not, the former comes first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and
 /// its order decides the content of a lock file.
 fn cmp_identifiers(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
+    let mut left = a;
+    let mut right = b;
     loop {
         match (left.split_once('.'), right.split_once('.')) {
             (None, None) => return cmp_identifier(left, right),
             (None, Some(_)) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some((x, left_rest)), Some((y, right_rest))) => match cmp_identifier(x, y) {
-                Ordering::Equal => (left, right) = (left_rest, right_rest),
+                Ordering::Equal => {
+                    left = left_rest;
+                    right = right_rest;
+                }
                 unequal => return unequal,
             },
         }
     }
+}
+
+fn identifiers(text: &str) -> Result<Identifiers, VersionError> {
+    Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()))
 }
 
 fn cmp_identifier(a: &str, b: &str) -> Ordering {

@@ -244,25 +244,26 @@ fn token_of(properties: &Properties) -> Option<Token> {
 
 /// The hosts that `TF_TOKEN_…` variables name. A variable whose name contains no host is ignored.
 fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Token)> {
-    let tokens = environment
-        .variables
-        .iter()
-        .filter_map(|(variable, value)| {
-            let host = variable
-                .strip_prefix("TF_TOKEN_")?
-                .replace("__", "-")
-                .replace('_', ".");
-            // Unlike elsewhere, Punycode is allowed, since some systems do not keep Unicode in the
-            // names of variables.
-            let (name, port) = host
-                .split_once(':')
-                .map_or((host.as_str(), None), |(name, port)| (name, Some(port)));
-            let name = idna::domain_to_unicode(name).0;
-            let host = port.map_or(name.clone(), |port| format!("{name}:{port}"));
-            Some((
-                Hostname::parse(&host).ok()?,
-                (variable.clone(), Token::new(value)?),
-            ))
-        });
-    tokens.collect()
+    let mut tokens = BTreeMap::new();
+    for (variable, value) in &environment.variables {
+        if let Some(name) = variable.strip_prefix("TF_TOKEN_")
+            && let Some(host) = host_of_variable(name)
+            && let Some(token) = Token::new(value)
+        {
+            tokens.insert(host, (variable.clone(), token));
+        }
+    }
+    tokens
+}
+
+/// The host in the name of a variable, in which `__` stands for `-` and `_` for a dot.
+fn host_of_variable(name: &str) -> Option<Hostname> {
+    let host = name.replace("__", "-").replace('_', ".");
+    // Unlike elsewhere, Punycode is allowed, since some systems do not keep Unicode in the names of
+    // variables.
+    let unicode = match host.split_once(':') {
+        Some((name, port)) => format!("{}:{port}", idna::domain_to_unicode(name).0),
+        None => idna::domain_to_unicode(&host).0,
+    };
+    Hostname::parse(&unicode).ok()
 }
