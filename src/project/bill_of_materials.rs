@@ -7,7 +7,7 @@ use super::event::Event;
 use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
-use crate::configuration::{CalledModule, Requirements};
+use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
@@ -74,14 +74,15 @@ impl Session<'_> {
                 .into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;
-        let (module_lock_file, more) = root.module_lock_file()?;
-        warnings.extend(more);
+        let (module_lock_file, module_warnings) = root.module_lock_file()?;
+        warnings.extend(module_warnings);
         let read = if root.has_configuration(&self.modules) {
             self.requirements_of(&root, false)?
         } else {
             root.without_configuration("taken as it is")
         };
-        let (providers, modules) = (lock_file.locks().clone(), module_lock_file.locks().clone());
+        let providers = lock_file.locks().clone();
+        let modules = module_lock_file.locks().clone();
         let unlocked = unlocked_modules(&read, &modules);
         if !unlocked.is_empty() {
             let message =
@@ -90,24 +91,29 @@ impl Session<'_> {
                 Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules),
             );
         }
-        let is_locked = |address| providers.contains_key(address);
-        let is_complete =
-            !read.is_incomplete && unlocked.is_empty() && read.providers.keys().all(is_locked);
+        let is_complete = !read.is_incomplete
+            && unlocked.is_empty()
+            && read
+                .providers
+                .keys()
+                .all(|address| providers.contains_key(address));
         let requirements = requirements(&read, &providers, &modules);
         warnings.extend(read.warnings);
-        let keys = |address| root.settings.policy.trusted_keys(address, root.dialect);
-        let trusted_keys = providers
-            .keys()
-            .map(|address| (address.clone(), keys(address)));
-        let signers = providers.iter().filter_map(|(address, locked)| {
-            Some((
-                address.clone(),
-                self.remembered_signer(address, &locked.version)?,
-            ))
-        });
+
+        let mut trusted_keys = BTreeMap::new();
+        let mut signers = BTreeMap::new();
+        for (address, locked) in &providers {
+            let keys = root.settings.policy.trusted_keys(address, root.dialect);
+            if !keys.is_empty() {
+                trusted_keys.insert(address.clone(), keys);
+            }
+            if let Some(signer) = self.remembered_signer(address, &locked.version) {
+                signers.insert(address.clone(), signer);
+            }
+        }
         Ok(Materials {
-            signers: signers.collect(),
-            trusted_keys: trusted_keys.filter(|(_, keys)| !keys.is_empty()).collect(),
+            signers,
+            trusted_keys,
             lock_path: if root.lock_bytes.is_some() {
                 root.lock_path
             } else {
@@ -125,27 +131,30 @@ impl Session<'_> {
 
 /// Returns the module calls that are neither locked nor local, nor in a locked package.
 fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
-    let own = read
-        .modules
-        .iter()
-        .filter(|module| module.local)
-        .map(|module| module.canonical.as_path());
-    let own: HashSet<&Path> = own.collect();
+    let mut local: HashSet<&Path> = HashSet::new();
+    for module in &read.modules {
+        if module.local {
+            local.insert(&module.canonical);
+        }
+    }
     // Also a call by a path into the package of a locked call.
-    let found: HashSet<_> = read
-        .calls
-        .iter()
-        .filter(|call| call.directory.is_some())
-        .map(|call| &call.key)
-        .collect();
-    let is_unlocked = |call: &&CalledModule| {
-        !own.contains(call.directory.as_path()) && !found.contains(&call.key)
-    };
-    let calls = read.tree.iter().filter(is_unlocked);
-    calls
-        .map(|call| call.key.as_str())
-        .filter(|key| locked_around(key, locks).is_none())
-        .collect()
+    let mut called = HashSet::new();
+    for call in &read.calls {
+        if call.directory.is_some() {
+            called.insert(&call.key);
+        }
+    }
+
+    let mut unlocked = Vec::new();
+    for call in &read.tree {
+        if !local.contains(call.directory.as_path())
+            && !called.contains(&call.key)
+            && locked_around(&call.key, locks).is_none()
+        {
+            unlocked.push(call.key.as_str());
+        }
+    }
+    unlocked
 }
 
 /// Returns the requirements between locked packages. A package without a known requirer belongs to
@@ -157,31 +166,27 @@ fn requirements(
 ) -> BTreeSet<(Requiring, Material)> {
     let mut all = BTreeSet::new();
     for address in providers.keys() {
-        let requirers = read
-            .requirers(address)
-            .into_iter()
-            .filter(|requirer| requirer.declaration.is_some());
-        let callers = requirers.map(|requirer| {
-            requirer
+        let material = Material::Provider(address.clone());
+        let mut has_requirer = false;
+        for requirer in read.requirers(address) {
+            if requirer.declaration.is_none() {
+                continue;
+            }
+            let caller = requirer
                 .call
-                .and_then(|call| locked_around(&call.key, modules))
-        });
-        let requiring: BTreeSet<Requiring> = callers.collect();
-        let requiring = if requiring.is_empty() {
-            BTreeSet::from([None])
-        } else {
-            requiring
-        };
-        all.extend(
-            requiring
-                .into_iter()
-                .map(|by| (by, Material::Provider(address.clone()))),
-        );
+                .and_then(|call| locked_around(&call.key, modules));
+            all.insert((caller, material.clone()));
+            has_requirer = true;
+        }
+        if !has_requirer {
+            all.insert((None, material));
+        }
     }
     for key in modules.keys() {
-        let caller = key
-            .rsplit_once('.')
-            .and_then(|(caller, _)| locked_around(caller, modules));
+        let mut caller = None;
+        if let Some((outer, _)) = key.rsplit_once('.') {
+            caller = locked_around(outer, modules);
+        }
         all.insert((caller, Material::Module(key.clone())));
     }
     all

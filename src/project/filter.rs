@@ -22,27 +22,28 @@ struct FileFilter {
 
 impl Filter {
     pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
-        let compile = |filter: &RootFilter| {
-            let include = (!filter.include.is_empty())
-                .then(|| globs(&filter.include))
-                .transpose()?;
-            let literal = filter
-                .include
-                .iter()
-                .map(Glob::glob)
-                .filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
-            // Without a redundant `.` or `/` at either end, as in compared paths.
-            let named = literal
-                .map(|name| filter.base.join(name).components().collect())
-                .collect();
-            Ok(FileFilter {
+        let mut compiled = Vec::new();
+        for filter in filters {
+            let mut include = None;
+            if !filter.include.is_empty() {
+                include = Some(globs(&filter.include)?);
+            }
+            let mut named = HashSet::new();
+            for glob in &filter.include {
+                let text = glob.glob();
+                if !text.contains(['*', '?', '[', '{', '\\']) {
+                    // Without a redundant `.` or `/` at either end, as in compared paths.
+                    named.insert(filter.base.join(text).components().collect());
+                }
+            }
+            compiled.push(FileFilter {
                 base: filter.base.clone(),
                 include,
                 exclude: globs(&filter.exclude)?,
                 named,
-            })
-        };
-        filters.iter().map(compile).collect::<Result<_>>().map(Self)
+            });
+        }
+        Ok(Self(compiled))
     }
 
     /// Whether the settings list a directory; its path is absolute and without symlinks.

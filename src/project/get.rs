@@ -15,7 +15,7 @@ use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
-use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME, ModuleLocks};
 use crate::modules::fetched::FetchedModule;
 use crate::modules::installed::{Installed, ManifestFile};
 use crate::modules::{GIT, ModuleFetcher, ModuleSource, copy, locked, package_hash};
@@ -106,45 +106,41 @@ impl Session<'_> {
         if let Some(link) = linked_data_directory(root) {
             return Err(link.into());
         }
-        let outside = directory.ancestors().find(|path| path.exists());
-        if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
-            return Err(boundary::refused(outside).into());
+        if let Some(existing) = directory.ancestors().find(|path| path.exists())
+            && self.modules.boundary.is_outside(existing)
+        {
+            return Err(boundary::refused(existing).into());
         }
+
+        // A module that is installed is not fetched, and with `--check` no module is.
         let locks = lock_file.locks();
-        let installed = |call: &ModuleCall| {
-            let locked = locks.get(&call.key)?;
-            self.modules.fetcher.as_ref()?.installed(
-                &directory.join(&call.key),
-                &call.source,
-                locked,
-            )
-        };
-        let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
-            Resolution::Only(request) => match installed(call) {
-                Some(module) => Resolution::Found(module),
-                None if options.check => Resolution::Skip(None),
-                None => Resolution::Only(request),
-            },
-            other => other,
-        };
-        let read =
-            root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
-        let package = |call: &ModuleCall| {
-            let (key, source, locked) = (
-                call.key.clone(),
-                call.source.clone(),
-                Arc::clone(locks.get(&call.key)?),
-            );
-            let top = call.module.as_ref().map(FetchedModule::top);
-            Some(LockedPackage {
-                key,
-                top,
-                is_installed: installed(call).is_some(),
-                locked,
-                source,
-            })
-        };
-        let packages = read.package_calls().filter_map(package).collect();
+        let read = root.requirements_with(
+            &self.modules,
+            options.ignore_tests,
+            false,
+            Some(
+                &|call: &ModuleCall| match module_locks::installed(locks, call) {
+                    Resolution::Only(request) => match self.installed(call, locks, &directory) {
+                        Some(module) => Resolution::Found(module),
+                        None if options.check => Resolution::Skip(None),
+                        None => Resolution::Only(request),
+                    },
+                    other => other,
+                },
+            ),
+        )?;
+        let mut packages = Vec::new();
+        for call in read.package_calls() {
+            if let Some(locked) = locks.get(&call.key) {
+                packages.push(LockedPackage {
+                    key: call.key.clone(),
+                    top: call.module.as_ref().map(FetchedModule::top),
+                    is_installed: self.installed(call, locks, &directory).is_some(),
+                    locked: Arc::clone(locked),
+                    source: call.source.clone(),
+                });
+            }
+        }
         let fetcher = if options.with_git {
             self.modules.fetcher.as_ref()
         } else {
@@ -158,6 +154,18 @@ impl Session<'_> {
             warnings,
             ..installation.outcome()
         })
+    }
+
+    /// The installed module of a call, if it is the locked one.
+    fn installed(
+        &self,
+        call: &ModuleCall,
+        locks: &ModuleLocks,
+        directory: &Path,
+    ) -> Option<FetchedModule> {
+        let locked = locks.get(&call.key)?;
+        let fetcher = self.modules.fetcher.as_ref()?;
+        fetcher.installed(&directory.join(&call.key), &call.source, locked)
     }
 }
 
@@ -250,23 +258,16 @@ impl<'a> Installation<'a> {
 
     /// Calls that differ between the old and the new list.
     fn listed_otherwise(&self) -> Vec<String> {
-        let modules = |list| {
-            serde_json::from_slice::<ManifestFile>(list)
-                .unwrap_or_default()
-                .modules
-        };
-        let modules = |list| modules(list).into_iter().collect::<HashSet<_>>();
-        let (old, new) = (
-            modules(self.old_list.as_deref().unwrap_or_default()),
-            modules(&self.list),
-        );
-        let keys = old
-            .symmetric_difference(&new)
-            .map(|entry| entry.key.clone());
-        keys.filter(|key| !key.is_empty())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        let old = listed_modules(self.old_list.as_deref().unwrap_or_default());
+        let new = listed_modules(&self.list);
+        let mut keys = BTreeSet::new();
+        for entry in old.symmetric_difference(&new) {
+            // The root module is listed without a key.
+            if !entry.key.is_empty() {
+                keys.insert(entry.key.clone());
+            }
+        }
+        keys.into_iter().collect()
     }
 
     /// Copies all packages into the scratch directory first, and then moves them into place. A
@@ -312,14 +313,16 @@ impl<'a> Installation<'a> {
         let place = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
         drop(turn);
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
-        let made = parallel::map(numbered, COPIES, |(number, package)| {
+        let results = parallel::map(numbered, COPIES, |(number, package)| {
             let copy = copied(package, &place.path().join(number.to_string()))?;
-            let LockedPackage { source, locked, .. } = package;
-            let add_repository =
-                |fetcher: &ModuleFetcher| fetcher.make_repository(source, locked, &copy.join(GIT));
-            self.with_git.map_or(Ok(()), add_repository).map(|()| copy)
+            if let Some(fetcher) = self.with_git {
+                let LockedPackage { source, locked, .. } = package;
+                fetcher.make_repository(source, locked, &copy.join(GIT))?;
+            }
+            Ok(copy)
         });
-        let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
+        let copies = results.into_iter().collect::<Result<Vec<_>>>()?;
+
         let turn = self.turn()?;
         turn.remove_left_over(self.directory, |name| name == MANIFEST);
         let list = self.directory.join(MANIFEST);
@@ -328,16 +331,11 @@ impl<'a> Installation<'a> {
             .iter()
             .any(|package| self.directory.join(&package.key).exists());
         if list.exists() && replaces_installed {
-            let is_kept = |call: &&ModuleCall| {
-                !self
-                    .missing
-                    .iter()
-                    .any(|package| is_below(&call.key, &package.key))
-            };
-            write(
-                &list,
-                &manifest(self.calls.iter().filter(is_kept).filter_map(entry)),
-            )?;
+            let kept_calls = self.calls.iter().filter(|call| {
+                let mut replaced = self.missing.iter();
+                !replaced.any(|package| is_below(&call.key, &package.key))
+            });
+            write(&list, &manifest(kept_calls.filter_map(entry)))?;
         }
         for (package, copy) in self.missing.iter().zip(&copies) {
             swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
@@ -359,6 +357,12 @@ fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
     let directory = installed.join(GIT);
     let head = files::read(&directory.join("HEAD"), 1 << 20).unwrap_or_default();
     directory.is_symlink() || head.trim_ascii() != commit.as_bytes()
+}
+
+/// The entries of a list of installed modules; none if it cannot be read.
+fn listed_modules(list: &[u8]) -> HashSet<Installed> {
+    let list: ManifestFile = serde_json::from_slice(list).unwrap_or_default();
+    list.modules.into_iter().collect()
 }
 
 /// Copies a package, and compares the copy with the lock file.

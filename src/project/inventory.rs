@@ -9,13 +9,13 @@ use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
 use super::verify::policy;
-use crate::configuration::{Requirement, Requirements};
+use crate::configuration::Requirements;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
 };
-use crate::lockfile::{Entry, LockFile};
+use crate::lockfile::LockFile;
 use crate::packages::Source;
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{PackageId, ReleasePlatforms};
 use crate::project::covers::EntryPlatforms;
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, WithoutPlatforms, schema_directive};
@@ -108,15 +108,13 @@ impl Session<'_> {
         };
         let mut has_calls = false;
         let mut are_pinned = true;
-        let (mut releases, mut dialects) = (
-            BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(),
-            BTreeSet::new(),
-        );
-        let contents = self.each_root(roots, |root| self.contents(&root));
+        let mut releases = BTreeMap::<LockedRelease, BTreeSet<Hash>>::new();
+        let mut dialects = BTreeSet::new();
+        let results = self.each_root(roots, |root| self.contents(&root));
         self.announce();
-        let mut lookalikes = Diagnostics::default();
-        for (path, contents) in contents {
-            let contents = match contents {
+        let mut all_lookalikes = Diagnostics::default();
+        for (path, result) in results {
+            let contents = match result {
                 Ok(contents) => contents,
                 Err(errors) => {
                     inventory.errors.extend(errors);
@@ -131,28 +129,31 @@ impl Session<'_> {
                 required,
                 lock_file,
                 warnings,
-                lookalikes: found,
+                lookalikes,
             } = contents;
-            lookalikes.extend(found);
+            all_lookalikes.extend(lookalikes);
             dialects.insert(dialect.name());
             has_calls |= calls_modules;
             are_pinned &= are_modules_pinned;
             inventory.not_locked.extend(required);
-            let in_root = |warning: Diagnostic| warning.in_root(&path, roots.may_be_several());
-            inventory.warnings.extend(warnings.into_iter().map(in_root));
+            for warning in warnings {
+                inventory
+                    .warnings
+                    .push(warning.in_root(&path, roots.may_be_several()));
+            }
             for (address, locked) in lock_file.locks() {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
                 // A release covers only the platforms that it covers in every root module.
                 let common = hashes.or_insert_with(|| locked.platform_hashes().cloned().collect());
                 common.retain(|hash| locked.hashes.contains(hash));
-                let missing = without_platforms.of(address, dialect);
-                let missing = missing.map(|missing| missing.platform.clone());
                 let exempted = inventory.exempted.entry(address.clone()).or_default();
-                exempted.extend(missing);
+                for missing in without_platforms.of(address, dialect) {
+                    exempted.insert(missing.platform.clone());
+                }
             }
         }
-        lookalikes.into_result(())?;
+        all_lookalikes.into_result(())?;
         if releases.is_empty() {
             std::mem::take(&mut inventory.errors).into_result(())?;
             return Err(nothing_locked(roots).into());
@@ -168,20 +169,23 @@ impl Session<'_> {
         inventory
             .exempted
             .retain(|_, platforms| !platforms.is_empty());
-        let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
-            let known = self
-                .hash_cache
-                .as_ref()
-                .map(|cache| cache.platforms_of(address, version));
-            EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
-        };
-        let platforms: Vec<_> = releases.iter().map(covered).collect();
-        inventory.covered = platforms.iter().flatten().cloned().collect();
+        let mut covered_by_release = Vec::new();
+        for ((address, version, _), hashes) in &releases {
+            let known = match &self.hash_cache {
+                Some(cache) => cache.platforms_of(address, version),
+                None => ReleasePlatforms::default(),
+            };
+            let covered = EntryPlatforms::new(hashes, known).covered();
+            inventory.covered.extend(covered.iter().cloned());
+            covered_by_release.push((address, covered));
+        }
+        // The platforms of all releases, except where a release has none.
         inventory.platforms.clone_from(&inventory.covered);
-        for ((address, ..), covered) in releases.keys().zip(&platforms) {
+        for (address, covered) in covered_by_release {
             let exempted = inventory.exempted.get(address);
             inventory.platforms.retain(|platform| {
-                covered.contains(platform) || exempted.is_some_and(|one| one.contains(platform))
+                covered.contains(platform)
+                    || exempted.is_some_and(|platforms| platforms.contains(platform))
             });
         }
         if !self.options.offline {
@@ -203,20 +207,16 @@ impl Session<'_> {
     pub(super) fn read_versions(&self, roots: &Roots) -> LockedVersions {
         let mut versions = LockedVersions::default();
         let mut dialects = BTreeSet::new();
-        let read = |root: RootModule| {
+        let results = self.each_root(roots, |root: RootModule| {
             let (lock_file, _) = root.lock_file()?;
-            let locked = lock_file
-                .locks()
-                .iter()
-                .map(|(address, locked)| (address.clone(), locked.version.clone()));
-            let locked = root
-                .lock_bytes
-                .is_some()
-                .then(|| (root.dialect, locked.collect::<Vec<_>>()));
+            let mut locked = None;
+            if root.lock_bytes.is_some() {
+                locked = Some((root.dialect, lock_file.locks().clone()));
+            }
             Ok((locked, root.configuration_errors(&self.modules)))
-        };
-        for (path, answer) in self.each_root(roots, read) {
-            let locked = match answer {
+        });
+        for (path, result) in results {
+            let locked = match result {
                 Ok((locked, errors)) => {
                     versions.errors.extend(errors);
                     locked
@@ -226,16 +226,16 @@ impl Session<'_> {
                     continue;
                 }
             };
-            match locked {
-                Some((dialect, locked)) => {
-                    versions.locked += 1;
-                    dialects.insert(dialect.name());
-                    for (address, version) in locked {
-                        let of_provider = versions.providers.entry(address).or_default();
-                        of_provider.entry(version).or_default().push(path.clone());
-                    }
-                }
-                None => versions.not_locked.push(path),
+            let Some((dialect, locks)) = locked else {
+                versions.not_locked.push(path);
+                continue;
+            };
+            versions.locked += 1;
+            dialects.insert(dialect.name());
+            for (address, locked) in locks {
+                let roots_by_version = versions.providers.entry(address).or_default();
+                let roots = roots_by_version.entry(locked.version.clone()).or_default();
+                roots.push(path.clone());
             }
         }
         versions.dialect =
@@ -310,29 +310,23 @@ impl Session<'_> {
 /// Providers of a root module whose names imitate others. Settings that allow one would hide it
 /// from then on.
 fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
-    let of_entry = |entry: &Entry| {
-        let error = policy::looks_like_another(root, None, &entry.address)?;
-        Some(error.at(entry.block.clone(), "").about(&entry.address))
-    };
-    let of_requirement = |(address, requirement): (&ProviderAddress, &Requirement)| {
-        let error = policy::looks_like_another(root, None, address)?;
-        Some(requirement.at_declarations(error).about(address))
-    };
-    let not_locked = requirements
-        .providers
-        .iter()
-        .filter(|(address, _)| lock_file.entry(address).is_none());
-    let errors = lock_file
-        .entries()
-        .iter()
-        .filter_map(of_entry)
-        .chain(not_locked.filter_map(of_requirement));
-    errors
-        .map(|error| Diagnostic {
-            severity: Severity::Error,
-            ..error
-        })
-        .collect()
+    let mut errors = Vec::new();
+    for entry in lock_file.entries() {
+        if let Some(error) = policy::looks_like_another(root, None, &entry.address) {
+            errors.push(error.at(entry.block.clone(), "").about(&entry.address));
+        }
+    }
+    for (address, requirement) in &requirements.providers {
+        if lock_file.entry(address).is_none()
+            && let Some(error) = policy::looks_like_another(root, None, address)
+        {
+            errors.push(requirement.at_declarations(error).about(address));
+        }
+    }
+    for error in &mut errors {
+        error.severity = Severity::Error;
+    }
+    errors.into_iter().collect()
 }
 
 /// The error where no root module has locked a provider, with the command that locks all of them.
@@ -453,24 +447,17 @@ impl Inventory {
     /// The platforms for `provlock.toml`. A single one is usually that of the laptop that locked
     /// last, so it is only suggested together with the usual ones.
     fn platform_lines(&self) -> Vec<String> {
-        let setting =
-            |platforms: &[String]| format!("platforms = {}", list(platforms.iter().cloned()));
-        let names = |platforms: &BTreeSet<Platform>| {
-            platforms
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-        };
         match &self.named_platforms {
-            Some(PlatformSelection::All) => vec![setting(&["all".to_owned()])],
+            Some(PlatformSelection::All) => vec![platform_setting(&["all"])],
             Some(PlatformSelection::These(these)) => {
-                vec![setting(&names(&these.iter().cloned().collect()))]
+                let these: BTreeSet<_> = these.iter().collect();
+                vec![platform_setting(these)]
             }
-            None if self.platforms.len() > 1 => vec![setting(&names(&self.platforms))],
+            None if self.platforms.len() > 1 => vec![platform_setting(&self.platforms)],
             None => vec![
                 "# Name the platforms of your team and of CI, then run provlock lock -r:"
                     .to_owned(),
-                format!("# {}", setting(&names(&self.suggested_platforms()))),
+                format!("# {}", platform_setting(&self.suggested_platforms())),
             ],
         }
     }
@@ -521,20 +508,20 @@ impl Inventory {
     /// Returns the keys of each namespace. If a namespace has an unsigned release, each of its
     /// other providers has keys of its own.
     fn trusted(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let unsigned = self
-            .signers
-            .iter()
-            .filter(|(_, signers)| signers.contains(&None));
-        let unsigned: BTreeSet<_> = unsigned.map(|(address, _)| namespace(address)).collect();
+        let mut unsigned = BTreeSet::new();
+        for (address, signers) in &self.signers {
+            if signers.contains(&None) {
+                unsigned.insert(namespace(address));
+            }
+        }
+
         let mut trusted = BTreeMap::<_, BTreeSet<_>>::new();
-        for (address, signers) in self
-            .signers
-            .iter()
-            .filter(|(_, signers)| !signers.contains(&None))
-        {
+        for (address, signers) in &self.signers {
+            if signers.contains(&None) {
+                continue;
+            }
             let namespace = namespace(address);
-            let is_mixed = unsigned.contains(&namespace);
-            let providers = if is_mixed {
+            let providers = if unsigned.contains(&namespace) {
                 format!("{namespace}/{}", address.name)
             } else {
                 format!("{namespace}/*")
@@ -557,4 +544,9 @@ fn namespace(address: &ProviderAddress) -> String {
 /// escaped.
 fn list(texts: impl IntoIterator<Item = String>) -> String {
     format!("{:?}", texts.into_iter().collect::<Vec<_>>())
+}
+
+fn platform_setting(platforms: impl IntoIterator<Item = impl ToString>) -> String {
+    let names = platforms.into_iter().map(|platform| platform.to_string());
+    format!("platforms = {}", list(names))
 }

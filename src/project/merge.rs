@@ -11,7 +11,7 @@ use super::session::Session;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockFile;
 use crate::lockfile::merge::Conflict;
-use crate::provider::{ConstraintList, Version};
+use crate::provider::ConstraintList;
 
 /// Result of resolving conflicts.
 #[non_exhaustive]
@@ -41,7 +41,8 @@ impl Session<'_> {
         let prepared = self.prepare_with(root, lock_file, options, None);
         self.announce();
         let mut prepared = prepared?;
-        let (mut warnings, mut left) = (Vec::new(), Vec::new());
+        let mut warnings = Vec::new();
+        let mut left = Vec::new();
         for conflict in conflicts {
             let address = &conflict.address;
             let is_incomplete = prepared.requirements.is_incomplete;
@@ -56,18 +57,17 @@ impl Session<'_> {
                 let RootModule {
                     settings, dialect, ..
                 } = &prepared.root;
-                let is_allowed = |version: &&Version| {
+                let mut newest = None;
+                for side in &sides {
+                    let version = &side.version;
                     let against = settings.policy.against_version(address, *dialect, version);
-                    requirement.constraints.allows(version) && against.is_empty()
-                };
-                let newest = sides
-                    .iter()
-                    .map(|side| &side.version)
-                    .filter(is_allowed)
-                    .max();
-                prepared
-                    .versions
-                    .extend(newest.map(|version| (address.clone(), version.clone())));
+                    if requirement.constraints.allows(version) && against.is_empty() {
+                        newest = newest.max(Some(version));
+                    }
+                }
+                if let Some(version) = newest {
+                    prepared.versions.insert(address.clone(), version.clone());
+                }
                 prepared.replaced.insert(conflict.address, sides);
             } else if is_incomplete {
                 left.push(conflict);
@@ -114,23 +114,23 @@ impl Session<'_> {
         left: &[Conflict],
         options: &LockOptions,
     ) -> Result<LockOutcome> {
-        let offline = self.options.offline.then(|| {
-            let sides = prepared.replaced.iter();
-            let sides =
-                sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
-            let left = left.iter().flat_map(|conflict| {
-                conflict
-                    .ours
-                    .iter()
-                    .chain(&conflict.theirs)
-                    .map(|side| (&conflict.address, side))
-            });
-            let known = prepared.lock_file.locks().iter().chain(sides).chain(left);
-            Arc::new(
-                self.connections
-                    .offline(known.map(|(address, entry)| (address, &entry.version))),
-            )
-        });
+        let mut offline = None;
+        if self.options.offline {
+            // The versions that either side or the merged lock file has.
+            let mut known: Vec<_> = prepared.lock_file.locks().iter().collect();
+            for (address, sides) in &prepared.replaced {
+                known.extend(sides.iter().map(|side| (address, side)));
+            }
+            for conflict in left {
+                for side in conflict.ours.iter().chain(&conflict.theirs) {
+                    known.push((&conflict.address, side));
+                }
+            }
+            let versions = known
+                .into_iter()
+                .map(|(address, entry)| (address, &entry.version));
+            offline = Some(Arc::new(self.connections.offline(versions)));
+        }
         self.with_pipeline(options, None, offline, |pipeline| {
             pipeline.outcome(prepared)
         })

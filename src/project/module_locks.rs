@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::module_choices::ModuleChoices;
 use super::module_edit::RequestedModule;
-use crate::configuration::{ModuleCall, Requirements, Resolution, VariableCall};
+use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
 use crate::lockfile::{
     LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name,
@@ -110,15 +110,15 @@ fn request(call: &ModuleCall, known: &Arc<LockedModule>, may_change: bool) -> Mo
 
 /// The error for a call whose path cannot be the name of a directory of installed modules.
 fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
-    let is_impossible = call.key.contains(['/', '\\', '\0'])
-        || (call.key.starts_with('.') && call.key != UNIT_ADDRESS);
-    let message = || {
-        format!(
-            "{} has a name that cannot be that of a directory",
-            module_name(&call.key)
-        )
-    };
-    is_impossible.then(|| call.located(Diagnostic::error(Code::InvalidConfiguration, message())))
+    let is_hidden = call.key.starts_with('.') && call.key != UNIT_ADDRESS;
+    if !is_hidden && !call.key.contains(['/', '\\', '\0']) {
+        return None;
+    }
+    let message = format!(
+        "{} has a name that cannot be that of a directory",
+        module_name(&call.key)
+    );
+    Some(call.located(Diagnostic::error(Code::InvalidConfiguration, message)))
 }
 
 /// The entries for the calls whose packages were read. While requirements are incomplete, old
@@ -172,23 +172,23 @@ fn entry(
     module: &FetchedModule,
 ) -> Option<LockedModule> {
     let identity = module.identity();
-    let has_hash = |known: &&LockedModule| {
-        identity
-            .as_ref()
-            .is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes))
-    };
     let constraints = wanted.constraints.clone();
-    if let Some(known) = known.filter(has_hash) {
-        return Some(LockedModule {
-            constraints,
-            ..known.clone()
-        });
+    if let Some(known) = known {
+        let has_hash = match &identity {
+            Some((_, hashes)) => !hashes.is_disjoint(&known.hashes),
+            None => true,
+        };
+        if has_hash {
+            return Some(LockedModule {
+                constraints,
+                ..known.clone()
+            });
+        }
     }
     let (package, hashes) = identity?;
-    let (source, version) = (wanted.source.recorded(), module.version().cloned());
     Some(LockedModule {
-        source,
-        version,
+        source: wanted.source.recorded(),
+        version: module.version().cloned(),
         constraints,
         package,
         hashes,
@@ -198,28 +198,25 @@ fn entry(
 /// Errors for calls that another run may resolve to a different module, so that an entry would be
 /// right for this run only. Values from a flag are intended, and cause no error.
 fn depending_on_input(requirements: &Requirements) -> Diagnostics {
-    let unnamed = requirements
-        .variable
-        .iter()
-        .filter(|call| !call.input.is_flag);
-    let error = |VariableCall {
-                     key,
-                     locations,
-                     input,
-                     ..
-                 }: &VariableCall| {
+    let mut errors = Diagnostics::default();
+    for call in &requirements.variable {
+        if call.input.is_flag {
+            continue;
+        }
         let message = format!(
             "{} cannot be locked: {} decides from where it comes",
-            module_name(key),
-            input.name
+            module_name(&call.key),
+            call.input.name
         );
-        let error = Diagnostic::error(Code::InvalidConfiguration, message).at_each(locations, "");
-        error.help(
-            Help::text("write its source as plain text, or set the value with ")
-                .and(RunOption::SetVariable),
-        )
-    };
-    unnamed.map(error).collect()
+        let help = Help::text("write its source as plain text, or set the value with ")
+            .and(RunOption::SetVariable);
+        errors.push(
+            Diagnostic::error(Code::InvalidConfiguration, message)
+                .at_each(&call.locations, "")
+                .help(help),
+        );
+    }
+    errors
 }
 
 /// The error for a module whose entry would contain a secret. Logins are omitted from entries,
@@ -236,20 +233,21 @@ fn secret_in_address(name: &str) -> Diagnostic {
 
 /// The error for units that share a lock file, and call different modules by the same name.
 fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
-    let called = |locked: &LockedModule| {
-        format!("{} {}", locked.source, locked.constraints)
-            .trim_end()
-            .to_owned()
-    };
     let name = module_name(key);
     let message = format!(
         "{name} cannot be locked for all units that share the lock file: they call different modules"
     );
-    let error = Diagnostic::error(Code::InvalidConfiguration, message);
-    let error = error.note(format!(
-        "one calls {}, another calls {}",
-        called(one),
-        called(other)
-    ));
-    error.help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
+    Diagnostic::error(Code::InvalidConfiguration, message)
+        .note(format!(
+            "one calls {}, another calls {}",
+            called(one),
+            called(other)
+        ))
+        .help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
+}
+
+/// The source and the constraints of the calls of a module.
+fn called(locked: &LockedModule) -> String {
+    let text = format!("{} {}", locked.source, locked.constraints);
+    text.trim_end().to_owned()
 }

@@ -49,24 +49,25 @@ impl<'a> NamedTargets<'a> {
         options: &'a LockOptions,
         upgrade: Option<&'a UpgradeOptions>,
     ) -> Result<Vec<ProviderSpec>> {
-        let named = Self::new(options, upgrade);
-        let is_clear = !named.takes_short_names || named.are_locked(session, roots);
-        if named.is_empty() || (!roots.may_be_several() && is_clear) {
+        let targets = Self::new(options, upgrade);
+        let is_clear = !targets.takes_short_names || targets.are_locked(session, roots);
+        if targets.is_empty() || (!roots.may_be_several() && is_clear) {
             return Ok(options.providers.clone());
         }
 
-        let named = Mutex::new(named);
-        let read = |root: &FoundRoot| {
-            let result = session.read_to_lock(root, options, upgrade);
-            lock(&named).add(result);
-        };
+        let shared_targets = Mutex::new(targets);
         let threads = session.modules.threads();
-        parallel::map(roots.list.iter().collect(), threads, read);
-        let named = named.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parallel::map(roots.list.iter().collect(), threads, |root: &FoundRoot| {
+            let result = session.read_to_lock(root, options, upgrade);
+            lock(&shared_targets).add(result);
+        });
+        let targets = shared_targets
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         if roots.may_be_several() {
-            named.check()?;
+            targets.check()?;
         }
-        collect_all(named.providers.iter().map(NamedInRoots::in_full))
+        collect_all(targets.providers.iter().map(NamedInRoots::in_full))
     }
 
     fn new(options: &'a LockOptions, upgrade: Option<&'a UpgradeOptions>) -> Self {

@@ -1,7 +1,7 @@
 //! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::event::{Event, LockedRootModule, Report, RootOutcome};
@@ -21,7 +21,7 @@ use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
 use crate::lockfile::{self, CanonicalBlocks};
 use crate::packages::{ProgressSink, Source};
-use crate::provider::{Hostname, ProviderAddress};
+use crate::provider::Hostname;
 use crate::settings::Settings;
 use crate::system::files::{self, FileChange, WriteError};
 use crate::system::lock;
@@ -134,23 +134,26 @@ impl Session<'_> {
         offline: Option<Arc<Source>>,
         run: impl FnOnce(&Pipeline<'_, '_>) -> R,
     ) -> R {
-        let progress = |package: &_, progress| self.note_progress(package, progress);
-        let ask = |question: &Question| question.ask(&progress);
-        with_shared_jobs(WAITING_REQUESTS, ask, |questions| {
-            run(&Pipeline {
-                session: self,
-                options,
-                upgrade,
-                offline,
-                questions,
-                progress: &progress,
-                recorded: RecordedEntries::default(),
-                blocks: CanonicalBlocks::default(),
-                editing: Permits::default(),
-                planning: Mutex::default(),
-                hosts: Mutex::default(),
-            })
-        })
+        let progress: ProgressSink<'_> = &|package, progress| self.note_progress(package, progress);
+        with_shared_jobs(
+            WAITING_REQUESTS,
+            |question: &Question| question.ask(progress),
+            |questions| {
+                run(&Pipeline {
+                    session: self,
+                    options,
+                    upgrade,
+                    offline,
+                    questions,
+                    progress,
+                    recorded: RecordedEntries::default(),
+                    blocks: CanonicalBlocks::default(),
+                    editing: Permits::default(),
+                    planning: Mutex::default(),
+                    hosts: Mutex::default(),
+                })
+            },
+        )
     }
 }
 
@@ -183,6 +186,28 @@ struct Planned {
     plan: Option<UpgradePlan>,
 }
 
+/// The change of a file, if its content changes.
+fn change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
+    if old == Some(&new) {
+        return None;
+    }
+    Some(FileChange {
+        path: path.to_owned(),
+        old: old.cloned(),
+        new,
+    })
+}
+
+/// A version constraint in quotes, as an edit that leaves it unchanged.
+fn unedited(quoted: &Location) -> Option<ConstraintEdit> {
+    let written = quoted.file.text.get(quoted.span.clone())?;
+    let text = written.strip_prefix('"')?.strip_suffix('"')?;
+    Some(ConstraintEdit {
+        new: text.to_owned(),
+        location: Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1),
+    })
+}
+
 impl Planned {
     fn edits(&self) -> impl Iterator<Item = &ConstraintEdit> {
         self.plan.iter().flat_map(|plan| &plan.edits)
@@ -191,27 +216,24 @@ impl Planned {
     /// Strings of the configuration that the plan depends on, each with the text that it needs
     /// there: the edits, and the constraints of the planned providers that have none.
     fn shared_texts(&self) -> Vec<ConstraintEdit> {
-        let place = |location: &Location| (location.path().to_owned(), location.span.start);
-        let edited: BTreeSet<_> = self.edits().map(|edit| place(&edit.location)).collect();
-        let requirements = self.selection.requirements(&self.prepared);
-        let declared = requirements.flat_map(|requirement| &requirement.declarations);
-        let unedited = declared
-            .filter_map(|declaration| declaration.version.as_ref())
-            .filter_map(|quoted| {
-                let text = quoted
-                    .file
-                    .text
-                    .get(quoted.span.clone())?
-                    .strip_prefix('"')?
-                    .strip_suffix('"')?;
-                let location =
-                    Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1);
-                (!edited.contains(&place(&location))).then(|| ConstraintEdit {
-                    new: text.to_owned(),
-                    location,
-                })
-            });
-        self.edits().cloned().chain(unedited).collect()
+        let mut texts = Vec::new();
+        let mut edited = BTreeSet::new();
+        for edit in self.edits() {
+            edited.insert((edit.location.path().to_owned(), edit.location.span.start));
+            texts.push(edit.clone());
+        }
+        for requirement in self.selection.requirements(&self.prepared) {
+            for declaration in &requirement.declarations {
+                if let Some(version) = &declaration.version
+                    && let Some(text) = unedited(version)
+                    && !edited
+                        .contains(&(text.location.path().to_owned(), text.location.span.start))
+                {
+                    texts.push(text);
+                }
+            }
+        }
+        texts
     }
 }
 
@@ -439,7 +461,6 @@ impl Pipeline<'_, '_> {
         } else {
             None
         };
-        let (is_offline, cache) = (session.options.offline, session.hash_cache.as_ref());
         let request = LockRequest {
             prepared,
             options,
@@ -447,14 +468,19 @@ impl Pipeline<'_, '_> {
             source,
             questions,
             recorded,
-            is_offline,
-            cache,
+            is_offline: session.options.offline,
+            cache: session.hash_cache.as_ref(),
             listings,
             progress,
         };
-        let is_exempt =
-            |address: &&ProviderAddress| policy.is_exempt_from_min_age(address, *dialect);
-        if !has_age || listings.is_some() || request.selected_by_age().iter().all(is_exempt) {
+        if !has_age || listings.is_some() {
+            return Ok(request);
+        }
+        if request
+            .selected_by_age()
+            .iter()
+            .all(|address| policy.is_exempt_from_min_age(address, *dialect))
+        {
             return Ok(request);
         }
         let message = "min-age is set, but publication dates are unknown offline";
@@ -469,18 +495,22 @@ impl Pipeline<'_, '_> {
 
     /// Fails if the only root module does not have a named call.
     fn check_calls(&self, prepared: &Prepared) -> Result<()> {
-        let named = self
-            .upgrade
-            .into_iter()
-            .flat_map(|options| options.calls.keys());
-        let is_missing = |key: &&String| {
-            !prepared.root.found.is_one_of_several
-                && !prepared
-                    .requirements
-                    .package_calls()
-                    .any(|call| call.key == **key)
+        let Some(upgrade) = self.upgrade else {
+            return Ok(());
         };
-        no_such_call(named.filter(is_missing)).map_or(Ok(()), |error| Err(error.into()))
+        // Another root module may have the call.
+        if prepared.root.found.is_one_of_several {
+            return Ok(());
+        }
+        let requirements = &prepared.requirements;
+        let missing = upgrade
+            .calls
+            .keys()
+            .filter(|key| !requirements.package_calls().any(|call| call.key == **key));
+        match no_such_call(missing) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
     }
 
     /// Selects the versions, after asking for everything that is certain to be needed.
@@ -550,17 +580,9 @@ impl Pipeline<'_, '_> {
         // An empty lock file would record that nothing is required, which is unknown.
         let is_needless =
             root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
-        let change = |path: &PathBuf, old: &Option<Vec<u8>>, new: Vec<u8>| {
-            let is_changed = old.as_ref() != Some(&new);
-            is_changed.then(|| FileChange {
-                path: path.clone(),
-                old: old.clone(),
-                new,
-            })
-        };
         let mut files = Vec::new();
         if !is_needless {
-            files.extend(change(&root.lock_path, &root.lock_bytes, bytes));
+            files.extend(change(&root.lock_path, root.lock_bytes.as_ref(), bytes));
         }
         let mut module_changes = Vec::new();
         if let Some(file) = module_lock_file {
@@ -569,19 +591,18 @@ impl Pipeline<'_, '_> {
                 .map_err(|errors| root.name(errors))?;
             files.extend(change(
                 &root.module_lock_path,
-                &root.module_lock_bytes,
+                root.module_lock_bytes.as_ref(),
                 bytes,
             ));
             module_changes = lockfile::diff(file.locks(), module_locks).entries;
         }
-        let (changed, written) = (!files.is_empty(), !self.options.dry_run);
         Ok(LockedRootModule {
             prepared,
             outcome,
+            changed: !files.is_empty(),
             files,
             module_changes,
-            changed,
-            written,
+            written: !self.options.dry_run,
             plan,
         })
     }

@@ -34,13 +34,19 @@ impl Rewrites {
         if paths.is_empty() {
             return files::write_all(lock_files);
         }
-        let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
+
+        let canonical_paths: BTreeSet<PathBuf> =
+            paths.into_iter().map(canonical_or_given).collect();
         let mut unwritten = lock(&self.0);
-        let files = unwritten
-            .iter()
-            .filter(|(canonical, _)| paths.contains(canonical));
-        files::write_all(files.map(|(_, change)| change).chain(lock_files))?;
-        unwritten.retain(|(canonical, _)| !paths.contains(canonical));
+        let mut changes = Vec::new();
+        for (path, change) in unwritten.iter() {
+            if canonical_paths.contains(path) {
+                changes.push(change);
+            }
+        }
+        changes.extend(lock_files);
+        files::write_all(changes)?;
+        unwritten.retain(|(path, _)| !canonical_paths.contains(path));
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The root modules that a user selects.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::coverage::{Coverage, DirectoryKind};
 use crate::configuration::{CloudHost, terragrunt};
@@ -152,7 +152,8 @@ impl Roots {
     /// Each directory with a lock file once, by the first name of a root module that uses it,
     /// sorted by names.
     pub(super) fn new(found: Vec<FoundRoot>, selection: &Selection) -> Self {
-        let (mut list, mut indexes) = (Vec::<FoundRoot>::new(), HashMap::new());
+        let mut list: Vec<FoundRoot> = Vec::new();
+        let mut indexes = HashMap::new();
         for root in found {
             let identity = root
                 .lock_directory
@@ -167,18 +168,18 @@ impl Roots {
             }
         }
         list.sort_by(|one, other| one.path.cmp(&other.path));
-        let (list_length, is_one_of_several) = (list.len(), selection.recursive || list.len() != 1);
+        let list_length = list.len();
         for root in &mut list {
-            (root.list_length, root.is_one_of_several) = (list_length, is_one_of_several);
+            root.list_length = list_length;
+            root.is_one_of_several = selection.recursive || list_length != 1;
         }
-        let (passed_over, others) = (Coverage::default(), OtherDirectories::default());
         Self {
             list,
             selection: selection.clone(),
-            passed_over,
+            passed_over: Coverage::default(),
             unlocked_units: Vec::new(),
             copied_lock_files: Vec::new(),
-            others,
+            others: OtherDirectories::default(),
         }
     }
 
@@ -370,18 +371,33 @@ pub(super) fn is_in_catalog(path: &Path) -> bool {
 
 /// Whether the path contains a usual directory of modules, examples, tests or templates.
 pub(super) fn is_among_modules(path: &Path) -> bool {
-    const NAMES: &str =
-        "modules module examples example tests test fixtures testdata template templates skeleton";
-    let is_one = |component: Component<'_>| {
+    path.components().any(|component| {
         let name = component.as_os_str().to_string_lossy();
-        let is_between =
-            |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
-        NAMES.split(' ').any(|known| known == name)
-            || is_between("__", "__")
-            || is_between("{{", "}}")
-    };
-    path.components().any(is_one)
+        NAMES_OF_MODULES.contains(&&*name)
+            || is_enclosed(&name, "__", "__")
+            || is_enclosed(&name, "{{", "}}")
+    })
 }
+
+/// Whether a name is a placeholder, such as `{{name}}`.
+fn is_enclosed(name: &str, start: &str, end: &str) -> bool {
+    name.len() > 4 && name.starts_with(start) && name.ends_with(end)
+}
+
+/// The usual names of directories of modules, examples, tests and templates.
+const NAMES_OF_MODULES: [&str; 11] = [
+    "modules",
+    "module",
+    "examples",
+    "example",
+    "tests",
+    "test",
+    "fixtures",
+    "testdata",
+    "template",
+    "templates",
+    "skeleton",
+];
 
 /// Returns a directory without a redundant `.` in front.
 pub(super) fn normal(directory: &Path) -> PathBuf {

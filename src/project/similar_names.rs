@@ -116,15 +116,26 @@ fn nearest<'a>(
     address: &ProviderAddress,
     known: impl Iterator<Item = &'a ProviderAddress> + Clone,
 ) -> Option<&'a ProviderAddress> {
-    let known = known.filter(|known| *known != address && known.hostname == address.hostname);
-    let near = known
-        .clone()
-        .filter_map(|known| Some((distance(address, known)?, known)))
-        .min();
-    let has_its_name =
-        |known: &&ProviderAddress| address.namespace == NO_SOURCE && known.name == address.name;
-    near.map(|(_, known)| known)
-        .or_else(|| known.clone().find(has_its_name))
+    let mut nearest = None;
+    let mut namesake = None;
+    for provider in known {
+        if provider == address || provider.hostname != address.hostname {
+            continue;
+        }
+        if let Some(distance) = distance(address, provider) {
+            let candidate = (distance, provider);
+            if nearest.is_none_or(|nearest| candidate < nearest) {
+                nearest = Some(candidate);
+            }
+        }
+        if namesake.is_none() && address.namespace == NO_SOURCE && provider.name == address.name {
+            namesake = Some(provider);
+        }
+    }
+    match nearest {
+        Some((_, provider)) => Some(provider),
+        None => namesake,
+    }
 }
 
 /// Returns the existing path that a misspelled one most likely stands for: `live/network` for
@@ -225,37 +236,64 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
             None => None,
         };
     }
-    let (shown, provider) = (hostname.to_string(), format!("{namespace}/{name}"));
-    let host = shown.split_once(':').map_or(&*shown, |(host, _)| host);
-    let seen = skeleton(host);
-    // The owner of a domain may use any labels in front of it.
-    let is_in_front = |known: &&str| {
-        host.strip_prefix(*known)
-            .is_some_and(|rest| rest.starts_with(['.', '-']))
-    };
-    let known = imitated(host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
-    let brand = |text: &str| {
-        Some(format!(
-            "a host of {}",
-            BRANDS
-                .into_iter()
-                .find(|one| text.contains(&skeleton(one)))?
-        ))
-    };
-    let (like, part) = if let Some(like) = known.map(str::to_owned).or_else(|| brand(domain(&seen)))
-    {
-        (like, Part::Host)
-    } else if PROVIDERS.providers.contains_key(&*provider) {
-        (provider, Part::Host)
+    let shown = hostname.to_string();
+    let host = shown.split(':').next().unwrap_or_default();
+    let host_skeleton = skeleton(host);
+    let provider = format!("{namespace}/{name}");
+    if let Some(like) = imitated_host(host) {
+        return Some(Lookalike {
+            like: like.to_owned(),
+            part: Part::Host,
+        });
+    }
+    if let Some(brand) = brand_in(domain(&host_skeleton)) {
+        return Some(Lookalike {
+            like: format!("a host of {brand}"),
+            part: Part::Host,
+        });
+    }
+    if PROVIDERS.providers.contains_key(&*provider) {
+        return Some(Lookalike {
+            like: provider,
+            part: Part::Host,
+        });
+    }
+
+    // Companies use these words for their own hosts, and attackers for theirs.
+    let like = if let Some(brand) = brand_in(&host_skeleton) {
+        format!("a host of {brand}")
+    } else if host_skeleton.contains(&skeleton("registry")) {
+        "a public registry".to_owned()
     } else {
-        // Companies use these words for their own hosts, and attackers for theirs.
-        let registry = || {
-            seen.contains(&skeleton("registry"))
-                .then(|| "a public registry".to_owned())
-        };
-        (brand(&seen).or_else(registry)?, Part::NewHost)
+        return None;
     };
-    Some(Lookalike { like, part })
+    Some(Lookalike {
+        like,
+        part: Part::NewHost,
+    })
+}
+
+/// The well-known host that a host imitates, or follows as in `registry.terraform.io.example.com`.
+fn imitated_host(host: &str) -> Option<&'static str> {
+    if let Some(like) = imitated(host, HOSTS.into_iter()) {
+        return Some(like);
+    }
+    for known in HOSTS {
+        // The owner of a domain may use any labels in front of it.
+        if let Some(rest) = host.strip_prefix(known)
+            && rest.starts_with(['.', '-'])
+        {
+            return Some(known);
+        }
+    }
+    None
+}
+
+/// The brand whose name a text contains, which is a skeleton.
+fn brand_in(text: &str) -> Option<&'static str> {
+    BRANDS
+        .into_iter()
+        .find(|brand| text.contains(&skeleton(brand)))
 }
 
 /// Returns the registered domain of a host: the last two labels, or three below a suffix such as
@@ -302,61 +340,65 @@ impl WellKnown {
         if self.providers.contains_key(&*provider) {
             return None;
         }
-        let (seen, is_known) = (skeleton(&provider), self.namespaces.contains(namespace));
-        let is_like = |(known, known_skeleton): &(&&str, &String)| {
-            let Some((of, kind)) = known.split_once('/') else {
-                return false;
+        let provider_skeleton = skeleton(&provider);
+        let is_known = self.namespaces.contains(namespace);
+        for (known, known_skeleton) in &self.providers {
+            let Some((known_namespace, known_name)) = known.split_once('/') else {
+                continue;
             };
             // The owner of a namespace chooses the names in it, so a similar short name there is no
             // imitation.
-            let is_telling = if of == namespace {
-                kind.len() >= NAMESPACE_LENGTH
+            let is_telling = if known_namespace == namespace {
+                known_name.len() >= NAMESPACE_LENGTH
             } else {
                 !is_known
             };
-            is_telling && (**known_skeleton == seen || differs_by_one(&provider, known))
+            let is_like = *known_skeleton == provider_skeleton || differs_by_one(&provider, known);
+            if is_telling && is_like {
+                return Some((*known).to_owned());
+            }
+        }
+        if let Some(like) = imitated(namespace, self.namespaces.iter().copied()) {
+            return Some(format!("{like}/{name}"));
+        }
+        if !is_known {
+            for known in &self.namespaces {
+                if known.len() >= NAMESPACE_LENGTH && self.is_extended(known, namespace) {
+                    return Some(format!("{known}/{name}"));
+                }
+            }
+        }
+        if namespace == name || VENDORS.contains(&namespace) {
+            let of_vendor = format!("hashicorp/{name}");
+            if self.providers.contains_key(&*of_vendor) {
+                return Some(of_vendor);
+            }
+        }
+        None
+    }
+
+    /// Whether a namespace is a well-known one with a suffix that publishers use, or with the name
+    /// of a well-known provider.
+    fn is_extended(&self, known: &str, namespace: &str) -> bool {
+        let Some(rest) = namespace.strip_prefix(known) else {
+            return false;
         };
-        let is_type = |text: &str| {
-            self.providers
-                .keys()
-                .any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text))
-        };
-        let is_extended = |known: &&&str| {
-            let is_extension = |rest: &str| {
-                let suffix = rest.strip_prefix('-').unwrap_or(rest);
-                PUBLISHER_SUFFIXES.contains(&suffix)
-                    || (rest.len() > suffix.len() && is_type(suffix))
-            };
-            !is_known
-                && known.len() >= NAMESPACE_LENGTH
-                && namespace.strip_prefix(**known).is_some_and(is_extension)
-        };
-        let of_provider = self
-            .providers
-            .iter()
-            .find(is_like)
-            .map(|(known, _)| (*known).to_owned());
-        let of_namespace = || {
-            Some(format!(
-                "{}/{name}",
-                imitated(namespace, self.namespaces.iter().copied())?
-            ))
-        };
-        let of_publisher = || {
-            Some(format!(
-                "{}/{name}",
-                self.namespaces.iter().find(is_extended)?
-            ))
-        };
-        let of_vendor = || {
-            let is_vendor = namespace == name || VENDORS.contains(&namespace);
-            Some(format!("hashicorp/{name}"))
-                .filter(|known| is_vendor && self.providers.contains_key(known.as_str()))
-        };
-        of_provider
-            .or_else(of_namespace)
-            .or_else(of_publisher)
-            .or_else(of_vendor)
+        let suffix = rest.strip_prefix('-').unwrap_or(rest);
+        if PUBLISHER_SUFFIXES.contains(&suffix) {
+            return true;
+        }
+        let has_hyphen = rest.len() > suffix.len();
+        has_hyphen && self.has_name(suffix)
+    }
+
+    /// Whether a well-known provider has this name.
+    fn has_name(&self, name: &str) -> bool {
+        self.providers
+            .keys()
+            .any(|provider| match provider.split_once('/') {
+                Some((_, known)) => known == name,
+                None => false,
+            })
     }
 }
 
@@ -373,28 +415,27 @@ fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) ->
 
 /// Returns the text with similar letters replaced by one of them.
 fn skeleton(text: &str) -> String {
-    let letter = |c: char| match c {
-        '0' | 'о' | 'ο' => 'o',
-        '1' | 'i' | 'ı' | 'і' | 'ӏ' => 'l',
-        '5' | 'ѕ' => 's',
-        'а' | 'α' => 'a',
-        'с' => 'c',
-        'е' => 'e',
-        'һ' => 'h',
-        'р' | 'ρ' => 'p',
-        'х' => 'x',
-        'у' => 'y',
-        'ν' => 'v',
-        'ԁ' => 'd',
-        'ј' => 'j',
-        other => other,
-    };
-    text.chars()
-        .map(letter)
-        .filter(|c| *c != '-')
-        .collect::<String>()
-        .replace("rn", "m")
-        .replace("vv", "w")
+    let mut skeleton = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '-' => {}
+            '0' | 'о' | 'ο' => skeleton.push('o'),
+            '1' | 'i' | 'ı' | 'і' | 'ӏ' => skeleton.push('l'),
+            '5' | 'ѕ' => skeleton.push('s'),
+            'а' | 'α' => skeleton.push('a'),
+            'с' => skeleton.push('c'),
+            'е' => skeleton.push('e'),
+            'һ' => skeleton.push('h'),
+            'р' | 'ρ' => skeleton.push('p'),
+            'х' => skeleton.push('x'),
+            'у' => skeleton.push('y'),
+            'ν' => skeleton.push('v'),
+            'ԁ' => skeleton.push('d'),
+            'ј' => skeleton.push('j'),
+            other => skeleton.push(other),
+        }
+    }
+    skeleton.replace("rn", "m").replace("vv", "w")
 }
 
 /// Whether two texts differ by one added, removed or replaced character, or by two swapped

@@ -180,27 +180,27 @@ fn says_what_to_do(text: &str) -> bool {
 
 impl Listings<'_> {
     /// Warnings of the registry about a provider.
-    pub(in crate::project) fn warnings(
-        &self,
-        address: &ProviderAddress,
-    ) -> impl Iterator<Item = Diagnostic> + use<> {
+    pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> Vec<Diagnostic> {
         let Listing {
-            unlisted,
-            warning: text,
-            ..
+            unlisted, warning, ..
         } = self.dates.listing(address).unwrap_or_default();
-        let unlisted = (unlisted == Some(true)).then(|| {
+        let mut warnings = Vec::new();
+        if unlisted == Some(true) {
             let message = format!(
                 "{} no longer lists {address} in its search",
                 address.hostname
             );
-            Diagnostic::finding(Code::ProviderWarning, message)
-                .help("find out why its publisher or the registry hides it")
-        });
-        let text = text
-            .filter(|text| !text.trim().is_empty())
-            .map(|text| registry_warning(address, &text));
-        unlisted.into_iter().chain(text)
+            warnings.push(
+                Diagnostic::finding(Code::ProviderWarning, message)
+                    .help("find out why its publisher or the registry hides it"),
+            );
+        }
+        if let Some(text) = warning
+            && !text.trim().is_empty()
+        {
+            warnings.push(registry_warning(address, &text));
+        }
+        warnings
     }
 
     /// Returns an error for each rule of the policy that a provider violates.

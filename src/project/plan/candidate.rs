@@ -311,7 +311,8 @@ impl Candidate<'_> {
 
     /// The error if no known version meets the constraints in an offline run; unknown versions may.
     fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
-        let (name, constraints) = (self.name(), &self.requirement.constraints);
+        let name = self.name();
+        let constraints = &self.requirement.constraints;
         let known = few(available.versions.keys().rev());
         let are = if available.versions.len() == 1 {
             "is"

@@ -115,19 +115,20 @@ impl KeptPlatforms {
 
     /// Platforms of two entries that the new entry replaces.
     pub(super) fn and(mut self, other: Self) -> Self {
-        let more = |old: &Option<(Version, usize)>| old.as_ref().map_or(0, |(_, number)| *number);
-        if more(&other.old) > more(&self.old) {
+        if other.number_of_h1() > self.number_of_h1() {
             self.old = other.old;
         }
         self.platforms.extend(other.platforms);
-        let (unexplained, failure) = (
-            self.unexplained.max(other.unexplained),
-            self.failure.or(other.failure),
-        );
-        Self {
-            unexplained,
-            failure,
-            ..self
+        self.unexplained = self.unexplained.max(other.unexplained);
+        self.failure = self.failure.or(other.failure);
+        self
+    }
+
+    /// Number of `h1:` of the old entry.
+    fn number_of_h1(&self) -> usize {
+        match &self.old {
+            Some((_, number)) => *number,
+            None => 0,
         }
     }
 
@@ -142,13 +143,17 @@ impl KeptPlatforms {
         accepts_changed_hashes: bool,
     ) -> Option<Diagnostic> {
         let (version, before) = self.old.as_ref()?;
-        let (before, after) = (*before, new.platform_hashes().count());
-        let gone: Vec<_> = self
-            .platforms
-            .iter()
-            .filter(|platform| !platforms.contains(platform))
-            .collect();
-        if after >= before || (self.unexplained == 0 && gone.is_empty()) {
+        let after = new.platform_hashes().count();
+        if after >= *before {
+            return None;
+        }
+        let mut removed = Vec::new();
+        for platform in &self.platforms {
+            if !platforms.contains(platform) {
+                removed.push(platform.to_string());
+            }
+        }
+        if self.unexplained == 0 && removed.is_empty() {
             return None;
         }
         let name = candidate.name();
@@ -166,29 +171,28 @@ impl KeptPlatforms {
             1 => Some("1 hash is for an unknown platform".to_owned()),
             number => Some(format!("{number} hashes are for unknown platforms")),
         };
-        error
-            .notes
-            .extend(unknown.map(|unknown| format!("no platforms were requested, and {unknown}")));
-        if !gone.is_empty() {
-            let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();
+        if let Some(unknown) = unknown {
+            error
+                .notes
+                .push(format!("no platforms were requested, and {unknown}"));
+        }
+        if !removed.is_empty() {
             error.notes.push(format!(
                 "{} is not published for {}",
                 new.version,
-                gone.join(", ")
+                removed.join(", ")
             ));
         }
         error.notes.extend(self.failure.clone());
-        let example = || {
-            ["linux_amd64", "darwin_arm64"]
+
+        let mut example = platforms.to_vec();
+        if example.len() <= 1 {
+            example = ["linux_amd64", "darwin_arm64"]
                 .iter()
                 .flat_map(|name| name.parse())
-                .collect()
-        };
-        let platforms = Some(if platforms.len() > 1 {
-            platforms.to_vec()
-        } else {
-            example()
-        });
+                .collect();
+        }
+        let platforms = Some(example);
         let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
             Remedy::Lock(LockRemedy {
                 platforms,

@@ -71,7 +71,8 @@ pub(crate) fn record_entries(
             ..refused
         });
     }
-    let (mut errors, mut entries) = (Diagnostics::default(), Vec::with_capacity(plans.len()));
+    let mut errors = Diagnostics::default();
+    let mut entries = Vec::with_capacity(plans.len());
     for (plan, packages) in plans.iter().zip(packages) {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(
@@ -149,24 +150,20 @@ fn against_signatures(
         ..
     } = plan.candidate;
     let release = format!("{} {}", address.short(dialect), plan.version);
-    let authentications = packages.values().map(|package| &package.authentication);
-    let errors = authentications
-        .flat_map(|found| policy.against_signature(address, dialect, &release, found));
-    let unknown_offline = |error| {
-        let message = format!(
-            "the key that signed {release} is unknown offline, and the policy requires a signature"
-        );
-        Diagnostic { message, ..error }
-            .help(Help::text("run the command without ").and(RunOption::Offline))
-    };
-    let errors = errors.map(|error| {
-        if request.is_offline {
-            unknown_offline(error)
-        } else {
-            error
+    let mut errors = Vec::new();
+    for package in packages.values() {
+        let authentication = &package.authentication;
+        for mut error in policy.against_signature(address, dialect, &release, authentication) {
+            if request.is_offline {
+                error.message = format!(
+                    "the key that signed {release} is unknown offline, and the policy requires a signature"
+                );
+                error = error.help(Help::text("run the command without ").and(RunOption::Offline));
+            }
+            errors.push(requirement.at_declarations(error));
         }
-    });
-    Collector::default().merged(errors.map(|error| requirement.at_declarations(error)))
+    }
+    Collector::default().merged(errors)
 }
 
 /// The warning that rules about providers as a whole were not checked.
@@ -196,10 +193,9 @@ fn joined(
 ) -> LockOutcome {
     let requirements = &request.prepared.requirements;
     let mut locks = old.locks.clone();
-    let recorded = |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| {
-        ((*address).clone(), Arc::clone(&entry.provider))
-    };
-    locks.extend(entries.iter().map(recorded));
+    for (address, entry) in &entries {
+        locks.insert((*address).clone(), Arc::clone(&entry.provider));
+    }
     if request.options.prune {
         warnings.extend(prune(
             &mut locks,
@@ -226,30 +222,27 @@ fn joined(
     }
     counts.uncompared +=
         request.hashes_of_others(&locks, entries.iter().map(|(address, _)| *address));
+    let mut providers = Vec::new();
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
-    let report = |difference: ProviderDiff| {
-        let entry = entries
-            .next_if(|(address, _)| **address == difference.address)
-            .map(|(_, entry)| entry);
-        ProviderReport {
-            is_checked: entry.is_some(),
-            required: entry.is_some()
-                || requirements.is_incomplete
-                || requirements.providers.contains_key(&difference.address),
-            carried_over_from: old.carried_over.get(&difference.address).cloned(),
-            covered: entry.as_ref().and_then(|entry| entry.covered.clone()),
-            packages: entry
-                .map(|entry| Arc::clone(&entry.packages))
-                .unwrap_or_default(),
-            difference,
+    for difference in lockfile::diff(request.prepared.lock_file.locks(), &locks).entries {
+        let address = &difference.address;
+        let mut report = ProviderReport {
+            is_checked: false,
+            required: requirements.is_incomplete || requirements.providers.contains_key(address),
+            carried_over_from: old.carried_over.get(address).cloned(),
+            covered: None,
+            packages: Arc::default(),
+            difference: difference.clone(),
+        };
+        if let Some((_, entry)) = entries.next_if(|(other, _)| *other == address) {
+            report.is_checked = true;
+            report.required = true;
+            report.covered.clone_from(&entry.covered);
+            report.packages = Arc::clone(&entry.packages);
         }
-    };
-    let providers = lockfile::diff(request.prepared.lock_file.locks(), &locks)
-        .entries
-        .into_iter()
-        .map(report)
-        .collect();
+        providers.push(report);
+    }
     LockOutcome {
         locks,
         providers,

@@ -13,7 +13,6 @@ use super::select::{SelectedProvider, SelectedVersions, collected};
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
-use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{
     AvailableVersion, AvailableVersions, Packages, Platforms, Source, SourceError,
@@ -81,17 +80,17 @@ pub(crate) fn plan_packages<'a>(
     selection: &'a SelectedVersions,
     threads: usize,
 ) -> Result<Vec<ProviderPlan<'a>>> {
-    let plan = |provider: &'a SelectedProvider| {
-        let Some(requirement) = provider.requirement(request.prepared) else {
-            return Ok(None);
-        };
-        let candidate = request.candidate(&provider.address, requirement, &selection.old);
-        plan(candidate, provider, request)
-    };
+    let providers = selection.providers.iter().collect();
     let plans: Vec<_> = collected(parallel::map(
-        selection.providers.iter().collect(),
+        providers,
         threads,
-        plan,
+        |provider: &'a SelectedProvider| {
+            let Some(requirement) = provider.requirement(request.prepared) else {
+                return Ok(None);
+            };
+            let candidate = request.candidate(&provider.address, requirement, &selection.old);
+            plan(candidate, provider, request)
+        },
     ))?;
     Ok(plans.into_iter().flatten().collect())
 }
@@ -106,41 +105,55 @@ pub(crate) fn fetch_packages(
     request: &LockRequest<'_>,
     plans: &[ProviderPlan<'_>],
 ) -> Result<Vec<Arc<Packages>>> {
-    let LockRequest {
-        source, progress, ..
-    } = request;
+    let source = request.source;
     let mut missing = Vec::new();
-    for plan in plans.iter().filter(|plan| plan.recorded.is_none()) {
-        missing.extend(
-            plan.packages()
-                .enumerate()
-                .filter(|(_, package)| !source.knows_package(package)),
-        );
+    for plan in plans {
+        if plan.recorded.is_some() {
+            continue;
+        }
+        for (place, package) in plan.packages().enumerate() {
+            if !source.knows_package(&package) {
+                missing.push((place, package));
+            }
+        }
     }
     missing.sort_by_key(|(place, _)| *place);
-    let question = |(_, package): (usize, PackageId)| {
+    let is_complete = request.ask(missing.into_iter().map(|(_, package)| {
         (
             package.address.hostname.clone(),
             RequestedData::Package(package),
         )
-    };
-    let is_complete = request.ask(missing.into_iter().map(question));
-    let packages_of = |plan: &ProviderPlan<'_>| {
-        if let Some(entry) = &plan.recorded {
-            return Ok(Arc::clone(&entry.packages));
+    }));
+    collected(
+        plans
+            .iter()
+            .map(|plan| packages_of(plan, request, is_complete)),
+    )
+}
+
+/// The packages of a plan. Unless all packages were fetched, the ones that were not are omitted,
+/// which is an error of a different plan.
+fn packages_of(
+    plan: &ProviderPlan<'_>,
+    request: &LockRequest<'_>,
+    is_complete: bool,
+) -> Result<Arc<Packages>> {
+    if let Some(entry) = &plan.recorded {
+        return Ok(Arc::clone(&entry.packages));
+    }
+    let source = request.source;
+    let mut results = Vec::new();
+    for package in plan.packages() {
+        if !is_complete && !source.knows_package(&package) {
+            continue;
         }
-        // Packages that were not fetched are omitted after a failure, which is an error of one of
-        // the others.
-        let packages = plan
-            .packages()
-            .filter(|package| is_complete || source.knows_package(package));
-        let fetch = |package: PackageId| {
-            let fetched = source.package(&package, progress)?;
-            Ok((package.platform, fetched))
-        };
-        collected(packages.map(fetch)).map(Arc::new)
-    };
-    collected(plans.iter().map(packages_of))
+        results.push(match source.package(&package, request.progress) {
+            Ok(fetched) => Ok((package.platform, fetched)),
+            Err(error) => Err(error.into()),
+        });
+    }
+    let packages: Packages = collected(results)?;
+    Ok(Arc::new(packages))
 }
 
 fn plan<'a>(
@@ -152,24 +165,27 @@ fn plan<'a>(
     }: &'a SelectedProvider,
     request: &LockRequest<'a>,
 ) -> Result<Option<ProviderPlan<'a>>> {
-    let (prepared, source) = (request.prepared, request.source);
+    let prepared = request.prepared;
+    let source = request.source;
     let available = candidate.available(source)?;
     let listed = listed(version, &available);
     let follows_file = follows_file(&candidate, prepared, listed);
     let kept = kept_platforms(&candidate, version, request);
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
-            let find =
-                || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
-            let of_file = follows_file.then(|| prepared.covered.get_or_init(find));
-            let covered: BTreeSet<_> = of_file
-                .into_iter()
-                .flatten()
-                .chain(&kept.platforms)
-                .collect();
-            let is_listed =
-                |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
-            let covered = covered.into_iter().filter(is_listed).cloned().collect();
+            let mut covered: BTreeSet<&Platform> = kept.platforms.iter().collect();
+            if follows_file {
+                let locks = prepared.lock_file.locks();
+                covered.extend(
+                    prepared
+                        .covered
+                        .get_or_init(|| kept_platforms::of_file(locks, source, request.cache)),
+                );
+            }
+            if let Some(listed) = listed {
+                covered.retain(|platform| listed.contains(platform));
+            }
+            let covered = covered.into_iter().cloned().collect();
             or_covered(platforms, covered, kept.unexplained > 0)
         }
         PlatformSelection::All => source
@@ -181,30 +197,28 @@ fn plan<'a>(
     if platforms.is_empty() && has_entry(&candidate, version) {
         return Ok(None);
     }
-    let rules = EntryRules {
-        source: Arc::as_ptr(source).addr(),
-        keeps_platforms: !prepared.platforms_are_named && !follows_file,
-        keeps_version: candidate.wanted == Wanted::Keep,
-        platforms_are_named: prepared.platforms_are_named,
-    };
-    let mirror = source.mirror_of(candidate.address);
-    let mut warnings: Vec<_> = available
-        .warnings
-        .iter()
-        .map(|text| registry_warning(candidate.address, text))
-        .collect();
+    let mut warnings = Vec::new();
+    for text in &available.warnings {
+        warnings.push(registry_warning(candidate.address, text));
+    }
     warnings.extend(wrong_exceptions(&candidate, version, listed, prepared));
     let mut plan = ProviderPlan {
         candidate,
         version,
         platforms,
-        rules,
-        mirror,
+        rules: EntryRules {
+            source: Arc::as_ptr(source).addr(),
+            keeps_platforms: !prepared.platforms_are_named && !follows_file,
+            keeps_version: candidate.wanted == Wanted::Keep,
+            platforms_are_named: prepared.platforms_are_named,
+        },
+        mirror: source.mirror_of(candidate.address),
         kept,
         warnings,
         recorded: None,
     };
     check_platforms(&plan, &available, prepared)?;
+
     let RootModule {
         settings, dialect, ..
     } = &prepared.root;
@@ -212,11 +226,11 @@ fn plan<'a>(
     let is_looked_up =
         settings.policy.judges_listings() || (request.upgrade.is_none() && is_age_known);
     if is_looked_up && let Some(listings) = request.listings {
-        let errors = listings
-            .against(candidate.address, &settings.policy, *dialect, source)
-            .into_iter();
-        let errors = errors.map(|error| candidate.requirement.at_declarations(error));
-        errors.collect::<Diagnostics>().into_result(())?;
+        let mut errors = Diagnostics::default();
+        for error in listings.against(candidate.address, &settings.policy, *dialect, source) {
+            errors.push(candidate.requirement.at_declarations(error));
+        }
+        errors.into_result(())?;
         plan.warnings.extend(listings.warnings(candidate.address));
     }
     plan.warnings.extend(of_selection.iter().cloned());
@@ -235,13 +249,12 @@ fn existing_platforms<'a>(
     prepared: &Prepared,
 ) -> Cow<'a, [Platform]> {
     let missing = &prepared.root.settings.without_platforms;
-    let is_missing =
-        |platform: &Platform| missing.has(candidate.address, candidate.dialect, platform);
-    if !platforms.iter().any(is_missing) {
+    let mut existing = platforms.to_vec();
+    existing.retain(|platform| !missing.has(candidate.address, candidate.dialect, platform));
+    if existing.len() == platforms.len() {
         return platforms;
     }
-    let existing = platforms.iter().filter(|platform| !is_missing(platform));
-    existing.cloned().collect()
+    existing.into()
 }
 
 /// Whether the provider has an entry that need not change, so that nothing is to be done if none of
@@ -286,21 +299,32 @@ fn kept_platforms(
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
-    let is_replaced =
-        |locked: &&Arc<LockedProvider>| locked.version != *version || options.accept_changed_hashes;
-    let sides = prepared
-        .replaced
-        .get(candidate.address)
-        .into_iter()
-        .flatten();
+    let mut replaced = Vec::new();
+    if let Some(locked) = candidate.locked
+        && (locked.version != *version || options.accept_changed_hashes)
+    {
+        replaced.push(locked);
+    }
+    // The sides of a conflict.
+    replaced.extend(
+        prepared
+            .replaced
+            .get(candidate.address)
+            .into_iter()
+            .flatten(),
+    );
+
     let new = request.release(candidate.address, version);
-    let old = candidate
-        .locked
-        .filter(is_replaced)
-        .into_iter()
-        .chain(sides);
-    let found = old.map(|old| KeptPlatforms::find(old, &new, prepared.platforms.named()));
-    found.reduce(KeptPlatforms::and).unwrap_or_default()
+    let named = prepared.platforms.named();
+    let mut kept: Option<KeptPlatforms> = None;
+    for old in replaced {
+        let platforms = KeptPlatforms::find(old, &new, named);
+        kept = Some(match kept {
+            Some(kept) => kept.and(platforms),
+            None => platforms,
+        });
+    }
+    kept.unwrap_or_default()
 }
 
 /// The warning about a mirror at which `init` stops, although provlock goes on to the next
@@ -451,19 +475,27 @@ fn follows_file(
     prepared: &Prepared,
     listed: Option<&Platforms>,
 ) -> bool {
-    let number = |locked: &Arc<LockedProvider>| locked.platform_hashes().count();
-    let own = candidate.locked.map_or(0, number);
-    let mut platforms = prepared.platforms.named().iter();
-    let is_elsewhere =
-        listed.is_some_and(|listed| !platforms.all(|platform| listed.contains(platform)));
-    let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());
-    let covers_less = || {
-        !is_complete
-            && prepared
-                .lock_file
-                .locks()
-                .values()
-                .any(|locked| number(locked) > own)
-    };
-    !prepared.platforms_are_named && (is_elsewhere || covers_less())
+    if prepared.platforms_are_named {
+        return false;
+    }
+    let mut own_h1 = 0;
+    if let Some(locked) = candidate.locked {
+        own_h1 = locked.platform_hashes().count();
+    }
+    if let Some(listed) = listed {
+        let mut platforms = prepared.platforms.named().iter();
+        // No package for this machine.
+        if !platforms.all(|platform| listed.contains(platform)) {
+            return true;
+        }
+        // As many as its release has packages.
+        if own_h1 >= listed.iter().count() {
+            return false;
+        }
+    }
+    prepared
+        .lock_file
+        .locks()
+        .values()
+        .any(|locked| locked.platform_hashes().count() > own_h1)
 }

@@ -212,15 +212,14 @@ fn published(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry 
         constraints,
         hashes,
     });
-    let (counts, old) = (UnconfirmedHashes::default(), candidate.locked.cloned());
     RecordedEntry {
         provider,
         warning: None,
-        counts,
+        counts: UnconfirmedHashes::default(),
         covered: None,
         packages,
         rules: *rules,
-        old,
+        old: candidate.locked.cloned(),
     }
 }
 
@@ -279,23 +278,25 @@ fn not_confirmed(
         None => (format!("{hashes} cannot be confirmed"), "checked package"),
     };
     let label = format!("{} that no {package} has", count(recorded.len(), "hash"));
-    let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
+    let mut error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
     if mirror.is_some() {
-        let help = Help::text("lock from the registry, which has all hashes; or compare with it: ");
-        let help = help
+        let help = Help::text("lock from the registry, which has all hashes; or compare with it: ")
             .and(Remedy::verify_online())
-            .and_text("; to keep these hashes and add the mirror's, pass ");
-        let error = error.note(
-            "they may belong to other platforms, or its packages differ from the locked ones",
-        );
-        return error.help(help.and(RunOption::AcceptChangedHashes));
+            .and_text("; to keep these hashes and add the mirror's, pass ")
+            .and(RunOption::AcceptChangedHashes);
+        return error
+            .note("they may belong to other platforms, or its packages differ from the locked ones")
+            .help(help);
+    }
+    for reason in not_seen {
+        error = error.note(reason);
     }
     let help =
-        Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ");
-    let error = not_seen.into_iter().fold(error, Diagnostic::note);
+        Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ")
+            .and(accept(candidate.name()));
     error
         .note("the release may have been replaced after it was locked")
-        .help(help.and(accept(candidate.name())))
+        .help(help)
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

@@ -1,7 +1,7 @@
 //! Comparison of an entry with the packages of its release: packages that this run and earlier ones
 //! have seen, and others if they are needed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Candidate;
 use super::recorded_entries::UnconfirmedHashes;
@@ -165,30 +165,24 @@ impl ReleaseLookup<'_> {
             .keys()
             .next()
             .and_then(|platform| self.published(platform));
-        let is_published = |published: &Published| {
-            let is_reported = published
-                .h1
-                .values()
-                .flatten()
-                .any(|hash| recorded.contains(hash));
-            let is_cached = |digest: &PackageDigest| {
-                digest.is_recorded_in(recorded) && published.packages.contains_key(&digest.zh)
-            };
-            is_reported || self.cached_packages().any(|(_, digest)| is_cached(&digest))
-        };
-        if published.as_ref().is_some_and(is_published) {
-            return Confirmation::Confirmed;
+        let mut listed = 0;
+        if let Some(published) = &published {
+            if self.confirms(published, recorded) {
+                return Confirmation::Confirmed;
+            }
+            listed = published.packages.len();
         }
+
         let platforms = match self.source.platforms(self.address, self.version) {
             Ok(platforms) => platforms,
             Err(error) => return Confirmation::Incomplete(vec![error.to_string()]),
         };
-        let (mut seen, mut not_seen) = (packages.len(), Vec::new());
-        for platform in likely_first(
-            platforms
-                .iter()
-                .filter(|platform| !packages.contains_key(platform)),
-        ) {
+        let mut seen = packages.len();
+        let mut not_seen = Vec::new();
+        let others = platforms
+            .iter()
+            .filter(|platform| !packages.contains_key(platform));
+        for platform in likely_first(others) {
             match self.source.package(&self.package(platform), self.progress) {
                 Ok(package) if has_recorded(&package, recorded) => return Confirmation::Confirmed,
                 Ok(_) => seen += 1,
@@ -197,7 +191,6 @@ impl ReleaseLookup<'_> {
                 )),
             }
         }
-        let listed = published.map_or(0, |published| published.packages.len());
         if listed > seen && not_seen.is_empty() {
             not_seen.push(format!(
                 "SHA256SUMS lists {listed} packages, and the registry lists {seen} of them"
@@ -210,46 +203,68 @@ impl ReleaseLookup<'_> {
         }
     }
 
+    /// Whether the registry's report, or a published package in the cache, has a recorded hash.
+    fn confirms(&self, published: &Published, recorded: &BTreeSet<Hash>) -> bool {
+        if published
+            .h1
+            .values()
+            .flatten()
+            .any(|hash| recorded.contains(hash))
+        {
+            return true;
+        }
+        for (_, digest) in self.cached_packages() {
+            if digest.is_recorded_in(recorded) && published.packages.contains_key(&digest.zh) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Compares recorded hashes with the packages of this run, with the facts that the registry
     /// publishes, and with those published packages that are in the cache. Fetches no package.
     /// Malformed hashes, which need no comparison, are omitted.
     pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Compared {
-        let is_seen = |hash: &Hash| {
-            packages
-                .values()
-                .any(|package| package.hashes.contains(hash))
-        };
-        let unseen: Vec<_> = recorded
-            .iter()
-            .filter(|hash| hash.is_well_formed() && !is_seen(hash))
-            .collect();
+        let mut unseen = Vec::new();
+        for hash in recorded {
+            let mut packages = packages.values();
+            if hash.is_well_formed() && !packages.any(|package| package.hashes.contains(hash)) {
+                unseen.push(hash);
+            }
+        }
         if unseen.is_empty() {
             return Compared::default();
         }
+
+        // The hashes of each published package, by its `zh:`.
+        let mut hashes_of_packages = BTreeMap::new();
+        let mut published_zh = BTreeSet::new();
         let published = self.published_in_full(packages);
         let has_sums = published.is_some() || packages.values().any(|package| has_sums(package));
-        let mut of_packages = published
-            .as_ref()
-            .map(|published| published.packages.clone())
-            .unwrap_or_default();
-        let fetched = packages
-            .values()
-            .filter_map(|package| package.digest.clone());
-        for digest in fetched.chain(self.cached_packages().map(|(_, digest)| digest)) {
-            if let Some(hashes) = of_packages.get_mut(&digest.zh) {
-                hashes.extend([digest.h1, digest.h1_with_directories]);
+        if let Some(published) = published {
+            hashes_of_packages = published.packages;
+            published_zh = published.zh;
+        }
+        let mut digests = Vec::new();
+        for package in packages.values() {
+            digests.extend(package.digest.clone());
+        }
+        digests.extend(self.cached_packages().map(|(_, digest)| digest));
+        for digest in digests {
+            if let Some(hashes) = hashes_of_packages.get_mut(&digest.zh) {
+                hashes.insert(digest.h1);
+                hashes.insert(digest.h1_with_directories);
             }
         }
-        let has_all_h1 =
-            !of_packages.is_empty() && of_packages.values().all(|hashes| !hashes.is_empty());
-        let is_published = |hash: &Hash| {
-            let is_listed = published
-                .as_ref()
-                .is_some_and(|published| published.zh.contains(hash));
-            is_listed || of_packages.values().any(|hashes| hashes.contains(hash))
-        };
+        let has_all_h1 = !hashes_of_packages.is_empty()
+            && hashes_of_packages.values().all(|hashes| !hashes.is_empty());
+
         let mut compared = Compared::default();
-        for hash in unseen.into_iter().filter(|hash| !is_published(hash)) {
+        for hash in unseen {
+            let mut all_hashes = hashes_of_packages.values();
+            if published_zh.contains(hash) || all_hashes.any(|hashes| hashes.contains(hash)) {
+                continue;
+            }
             let is_compared = match hash.scheme() {
                 HashScheme::Zh => has_sums,
                 HashScheme::H1 => has_all_h1,
@@ -267,14 +282,17 @@ impl ReleaseLookup<'_> {
     /// Published facts, if they are about all packages of the release: a registry may have a
     /// SHA256SUMS for each.
     fn published_in_full(&self, packages: &Packages) -> Option<Published> {
-        let platforms = || self.source.platforms(self.address, self.version).ok();
-        let seen_from = packages
-            .keys()
-            .next()
-            .cloned()
-            .or_else(|| platforms()?.pop_first())?;
-        let published = self.published(&seen_from)?;
-        (published.packages.len() >= platforms()?.len()).then_some(published)
+        let mut platform = packages.keys().next().cloned();
+        if platform.is_none() {
+            let mut platforms = self.source.platforms(self.address, self.version).ok()?;
+            platform = platforms.pop_first();
+        }
+        let published = self.published(&platform?)?;
+        let platforms = self.source.platforms(self.address, self.version).ok()?;
+        if published.packages.len() < platforms.len() {
+            return None;
+        }
+        Some(published)
     }
 }
 
@@ -357,12 +375,11 @@ fn has_recorded(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
 
 /// Platforms in the order in which their packages are checked.
 fn likely_first<'a>(platforms: impl Iterator<Item = &'a Platform>) -> Vec<&'a Platform> {
-    let rank = |platform: &Platform| {
-        COMMON
-            .iter()
-            .position(|common| *common == platform.to_string())
-    };
-    let mut platforms: Vec<_> = platforms.collect();
-    platforms.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
-    platforms
+    let mut sorted: Vec<_> = platforms.collect();
+    sorted.sort_by_key(|platform| {
+        let name = platform.to_string();
+        let rank = COMMON.iter().position(|common| *common == name);
+        rank.unwrap_or(COMMON.len())
+    });
+    sorted
 }

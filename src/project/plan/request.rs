@@ -146,15 +146,17 @@ impl<'a> LockRequest<'a> {
         locks: &Locks,
         compared: impl Iterator<Item = &'e ProviderAddress>,
     ) -> usize {
+        if !self.prepared.only.is_empty() {
+            return 0;
+        }
         let compared: BTreeSet<_> = compared.collect();
-        let is_other = |address: &ProviderAddress| {
-            self.prepared.only.is_empty() && !compared.contains(address)
-        };
-        locks
-            .iter()
-            .filter(|(address, _)| is_other(address))
-            .map(|(_, locked)| locked.hashes.len())
-            .sum()
+        let mut number = 0;
+        for (address, locked) in locks {
+            if !compared.contains(address) {
+                number += locked.hashes.len();
+            }
+        }
+        number
     }
 
     /// Returns the providers to lock, and warnings about providers under development.
@@ -171,38 +173,29 @@ impl<'a> LockRequest<'a> {
             requirements,
             ..
         } = self.prepared;
-        let (required, dialect) = (&requirements.providers, root.dialect);
-        let not_required = only
-            .iter()
-            .filter(|address| !required.contains_key(address));
-        let errors = not_required.map(|address| {
-            if address.is_never_locked() {
-                let message = AddressError::NeverLocked(address.clone()).to_string();
-                let help = "omit it; only providers from registries and mirrors are locked";
-                return Diagnostic::error(Code::InvalidArgument, message).help(help);
+        let required = &requirements.providers;
+        let dialect = root.dialect;
+        let mut errors = Diagnostics::default();
+        for address in only {
+            if !required.contains_key(address) {
+                errors.push(not_required(address, required, dialect));
             }
-            let message = format!(
-                "the configuration does not require {}",
-                address.short(dialect)
-            );
-            let help = similar_names::required_or_path(address, required, dialect);
-            Diagnostic::error(Code::InvalidArgument, message).help(help)
-        });
-        errors.collect::<Diagnostics>().into_result(())?;
-        let selected = required
-            .iter()
-            .filter(|(address, _)| only.is_empty() || only.contains(address));
-        let mut candidates: Vec<_> = selected
-            .map(|(address, requirement)| self.candidate(address, requirement, old))
-            .collect();
-        let not_allowed = candidates.iter().flat_map(|candidate| {
-            let errors = candidate
-                .policy
-                .against_address(candidate.address, dialect)
-                .into_iter();
-            errors.map(|error| candidate.requirement.at_declarations(error))
-        });
-        not_allowed.collect::<Diagnostics>().into_result(())?;
+        }
+        errors.into_result(())?;
+
+        let mut candidates = Vec::new();
+        let mut errors = Diagnostics::default();
+        for (address, requirement) in required {
+            if !self.is_in_scope(address) {
+                continue;
+            }
+            let candidate = self.candidate(address, requirement, old);
+            for error in candidate.policy.against_address(address, dialect) {
+                errors.push(requirement.at_declarations(error));
+            }
+            candidates.push(candidate);
+        }
+        errors.into_result(())?;
         let warnings = drop_dev_overrides(&mut candidates, self.source);
         Ok((candidates, warnings))
     }
@@ -256,24 +249,45 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
         let Some(directory) = source.dev_override(candidate.address) else {
             return true;
         };
-        let (name, directory) = (candidate.name(), directory.display());
-        let is_locked = candidate.dialect == Dialect::Tofu;
-        let warning = |message| Diagnostic::warning(Code::DevOverride, message);
-        warnings.push(if is_locked {
-            warning(format!(
-                "{name} is locked, although dev_overrides takes it from {directory}"
-            ))
-            .note("tofu init does the same; the directory is not checked")
-        } else {
-            warning(format!(
-                "{name} is not locked: dev_overrides takes it from {directory}"
-            ))
-            .note("its entry in the lock file, if any, is unchanged")
-            .help(Help::text("to lock it, run without ").and(RunOption::UseCliConfiguration))
-        });
-        is_locked
+        let name = candidate.name();
+        let directory = directory.display();
+        if candidate.dialect == Dialect::Tofu {
+            let message =
+                format!("{name} is locked, although dev_overrides takes it from {directory}");
+            warnings.push(
+                Diagnostic::warning(Code::DevOverride, message)
+                    .note("tofu init does the same; the directory is not checked"),
+            );
+            return true;
+        }
+        let message = format!("{name} is not locked: dev_overrides takes it from {directory}");
+        warnings.push(
+            Diagnostic::warning(Code::DevOverride, message)
+                .note("its entry in the lock file, if any, is unchanged")
+                .help(Help::text("to lock it, run without ").and(RunOption::UseCliConfiguration)),
+        );
+        false
     });
     warnings
+}
+
+/// A named provider is not required.
+fn not_required(
+    address: &ProviderAddress,
+    required: &BTreeMap<ProviderAddress, Requirement>,
+    dialect: Dialect,
+) -> Diagnostic {
+    if address.is_never_locked() {
+        let message = AddressError::NeverLocked(address.clone()).to_string();
+        let help = "omit it; only providers from registries and mirrors are locked";
+        return Diagnostic::error(Code::InvalidArgument, message).help(help);
+    }
+    let message = format!(
+        "the configuration does not require {}",
+        address.short(dialect)
+    );
+    let help = similar_names::required_or_path(address, required, dialect);
+    Diagnostic::error(Code::InvalidArgument, message).help(help)
 }
 
 impl OldEntries {

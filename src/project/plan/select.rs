@@ -2,7 +2,6 @@
 //! selects them.
 
 use std::collections::BTreeSet;
-use std::iter;
 
 use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
@@ -87,26 +86,26 @@ pub(crate) fn select_versions<G>(
 /// provider, and what is signed about the packages of a version that is kept. Returns whether
 /// anything had to be asked.
 pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
+    let prepared = request.prepared;
     let mut subjects = Vec::new();
-    for candidate in candidates
-        .iter()
-        .filter(|candidate| !request.source.knows_versions(candidate.address))
-    {
+    for candidate in candidates {
         let address = candidate.address;
-        subjects.push((
-            address.hostname.clone(),
-            RequestedData::Versions(address.clone()),
-        ));
-        if let Some(version) = candidate.kept_version() {
-            let package =
-                |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
-            let release = RequestedData::Release(address.clone(), version.clone());
-            let missing = &request.prepared.root.settings.without_platforms;
-            let is_required =
-                |platform: &&Platform| !missing.has(address, candidate.dialect, platform);
-            let platforms = request.prepared.platforms.named().iter();
-            let of_version = iter::once(release).chain(platforms.filter(is_required).map(package));
-            subjects.extend(of_version.map(|subject| (address.hostname.clone(), subject)));
+        if request.source.knows_versions(address) {
+            continue;
+        }
+        let host = &address.hostname;
+        subjects.push((host.clone(), RequestedData::Versions(address.clone())));
+        let Some(version) = candidate.kept_version() else {
+            continue;
+        };
+        let release = RequestedData::Release(address.clone(), version.clone());
+        subjects.push((host.clone(), release));
+        let missing = &prepared.root.settings.without_platforms;
+        for platform in prepared.platforms.named() {
+            if !missing.has(address, candidate.dialect, platform) {
+                let package = PackageId::new(address, version, platform);
+                subjects.push((host.clone(), RequestedData::Metadata(package)));
+            }
         }
     }
     let is_unknown = !subjects.is_empty();
@@ -216,16 +215,14 @@ impl SelectedVersions {
 
 impl SelectedProvider {
     fn new(address: &ProviderAddress, version: &Version) -> Self {
-        let (address, version) = (address.clone(), version.clone());
-        let (warnings, counts) = (Vec::new(), UnconfirmedHashes::default());
         Self {
-            address,
-            version,
+            address: address.clone(),
+            version: version.clone(),
             rewrite: None,
             skipped: None,
-            warnings,
+            warnings: Vec::new(),
             planned: None,
-            counts,
+            counts: UnconfirmedHashes::default(),
             lacks_hashes: false,
         }
     }
@@ -345,7 +342,8 @@ impl Search<'_> {
             address,
             ..
         } = self.candidate;
-        let (mut skipped, mut not_rewritten) = (SkippedVersions::default(), None);
+        let mut skipped = SkippedVersions::default();
+        let mut not_rewritten = None;
         for version in self.available.versions.keys().rev() {
             let rewrite = if requirement.constraints.allows(version) {
                 None
@@ -579,7 +577,8 @@ impl Search<'_> {
             selected.lacks_hashes = is_recorded && !old.hashes.iter().any(Hash::is_known);
         }
         if selected.lacks_hashes {
-            let (name, version) = (self.candidate.name(), &selected.version);
+            let name = self.candidate.name();
+            let version = &selected.version;
             let message = format!(
                 "no hash that is compared is recorded for {name} {version}, so any package would be accepted"
             );
