@@ -22,7 +22,8 @@ impl Targets {
     /// # Errors
     /// Each argument that is neither.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self> {
-        let (mut targets, mut errors) = (Self::default(), Diagnostics::default());
+        let mut targets = Self::default();
+        let mut errors = Diagnostics::default();
         for argument in arguments {
             let path = Path::new(argument);
             if path.exists() || is_surely_path(path) {

@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcom
 
 /// Returns the script that makes a shell ask `provlock` for completions.
 pub(super) fn script(shell: Shell) -> anyhow::Result<Vec<u8>> {
-    let (shells, mut script) = (Shells::builtins(), Vec::new());
+    let shells = Shells::builtins();
+    let mut script = Vec::new();
     let completer = shells
         .completer(&shell.to_string())
         .with_context(|| format!("no completions for {shell}"))?;

@@ -20,6 +20,8 @@ use crate::cli::render::{json, markdown};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
+const LOCK_FILE_NAMES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+
 const FORMATS: &[OutputFormat] = &[
     OutputFormat::Text,
     OutputFormat::Markdown,
@@ -220,10 +222,8 @@ fn entries<T: EntryKind>(
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
 ) -> diagnostic::Result<Vec<EntryDiff<T>>> {
-    let (old, new) = (
-        locks(&pair.old, dialect, warnings)?,
-        locks(&pair.new, dialect, warnings)?,
-    );
+    let old = locks(&pair.old, dialect, warnings)?;
+    let new = locks(&pair.new, dialect, warnings)?;
     Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
@@ -391,34 +391,42 @@ fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
-    let side = |path: &Path| {
-        let name = if path.is_dir() {
-            path.join(LOCK_FILE_NAME)
-        } else {
-            path.to_owned()
-        };
-        let bytes = read(&name, ui)?;
-        Ok::<_, Diagnostics>(Side { name, bytes })
-    };
-    let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
-    let missing = [&old, &new].into_iter().filter(|side| side.bytes.is_none());
-    let message = |side: &Side| format!("there is no lock file {}", side.name.display());
-    let errors: Diagnostics = missing
-        .map(|side| Diagnostic::error(Code::LockFileMissing, message(side)))
-        .collect();
+    let old = side_on_disk(old, ui)?;
+    let new = side_on_disk(new.unwrap_or(Path::new(LOCK_FILE_NAME)), ui)?;
+    let mut errors = Diagnostics::default();
+    for side in [&old, &new] {
+        if side.bytes.is_none() {
+            let message = format!("there is no lock file {}", side.name.display());
+            errors.push(Diagnostic::error(Code::LockFileMissing, message));
+        }
+    }
     if errors.len() == 2 {
         return Err(errors.into());
     }
-    let as_warning = |error: Diagnostic| Diagnostic {
-        severity: Severity::Warning,
-        ..error
-    };
-    ui.warn(&errors.map(|error| as_warning(error).note("it is treated as empty")));
+    let warnings = errors.map(|error| {
+        Diagnostic {
+            severity: Severity::Warning,
+            ..error
+        }
+        .note("it is treated as empty")
+    });
+    ui.warn(&warnings);
     Ok(Pair {
         path: new.name.clone(),
         old,
         new,
     })
+}
+
+/// A lock file, or the lock file of providers in a directory.
+fn side_on_disk(path: &Path, ui: &Ui) -> std::result::Result<Side, Diagnostics> {
+    let name = if path.is_dir() {
+        path.join(LOCK_FILE_NAME)
+    } else {
+        path.to_owned()
+    };
+    let bytes = read(&name, ui)?;
+    Ok(Side { name, bytes })
 }
 
 /// The lock file at a path, unless the path resolves to a file outside of the repository.
@@ -513,6 +521,17 @@ impl Revision {
         }))
     }
 
+    /// The lock files in the revision, by their paths; only these paths if there are any.
+    fn lock_files(&self, only: &[&Path]) -> Result<BTreeMap<PathBuf, String>> {
+        git::files_in(
+            Path::new("."),
+            &self.object,
+            self.is_directory,
+            only,
+            |name| is_lock_file(Path::new(name)),
+        )
+    }
+
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
         let separator = match self.is_directory {
             true if self.name.ends_with([':', '/']) => "",
@@ -536,21 +555,26 @@ impl Revisions {
             let error = Diagnostic::error(Code::InvalidArgument, "--git is given no revision");
             return Err(error.into());
         }
-        let (old, new, from_merge_base) = if let Some((old, new)) = text.split_once("...") {
-            (old, Some(new), true)
-        } else if let Some((old, new)) = text.split_once("..") {
-            (old, Some(new), false)
-        } else {
-            (text, None, false)
-        };
-        let mut old = match Revision::resolve(old)? {
+        let mut old_name = text;
+        let mut new_name = None;
+        let mut from_merge_base = false;
+        if let Some((before, after)) = text.split_once("...") {
+            old_name = before;
+            new_name = Some(after);
+            from_merge_base = true;
+        } else if let Some((before, after)) = text.split_once("..") {
+            old_name = before;
+            new_name = Some(after);
+        }
+
+        let mut old = match Revision::resolve(old_name)? {
             Ok(old) => old,
             Err(unknown) => return Ok(Err(unknown)),
         };
-        let Some(new) = new else {
+        let Some(new_name) = new_name else {
             return Ok(Ok(Self { old, new: None }));
         };
-        let new = match Revision::resolve(new)? {
+        let new = match Revision::resolve(new_name)? {
             Ok(new) => new,
             Err(unknown) => return Ok(Err(unknown)),
         };
@@ -585,8 +609,6 @@ impl Revisions {
     /// may be missing.
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
-        let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(Path::new);
-        let only = if recursive { &[][..] } else { &names };
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
             let help = Help::text("name two revisions: ").and(diff(&["OLD..NEW"]));
@@ -594,52 +616,48 @@ impl Revisions {
                 .help(help)
                 .into());
         }
-        let is_wanted = |path: &Path| names.iter().any(|name| path.ends_with(name));
-        let blobs = |Revision {
-                         object,
-                         is_directory,
-                         ..
-                     }: &Revision| {
-            git::files_in(here, object, *is_directory, only, |name| {
-                is_wanted(Path::new(name))
-            })
-        };
-        let old = blobs(&self.old)?;
-        let new = self.new.as_ref().map(blobs).transpose()?;
-        let mut paths: BTreeSet<PathBuf> = old
-            .keys()
-            .chain(new.iter().flat_map(|blobs| blobs.keys()))
-            .cloned()
-            .collect();
-        match (new.is_none(), recursive) {
-            (true, true) => paths.extend(
-                git::entries(here, is_wanted)?
-                    .into_keys()
-                    .map(PathBuf::from),
-            ),
-            (true, false) => paths.extend(names.map(PathBuf::from)),
-            (false, _) => {}
+
+        let names = LOCK_FILE_NAMES.map(Path::new);
+        let only = if recursive { &[][..] } else { &names };
+        let old_blobs = self.old.lock_files(only)?;
+        let mut new_blobs = BTreeMap::new();
+        let mut paths: BTreeSet<PathBuf> = old_blobs.keys().cloned().collect();
+        if let Some(new) = &self.new {
+            new_blobs = new.lock_files(only)?;
+            paths.extend(new_blobs.keys().cloned());
+        } else if recursive {
+            let entries = git::entries(here, is_lock_file)?;
+            paths.extend(entries.into_keys().map(PathBuf::from));
+        } else {
+            paths.extend(names.map(PathBuf::from));
         }
-        let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
-        let objects = paths
-            .iter()
-            .flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
-        let objects = objects.filter_map(|(object, path)| Some((object?.as_str(), path.as_path())));
-        let contents = git::contents(here, &objects.collect())?;
-        let content =
-            |object: Option<&String>| object.and_then(|object| contents.get(object)).cloned();
-        let pair = |path: PathBuf| {
-            let old = self.old.side(&path, content(old.get(&path)));
+
+        let mut objects = BTreeMap::new();
+        for path in &paths {
+            for blobs in [&old_blobs, &new_blobs] {
+                if let Some(object) = blobs.get(path) {
+                    objects.insert(object.as_str(), path.as_path());
+                }
+            }
+        }
+        let contents = git::contents(here, &objects)?;
+
+        let mut pairs = Vec::new();
+        for path in paths {
+            let old_bytes = old_blobs.get(&path).and_then(|object| contents.get(object));
+            let old = self.old.side(&path, old_bytes.cloned());
             let new = match &self.new {
-                Some(revision) => revision.side(&path, content(new_object(&path))),
+                Some(revision) => {
+                    let bytes = new_blobs.get(&path).and_then(|object| contents.get(object));
+                    revision.side(&path, bytes.cloned())
+                }
                 None => Side {
                     name: path.clone(),
                     bytes: read(&path, ui)?,
                 },
             };
-            Ok(Pair { path, old, new })
-        };
-        let mut pairs = paths.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+            pairs.push(Pair { path, old, new });
+        }
         if self.new.is_none() {
             convert_line_endings(&mut pairs)?;
         }
@@ -676,6 +694,10 @@ fn convert_line_endings(pairs: &mut [Pair]) -> Result<()> {
     Ok(())
 }
 
+fn is_lock_file(path: &Path) -> bool {
+    LOCK_FILE_NAMES.iter().any(|name| path.ends_with(name))
+}
+
 fn has_windows_line_ending(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\r\n")
 }
@@ -683,8 +705,9 @@ fn has_windows_line_ending(bytes: &[u8]) -> bool {
 /// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged,
 /// because `git diff` has nothing else to show.
 fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
-    let missing = || Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into());
-    let bytes = read(path, ui)?.ok_or_else(missing)?;
+    let Some(bytes) = read(path, ui)? else {
+        return Err(Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into()).into());
+    };
     let dialect = ui
         .global
         .dialect

@@ -30,14 +30,14 @@ pub(crate) struct ExplainArgs {
 /// Accepts the codes, proposes the nearest one for any other, and gives completions.
 fn parser() -> impl clap::builder::TypedValueParser<Value = Code> {
     let names = Code::ALL.iter().map(|code| code.as_str());
-    let code = |name: String| {
-        Code::ALL
-            .iter()
-            .copied()
-            .find(|code| code.as_str() == name)
-            .ok_or("unknown code")
-    };
-    PossibleValuesParser::new(names).try_map(code)
+    PossibleValuesParser::new(names).try_map(|name| {
+        for code in Code::ALL {
+            if code.as_str() == name {
+                return Ok(*code);
+            }
+        }
+        Err("unknown code")
+    })
 }
 
 pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {

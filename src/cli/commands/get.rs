@@ -71,33 +71,34 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     })?;
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
-    (options.check, options.ignore_tests, options.with_git) =
-        (*check, arguments.no_tests, arguments.with_git);
+    options.check = *check;
+    options.ignore_tests = arguments.no_tests;
+    options.with_git = arguments.with_git;
     let report = session.get(&roots, options);
     drop(session);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings = done
-        .iter()
-        .flat_map(|(path, installed)| installed.warnings.iter().map(|one| (Some(&**path), one)));
-    let (many, all) = (
-        Many::of(&roots, &selection, &ui.invocation),
-        ui.stderr_style.verbose,
-    );
-    ui.warn(&by_cause(warnings.clone(), many, all));
-    let texts = done.iter().enumerate().map(|(index, (path, installed))| {
+    let many = Many::of(&roots, &selection, &ui.invocation);
+    let is_verbose = ui.stderr_style.verbose;
+    let mut warnings = Vec::new();
+    let mut summaries = Vec::new();
+    let mut installed_roots = Vec::new();
+    let mut has_differences = false;
+    for (index, (path, installed)) in done.iter().enumerate() {
+        for warning in &installed.warnings {
+            warnings.push((Some(&**path), warning));
+        }
         // With `-v`, each root module has a line of its own.
-        (
-            (
-                summary(installed, *check),
-                ui.stderr_style.verbose.then_some(index),
-            ),
-            path.display(),
-        )
-    });
-    for ((summary, _), paths) in group_by(texts) {
+        let group = if is_verbose { Some(index) } else { None };
+        summaries.push(((summary(installed, *check), group), path.display()));
+        installed_roots.push(InstalledRoot::new(path, installed));
+        has_differences |= installed.differed();
+    }
+
+    ui.warn(&by_cause(warnings.iter().copied(), many, is_verbose));
+    for ((summary, _), paths) in group_by(summaries) {
         ui.status(&if roots.may_be_several() {
             format!("{}: {summary}", few(paths))
         } else {
@@ -107,19 +108,16 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     ui.error(&by_cause(
         failed.iter().map(|(path, error)| (Some(&**path), error)),
         many,
-        all,
+        is_verbose,
     ));
-    let roots_done = done
-        .iter()
-        .map(|(path, installed)| InstalledRoot::new(path, installed))
-        .collect();
-    let warnings = without_repetition(warnings.map(|(_, warning)| warning));
-    let errors = without_repetition(failed.iter().map(|(_, error)| error));
-    ui.print_json(Roots { roots: roots_done }, &warnings, &errors);
-    Ok(Outcome::of(
-        !errors.is_empty(),
-        *check && done.iter().any(|(_, installed)| installed.differed()),
-    ))
+    ui.print_json(
+        Roots {
+            roots: installed_roots,
+        },
+        &without_repetition(warnings.iter().map(|(_, warning)| *warning)),
+        &without_repetition(failed.iter().map(|(_, error)| error)),
+    );
+    Ok(Outcome::of(!failed.is_empty(), *check && has_differences))
 }
 
 /// `Installed 2 modules: network, site; 3 up to date`
@@ -131,13 +129,10 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
         kept,
         ..
     } = installed;
-    let (names, up_to_date) = (
-        installed.installed.join(", "),
-        match kept {
-            0 => "no module of a different package is called".to_owned(),
-            kept => format!("{} up to date", count(*kept, "module")),
-        },
-    );
+    let up_to_date = match kept {
+        0 => "no module of a different package is called".to_owned(),
+        kept => format!("{} up to date", count(*kept, "module")),
+    };
     if *is_unit {
         "Nothing to install: Terragrunt copies the modules of its units itself".to_owned()
     } else if !installed.installed.is_empty() {
@@ -152,8 +147,9 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
             format!("; {kept} up to date")
         };
         format!(
-            "{verb} {}: {names}{rest}",
-            count(installed.installed.len(), "module")
+            "{verb} {}: {}{rest}",
+            count(installed.installed.len(), "module"),
+            installed.installed.join(", ")
         )
     } else if !is_list_written {
         up_to_date
@@ -163,10 +159,8 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
         "modules.json, the list of installed modules, differs from what provlock get writes"
             .to_owned()
     } else {
-        let (number, names) = (
-            count(listed_otherwise.len(), "module"),
-            few(listed_otherwise),
-        );
+        let number = count(listed_otherwise.len(), "module");
+        let names = few(listed_otherwise);
         format!(
             "modules.json, the list of installed modules, differs from the lock file for {number}: {names}"
         )

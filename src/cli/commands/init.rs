@@ -254,23 +254,20 @@ fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
 
 /// `Found 300 root modules for terraform, 2 platforms, 3 hosts, 5 namespaces and 7 signing keys`
 fn found(inventory: &Inventory) -> String {
-    let roots = count(inventory.root_modules, "root module");
-    let dialect = inventory
-        .dialect
-        .map(|dialect| format!(" for {dialect}"))
-        .unwrap_or_default();
-    let numbers = [
+    let mut first = count(inventory.root_modules, "root module");
+    if let Some(dialect) = inventory.dialect {
+        first += &format!(" for {dialect}");
+    }
+    let mut parts = vec![first];
+    for (number, noun) in [
         (inventory.platforms.len(), "platform"),
         (inventory.hosts().len(), "host"),
         (inventory.namespaces().len(), "namespace"),
         (inventory.keys().len(), "signing key"),
-    ];
-    let numbers = numbers
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, noun)| count(number, noun));
-    format!(
-        "Found {}",
-        enumerate(std::iter::once(format!("{roots}{dialect}")).chain(numbers))
-    )
+    ] {
+        if number > 0 {
+            parts.push(count(number, noun));
+        }
+    }
+    format!("Found {}", enumerate(parts))
 }

@@ -102,10 +102,13 @@ fn host(text: &str) -> Result<Hostname> {
 }
 
 fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
-    let (environment, dialect) = (environment(&ui.invocation.secrets), dialect(ui));
+    let environment = environment(&ui.invocation.secrets);
+    let dialect = dialect(ui);
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
-    config.debug.iter().for_each(|line| ui.verbose(line));
+    for line in &config.debug {
+        ui.verbose(line);
+    }
     Ok((Credentials::new(&environment, &config, dialect), dialect))
 }
 

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::diagnostic::Diagnostic;
 use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching};
 use serde_json::json;
 
@@ -91,16 +90,19 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mirrored = session.mirror(&roots, &options)?;
     drop(session);
     let many = Many::of(&roots, &selection, &ui.invocation);
-    let causes = |diagnostics: &[Diagnostic]| {
-        by_cause(
-            diagnostics.iter().map(|one| (one.root(), one)),
-            many,
-            ui.stderr_style.verbose,
-        )
-    };
-    ui.warn(&causes(&mirrored.warnings));
+    let is_verbose = ui.stderr_style.verbose;
+    let warnings = mirrored.warnings.iter();
+    ui.warn(&by_cause(
+        warnings.map(|warning| (warning.root(), warning)),
+        many,
+        is_verbose,
+    ));
     ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
-    ui.error(&causes(&mirrored.errors));
+    ui.error(&by_cause(
+        mirrored.errors.iter().map(|error| (error.root(), error)),
+        many,
+        is_verbose,
+    ));
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     } else {
@@ -110,9 +112,11 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
     }
     let mirror = Mirror::new(&target, &mirrored, *dry_run);
-    let [warnings, errors] =
-        [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
-    ui.print_json(json!({ "mirror": mirror }), &warnings, &errors);
+    ui.print_json(
+        json!({ "mirror": mirror }),
+        &without_repetition(mirrored.warnings.iter()),
+        &without_repetition(mirrored.errors.iter()),
+    );
     Ok(if mirrored.errors.is_empty() {
         Outcome::Done
     } else {

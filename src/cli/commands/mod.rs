@@ -134,17 +134,11 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     } = cli;
     global.started_in = std::env::current_dir().unwrap_or_default();
     let (name, arguments) = matches.subcommand().unwrap_or(("provlock", matches));
-    let of_flag = if global.output.json {
-        OutputFormat::Json
-    } else {
-        OutputFormat::Text
+    let format = match arguments.try_get_one("format") {
+        Ok(Some(format)) => *format,
+        _ if global.output.json => OutputFormat::Json,
+        _ => OutputFormat::Text,
     };
-    let format = arguments
-        .try_get_one("format")
-        .ok()
-        .flatten()
-        .copied()
-        .unwrap_or(of_flag);
     let environment = environment(&Secrets::default());
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
@@ -152,34 +146,38 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     invocation.repeated = repeated_flags(&mut Cli::command(), name, arguments);
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
-    let in_directory = |error| match &ui.global.chdir {
-        Some(directory) => diagnostics(error)
-            .map(|error| about_directory(error, directory))
-            .into(),
-        None => error,
-    };
     ui.warn(&environment.warnings());
-    let run = || {
-        if ui.is_json() && !command.has_json() {
-            return Err(
-                Diagnostic::error(Code::InvalidArgument, "this command prints no JSON").into(),
-            );
+    let outcome = match run_in_directory(command, &ui) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let errors = diagnostics(error);
+            ui.error(&errors);
+            ui.print_json(json!({}), &[], &errors);
+            Outcome::Failed
         }
-        enter(ui.global.chdir.as_deref())?;
-        command.run(&ui).map_err(in_directory)
     };
-    let outcome = run().unwrap_or_else(|error| {
-        let errors = diagnostics(error);
-        ui.error(&errors);
-        ui.print_json(json!({}), &[], &errors);
-        Outcome::Failed
-    });
     match ui.take_stdout_error() {
         Some(error) => {
             ui.error(&stdout_error(error));
             Outcome::Failed
         }
         None => outcome,
+    }
+}
+
+/// Runs a command in the directory of `-C`.
+fn run_in_directory(command: Command, ui: &Ui) -> anyhow::Result<Outcome> {
+    if ui.is_json() && !command.has_json() {
+        let message = "this command prints no JSON";
+        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
+    enter(ui.global.chdir.as_deref())?;
+    match (command.run(ui), &ui.global.chdir) {
+        (Err(error), Some(directory)) => {
+            let errors = diagnostics(error).map(|error| about_directory(error, directory));
+            Err(errors.into())
+        }
+        (result, _) => result,
     }
 }
 

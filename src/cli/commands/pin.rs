@@ -83,28 +83,31 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
-    let warnings = done
-        .iter()
-        .flat_map(|(path, pinned)| pinned.warnings.iter().map(|one| (Some(&**path), one)));
-    let (many, all) = (
-        Many::of(&roots, &selection, &ui.invocation),
-        ui.stderr_style.verbose,
-    );
-    ui.warn(&by_cause(warnings.clone(), many, all));
+    let many = Many::of(&roots, &selection, &ui.invocation);
+    let is_verbose = ui.stderr_style.verbose;
+    let mut warnings = Vec::new();
+    let mut pinned_roots = Vec::new();
+    for (path, pinned) in &done {
+        for warning in &pinned.warnings {
+            warnings.push((Some(&**path), warning));
+        }
+        pinned_roots.push(PinnedRoot::new(path, pinned, !options.dry_run));
+    }
+    ui.warn(&by_cause(warnings.iter().copied(), many, is_verbose));
     let number = show(&done, !failed.is_empty(), arguments, ui);
     ui.error(&by_cause(
         failed.iter().map(|(path, error)| (Some(&**path), error)),
         many,
-        all,
+        is_verbose,
     ));
-    let warnings = without_repetition(warnings.map(|(_, warning)| warning));
-    let errors = without_repetition(failed.iter().map(|(_, error)| error));
-    let roots = done
-        .iter()
-        .map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run))
-        .collect();
-    ui.print_json(Roots { roots }, &warnings, &errors);
-    Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
+    ui.print_json(
+        Roots {
+            roots: pinned_roots,
+        },
+        &without_repetition(warnings.iter().map(|(_, warning)| *warning)),
+        &without_repetition(failed.iter().map(|(_, error)| error)),
+    );
+    Ok(Outcome::of(!failed.is_empty(), *check && number > 0))
 }
 
 /// Shows the calls that were pinned, or would be, and returns their number.

@@ -99,30 +99,30 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         )
         .into());
     }
-    let warnings = materials.iter().flat_map(|root| {
-        root.warnings
-            .iter()
-            .map(|warning| (Some(&*root.path), warning))
-    });
-    ui.warn(&by_cause(
-        warnings,
-        Many::of(&roots, &selection, &ui.invocation),
-        ui.stderr_style.verbose,
-    ));
+    let many = Many::of(&roots, &selection, &ui.invocation);
+    let mut warnings = Vec::new();
+    for root in &materials {
+        for warning in &root.warnings {
+            warnings.push((Some(&*root.path), warning));
+        }
+    }
+    ui.warn(&by_cause(warnings, many, ui.stderr_style.verbose));
+
     let current_directory = canonicalize(&environment.current_directory)
         .context("cannot open the current directory")?;
     let top = repository::top(&current_directory);
     let directory = top.as_deref().unwrap_or(&current_directory);
-    let name = name
-        .clone()
-        .or_else(|| Some(directory.file_name()?.to_string_lossy().into_owned()));
     let repository_paths = RepositoryPaths {
         current_directory: &current_directory,
         top: top.as_deref(),
     };
-    let name = name.as_deref().unwrap_or("project");
+    let project = match (name, directory.file_name()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(name)) => name.to_string_lossy().into_owned(),
+        (None, None) => "project".to_owned(),
+    };
     let mut bill = Bill::new(
-        name,
+        &project,
         source_date(&environment)?,
         &materials,
         &repository_paths,
@@ -134,10 +134,9 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),
         _ => cyclonedx::document(&bill),
     });
-    let errors_of_roots = errors.iter().map(|error| (error.root(), error));
     ui.error(&by_cause(
-        errors_of_roots,
-        Many::of(&roots, &selection, &ui.invocation),
+        errors.iter().map(|error| (error.root(), error)),
+        many,
         ui.stderr_style.verbose,
     ));
     if !errors.is_empty() {
@@ -148,15 +147,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
 
 /// Returns the commit and the job of the running workflow, or else the checked out commit.
 fn submission(directory: &Path, environment: &Environment) -> Result<Submission> {
-    let variable = |name| environment.variable(name).map(str::to_owned);
-    let (sha, reference) = match variable("GITHUB_SHA").zip(variable("GITHUB_REF")) {
-        Some((sha, reference)) => (Some(sha), Some(reference)),
-        None => (
-            git::resolve(directory, "HEAD^{commit}")?,
-            git::branch(directory)?,
-        ),
-    };
-    let Some((sha, reference)) = sha.zip(reference) else {
+    let Some((sha, reference)) = commit_and_reference(directory, environment)? else {
         let error = Diagnostic::error(
             Code::InvalidArgument,
             "a snapshot is of a commit on a branch, and none is checked out",
@@ -165,14 +156,35 @@ fn submission(directory: &Path, environment: &Environment) -> Result<Submission>
             .help("check out a branch, or set GITHUB_SHA and GITHUB_REF")
             .into());
     };
-    let workflow = variable("GITHUB_WORKFLOW").zip(variable("GITHUB_JOB"));
+    let job = environment.variable("GITHUB_RUN_ID").unwrap_or("local");
+    let mut correlator = "provlock".to_owned();
+    if let Some(workflow) = environment.variable("GITHUB_WORKFLOW")
+        && let Some(job) = environment.variable("GITHUB_JOB")
+    {
+        correlator = format!("{workflow} {job}");
+    }
     Ok(Submission {
         sha,
         reference,
-        job: variable("GITHUB_RUN_ID").unwrap_or_else(|| "local".to_owned()),
-        correlator: workflow.map_or_else(
-            || "provlock".to_owned(),
-            |(workflow, job)| format!("{workflow} {job}"),
-        ),
+        job: job.to_owned(),
+        correlator,
     })
+}
+
+/// The commit and the branch of the running workflow, or else the checked out ones.
+fn commit_and_reference(
+    directory: &Path,
+    environment: &Environment,
+) -> Result<Option<(String, String)>> {
+    if let Some(sha) = environment.variable("GITHUB_SHA")
+        && let Some(reference) = environment.variable("GITHUB_REF")
+    {
+        return Ok(Some((sha.to_owned(), reference.to_owned())));
+    }
+    let sha = git::resolve(directory, "HEAD^{commit}")?;
+    let branch = git::branch(directory)?;
+    match (sha, branch) {
+        (Some(sha), Some(branch)) => Ok(Some((sha, branch))),
+        _ => Ok(None),
+    }
 }

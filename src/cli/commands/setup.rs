@@ -75,15 +75,13 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
 }
 
 fn lines() -> String {
-    let quote = |value: &str| if value.contains('"') { '\'' } else { '"' };
-    let command =
-        |(variable, value)| format!("git config {variable} {0}{value}{0}\n", quote(value));
-    let commands = CONFIGURATION.map(command);
     let attributes = ATTRIBUTES.map(|(_, line)| line).join("\n");
-    format!(
-        "# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}",
-        commands.concat()
-    )
+    let mut text = format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n");
+    for (variable, value) in CONFIGURATION {
+        let quote = if value.contains('"') { '\'' } else { '"' };
+        text += &format!("git config {variable} {quote}{value}{quote}\n");
+    }
+    text
 }
 
 /// Writes the lines and variables that are missing.

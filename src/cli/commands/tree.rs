@@ -17,7 +17,9 @@ use crate::cli::args::{
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
-use crate::cli::render::json::{ProviderUse, RequiredProvider, Roots as JsonRoots, TreeRoot, raw};
+use crate::cli::render::json::{
+    AsText, ProviderUse, RequiredProvider, Roots as JsonRoots, TreeRoot, raw,
+};
 use crate::cli::render::tree::text;
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::run::outcome::Outcome;
@@ -80,7 +82,8 @@ pub(crate) struct TreeArgs {
 /// Refuses providers with a version, because all versions are shown.
 fn refuse_versions(arguments: &[OsString]) -> Result<()> {
     for argument in arguments {
-        let (text, path) = (argument.to_string_lossy(), Path::new(argument));
+        let text = argument.to_string_lossy();
+        let path = Path::new(argument);
         if let Some((provider, _)) = text.split_once('@')
             && !path.exists()
             && !is_surely_path(path)
@@ -125,7 +128,8 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         selection.paths
     };
     let with_signers = ui.stdout_style.verbose || ui.is_json();
-    let (mut shown, mut warnings) = (Vec::new(), Vec::new());
+    let mut shown = Vec::new();
+    let mut warnings = Vec::new();
     for path in &paths {
         let above = path
             .parent()
@@ -171,10 +175,10 @@ fn one(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(String, Box<RawValue>)> {
     let requirements = session.requirements(root, no_tests)?;
-    let (lock_file, more) = root.lock_file()?;
-    warnings.extend(more);
-    let (module_lock_file, more) = root.module_lock_file()?;
-    warnings.extend(more);
+    let (lock_file, lock_warnings) = root.lock_file()?;
+    warnings.extend(lock_warnings);
+    let (module_lock_file, module_lock_warnings) = root.module_lock_file()?;
+    warnings.extend(module_lock_warnings);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
     let known: BTreeSet<&ProviderAddress> =
@@ -201,13 +205,15 @@ fn one(
     if named.is_empty() {
         named = known;
     }
-    let tree = |address| {
-        let tree = RequiredProvider::new(address, &requirements, locks, module_lock_file.locks());
-        let locked = if with_signers { tree.locked } else { None };
-        let signed_by = locked.and_then(|version| session.remembered_signer(address, version.0));
-        RequiredProvider { signed_by, ..tree }
-    };
-    let trees: Vec<_> = named.into_iter().map(tree).collect();
+    let mut trees = Vec::new();
+    for address in named {
+        let mut tree =
+            RequiredProvider::new(address, &requirements, locks, module_lock_file.locks());
+        if with_signers && let Some(AsText(version)) = tree.locked {
+            tree.signed_by = session.remembered_signer(address, version);
+        }
+        trees.push(tree);
+    }
     Ok((
         text(&trees, root.dialect),
         raw(&TreeRoot::new(root, &trees)),

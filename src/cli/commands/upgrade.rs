@@ -181,7 +181,8 @@ const MOST_REASONS: usize = 10;
 
 /// Prints the result, and shows the upgrades, made or possible, and what holds others back.
 fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
-    let (is_dry, groups) = (options.lock.dry_run, table::groups(results.plans()));
+    let is_dry = options.lock.dry_run;
+    let groups = table::groups(results.plans());
     let edited: BTreeSet<_> = results
         .plans()
         .flat_map(|(_, plan)| table::edited(&plan.edits))
@@ -233,7 +234,8 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
 
 /// Prints the changes as diffs and the moves as tables.
 fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: &Ui) {
-    let (is_one, width) = (results.many.is_none(), table_columns());
+    let is_one = results.many.is_none();
+    let width = table_columns();
     let has_table_of_each = !is_one && ui.stdout_style.verbose;
     for (index, root) in results.done.iter().enumerate() {
         ui.print_changes(&root.files);

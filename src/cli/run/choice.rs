@@ -1,6 +1,6 @@
 //! `upgrade -i`: the user chooses on a terminal what moves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{Subject, UpgradeOptions};
@@ -62,24 +62,27 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
 
 /// Narrows the options to these moves. A provider that was named with a version keeps it.
 fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
-    let moves: BTreeSet<_> = rows.iter().flat_map(|row| row.moves()).collect();
-    let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address.clone()).collect();
-    let is_chosen = |spec: &ProviderSpec| {
-        spec.version().is_some() && addresses.iter().any(|address| spec.is_short_for(address))
-    };
-    options.lock.providers.retain(is_chosen);
-    options.lock.providers.extend(
-        addresses
-            .iter()
-            .flat_map(|address| address.to_string().parse::<ProviderSpec>()),
-    );
-    let call = |row: &&MoveGroup<'_>| match &row.first.planned.subject {
-        Subject::Module { key, .. } => {
-            Some((key.clone(), options.calls.get(key).cloned().flatten()))
+    let mut moves = BTreeSet::new();
+    let mut addresses = BTreeSet::new();
+    let mut calls = BTreeMap::new();
+    for row in rows {
+        for (address, version) in row.moves() {
+            addresses.insert(address.clone());
+            moves.insert((address, version));
         }
-        Subject::Provider(_) => None,
-    };
-    options.calls = rows.iter().filter_map(call).collect();
+        if let Subject::Module { key, .. } = &row.first.planned.subject {
+            calls.insert(key.clone(), options.calls.get(key).cloned().flatten());
+        }
+    }
+
+    let providers = &mut options.lock.providers;
+    providers.retain(|spec| {
+        spec.version().is_some() && addresses.iter().any(|address| spec.is_short_for(address))
+    });
+    for address in &addresses {
+        providers.extend(address.to_string().parse::<ProviderSpec>());
+    }
+    options.calls = calls;
     options.modules = false;
     options.moves = Some(moves);
 }

@@ -47,14 +47,15 @@ pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
         Ok(diagnostics) => return diagnostics,
         Err(error) => error,
     };
-    let causes: Vec<_> = error
-        .chain()
-        .skip(1)
-        .map(|cause| format!("caused by: {cause}"))
-        .collect();
-    let words = |error: anyhow::Error| Diagnostic::error(Code::Io, error.to_string());
-    let diagnostic = error.downcast::<Diagnostic>().unwrap_or_else(words);
-    causes.into_iter().fold(diagnostic, Diagnostic::note).into()
+    let causes: Vec<_> = error.chain().skip(1).map(ToString::to_string).collect();
+    let mut diagnostic = match error.downcast::<Diagnostic>() {
+        Ok(diagnostic) => diagnostic,
+        Err(error) => Diagnostic::error(Code::Io, error.to_string()),
+    };
+    for cause in causes {
+        diagnostic = diagnostic.note(format!("caused by: {cause}"));
+    }
+    diagnostic.into()
 }
 
 /// Returns the error of a write to stdout.

@@ -63,45 +63,44 @@ pub(crate) struct Results<'a> {
 impl RootResult {
     /// Result of a root module, with what `kept` asks for.
     pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
-        let (prepared, plan) = (outcome.prepared(), outcome.plan());
-        let locked = if let RootOutcome::Locked(locked) = outcome {
-            Some(&**locked)
-        } else {
-            None
-        };
-        let planned = if locked.is_none() { plan } else { None };
-        let of_plan = planned
-            .into_iter()
-            .flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
-        let warnings = locked
-            .into_iter()
-            .flat_map(|locked| &locked.outcome.warnings)
-            .chain(of_plan);
-        let counts = locked
-            .map(|locked| locked.outcome.counts)
-            .or(planned.map(|plan| plan.counts))
-            .unwrap_or_default();
+        let prepared = outcome.prepared();
+        let plan = outcome.plan();
         let all = !kept.may_be_several || ui.stdout_style.verbose;
-        Self {
+        let mut result = Self {
             path: prepared.root.path().to_owned(),
-            warnings: prepared.warnings.iter().chain(warnings).cloned().collect(),
-            counts,
-            hints: locked
-                .map(|locked| hints::hints(locked, kept.is_offline))
-                .unwrap_or_default(),
-            locked: locked.map(|locked| {
-                LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)
-            }),
+            warnings: prepared.warnings.clone(),
+            counts: UnconfirmedHashes::default(),
+            hints: Vec::new(),
+            locked: None,
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
-            files: if kept.files {
-                locked
-                    .map(|locked| locked.files.clone())
-                    .unwrap_or_default()
-            } else {
-                Vec::new()
-            },
-            json: ui.is_json().then(|| raw(&LockedRoot::new(outcome))),
+            files: Vec::new(),
+            json: None,
+        };
+        if let RootOutcome::Locked(locked) = outcome {
+            result
+                .warnings
+                .extend(locked.outcome.warnings.iter().cloned());
+            result.counts = locked.outcome.counts;
+            result.hints = hints::hints(locked, kept.is_offline);
+            result.locked = Some(LockedText::new(
+                locked,
+                ui.stderr_style,
+                kept.may_be_several,
+                &mut kept.rows,
+            ));
+            if kept.files {
+                result.files.clone_from(&locked.files);
+            }
+        } else if let Some(plan) = plan {
+            result.warnings.extend(plan.warnings.iter().cloned());
+            let warnings = &prepared.requirements.warnings;
+            result.warnings.extend(warnings.iter().cloned());
+            result.counts = plan.counts;
         }
+        if ui.is_json() {
+            result.json = Some(raw(&LockedRoot::new(outcome)));
+        }
+        result
     }
 }
 
@@ -110,7 +109,8 @@ type Separated<T> = (Vec<(PathBuf, T)>, Vec<(PathBuf, Diagnostic)>);
 
 /// Separates results from errors.
 pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
-    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    let mut done = Vec::new();
+    let mut failed = Vec::new();
     for (path, result) in roots {
         match result {
             Ok(result) => done.push((path, result)),
@@ -140,7 +140,8 @@ impl<'a> Results<'a> {
         report: Report<RootResult>,
     ) -> Result<Self> {
         let many = Many::of(roots, selection, &ui.invocation);
-        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        let mut done = Vec::new();
+        let mut failed = Vec::new();
         for (path, result) in report.roots {
             match result {
                 Ok(result) => done.push(result),
@@ -233,23 +234,27 @@ impl<'a> Results<'a> {
 
     /// Shows the entries of the root modules, then rewritten constraints, errors and a summary.
     pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
-        let (ui, style) = (self.ui, self.ui.stderr_style);
+        let ui = self.ui;
+        let style = ui.stderr_style;
         match self.many {
-            None => self.locked().for_each(|(_, text)| {
-                ui.status_lines(&lines(&text.rows, style));
-                ui.statuses(edits);
-                let downloaded = if text.is_changed {
-                    downloaded([text].into_iter())
-                } else {
-                    String::new()
-                };
-                ui.status(&format!("{}{downloaded}", text.summary));
-            }),
-            Some(_) if style.verbose => self.locked().for_each(|(path, text)| {
-                ui.status(&format!("{}:", path.display()));
-                ui.status_lines(&lines(&text.rows, style));
-                ui.status(&text.summary);
-            }),
+            None => {
+                for (_, text) in self.locked() {
+                    ui.status_lines(&lines(&text.rows, style));
+                    ui.statuses(edits);
+                    let mut summary = text.summary.clone();
+                    if text.is_changed {
+                        summary += &downloaded([text].into_iter());
+                    }
+                    ui.status(&summary);
+                }
+            }
+            Some(_) if style.verbose => {
+                for (path, text) in self.locked() {
+                    ui.status(&format!("{}:", path.display()));
+                    ui.status_lines(&lines(&text.rows, style));
+                    ui.status(&text.summary);
+                }
+            }
             Some(many) => ui.status_lines(&lines_of_many(self.locked(), many, style)),
         }
         if self.many.is_some() {
@@ -283,51 +288,42 @@ impl<'a> Results<'a> {
     /// Shows hints, and prints the result if it is JSON.
     pub(crate) fn finish(&self, is_check: bool) {
         let ui = self.ui;
-        let hints: BTreeSet<_> = self
-            .done
-            .iter()
-            .flat_map(|root| &root.hints)
-            .cloned()
-            .collect();
-        ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
+        let mut hints = BTreeSet::new();
         let mut counts = UnconfirmedHashes::default();
-        self.done.iter().for_each(|root| counts += root.counts);
-        let UnconfirmedHashes {
-            unpublished,
-            uncompared,
-        } = counts;
-        if unpublished > 0 {
-            let hashes = count(unpublished, "recorded hash");
+        let mut roots = Vec::new();
+        let mut warnings = Vec::new();
+        for root in &self.done {
+            hints.extend(root.hints.iter().cloned());
+            counts += root.counts;
+            roots.extend(root.json.as_ref().map(DoneOrFailed::Done));
+            warnings.extend(&root.warnings);
+        }
+        warnings.extend(&self.warnings);
+        let mut errors = Vec::new();
+        for (path, root_errors) in &self.failed {
+            let root = FailedRoot::new(path, root_errors, &ui.invocation);
+            roots.push(DoneOrFailed::Failed(root));
+            errors.extend(root_errors);
+        }
+
+        ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
+        if counts.unpublished > 0 {
+            let hashes = count(counts.unpublished, "recorded hash");
             ui.status(&format!(
                 "Never published: {hashes}; lock --check and verify --online fail because of that"
             ));
         }
-        if is_check && uncompared > 0 {
-            let (hashes, verify) = (
-                count(uncompared, "recorded hash"),
-                self.suggest(&["verify", "--online"]),
-            );
+        if is_check && counts.uncompared > 0 {
+            let hashes = count(counts.uncompared, "recorded hash");
+            let verify = self.suggest(&["verify", "--online"]);
             ui.status(&format!(
                 "Not compared with the published release: {hashes}; to compare all: {verify}"
             ));
         }
-        let done = self
-            .done
-            .iter()
-            .filter_map(|root| root.json.as_ref())
-            .map(DoneOrFailed::Done);
-        let failed = self.failed.iter();
-        let failed = failed.map(|(path, errors)| {
-            DoneOrFailed::Failed(FailedRoot::new(path, errors, &ui.invocation))
-        });
-        let roots = done.chain(failed).collect();
-        let warnings = self
-            .done
-            .iter()
-            .flat_map(|root| &root.warnings)
-            .chain(&self.warnings);
-        let errors = self.failed.iter().flat_map(|(_, errors)| errors);
-        let (warnings, errors) = (without_repetition(warnings), without_repetition(errors));
-        ui.print_json(JsonRoots { roots }, &warnings, &errors);
+        ui.print_json(
+            JsonRoots { roots },
+            &without_repetition(warnings.into_iter()),
+            &without_repetition(errors.into_iter()),
+        );
     }
 }

@@ -31,12 +31,11 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
         SigningKey::generate().map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
     ui.invocation.secrets.learn_key(&key);
     create(&arguments.file, &format!("{}\n", key.reveal()))?;
-    let (file, public) = (&arguments.file, key.public_key().to_string());
     ui.status(&format!(
         "Wrote the private key to {}; add this public key to trusted-keys in provlock.toml:",
-        file.display()
+        arguments.file.display()
     ));
-    ui.print(&format!("{public}\n"));
+    ui.print(&format!("{}\n", key.public_key()));
     Ok(Outcome::Done)
 }
 

@@ -102,31 +102,32 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
 }
 
 fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String {
-    let of = |outcome: fn(&PublishedRelease) -> bool| {
-        published.iter().filter(|release| outcome(release)).count()
-    };
-    let changed = of(|release| matches!(release.outcome, Some(Ok(true))));
-    let unchanged = of(|release| matches!(release.outcome, Some(Ok(false))));
-    let failed = published.len() - changed - unchanged;
-    let releases = |number| count(number, "release");
     if published.is_empty() {
         return "Nothing to publish: the cache contains none of the packages".to_owned();
     }
+    let mut changed = 0;
+    let mut unchanged = 0;
+    let mut failed = 0;
+    for release in published {
+        match release.outcome {
+            Some(Ok(true)) => changed += 1,
+            Some(Ok(false)) => unchanged += 1,
+            Some(Err(_)) | None => failed += 1,
+        }
+    }
+
+    if changed == 0 && failed == 0 {
+        let all = count(unchanged, "release");
+        return format!("Up to date: {all} in oci://{repository}");
+    }
+    let releases = count(changed, "release");
+    let mut text = format!("Published {releases} in oci://{repository}");
     if failed > 0 {
-        return format!(
-            "Published {} in oci://{repository}; {} not published",
-            releases(changed),
-            releases(failed)
-        );
+        text += &format!("; {} not published", count(failed, "release"));
+    } else if unchanged > 0 {
+        text += &format!("; {unchanged} were there already");
     }
-    match (changed, unchanged) {
-        (0, all) => format!("Up to date: {} in oci://{repository}", releases(all)),
-        (new, 0) => format!("Published {} in oci://{repository}", releases(new)),
-        (new, old) => format!(
-            "Published {} in oci://{repository}; {old} were there already",
-            releases(new)
-        ),
-    }
+    text
 }
 
 /// The repository in the settings, which must trust the key: otherwise no machine would use the

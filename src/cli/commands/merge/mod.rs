@@ -2,6 +2,7 @@
 
 mod resolve;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,11 +83,12 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
         .ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
-/// Merged entries after those in conflict were locked again, and warnings.
-type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
+/// Merged entries after the entries in conflict were locked again, and warnings.
+type Relocked<T> = (Merged<T>, Vec<Diagnostic>);
 
 /// Locks entries in conflict again in the root modules of a lock file, if that was requested.
-type Resolver<'a, T> = &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
+type Resolver<'a, T> =
+    &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Result<Relocked<T>>;
 
 /// Both sides, and the target of the result.
 struct Merge<'a, T: EntryKind> {
@@ -172,7 +174,9 @@ fn not_versions(files: usize) -> anyhow::Error {
 
 /// Shows the results of files, and then a summary.
 fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
-    let (mut warnings, mut errors, mut statuses) = (Vec::new(), Diagnostics::default(), Vec::new());
+    let mut warnings = Vec::new();
+    let mut errors = Diagnostics::default();
+    let mut statuses = Vec::new();
     let worst = reports
         .iter()
         .map(|report| report.outcome)
@@ -291,7 +295,7 @@ fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
 fn providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
-) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
+) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Result<Relocked<LockedProvider>> + 'a {
     move |file, dialect, lock_file, conflicts| {
         resolve.lock_again(file, dialect, lock_file, conflicts, ui)
     }
@@ -303,7 +307,7 @@ fn refuse_modules<T>(
     _: Dialect,
     _: LockFileOf<LockedModule>,
     _: T,
-) -> Resolved<LockedModule> {
+) -> Result<Relocked<LockedModule>> {
     Err(Diagnostic::error(
         Code::InvalidArgument,
         "--resolve locks providers again, not modules",
@@ -427,26 +431,26 @@ fn repair<T: EntryKind>(
         style,
     } = sides;
     let dialect = dialect([&ours, &theirs], ui);
-    let side = |name, bytes: &[u8]| {
-        let side = lock_file::<T>(&side_name(shown, name), bytes, dialect);
-        side.map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))
-    };
-    let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
+    let our_side = lock_file::<T>(&side_name(shown, "ours"), &ours, dialect)
+        .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
+    let their_side = lock_file::<T>(&side_name(shown, "theirs"), &theirs, dialect)
+        .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
     // A base that is garbled or has conflicts of its own is ignored.
-    let base = lock_file::<T>(&side_name(shown, "base"), &base, dialect)
-        .ok()
-        .map(|lock_file| lock_file.locks().clone());
-    let is_base_complete = base_is_complete && base.is_some();
-    let (base, target, target_bytes) = (base.unwrap_or_default(), file, bytes);
+    let mut base_locks = LocksOf::<T>::default();
+    let mut is_base_complete = false;
+    if let Ok(lock_file) = lock_file::<T>(&side_name(shown, "base"), &base, dialect) {
+        base_locks = lock_file.locks().clone();
+        is_base_complete = base_is_complete;
+    }
     let merge = Merge {
         dialect,
-        base,
+        base: base_locks,
         is_base_complete,
-        ours,
-        theirs,
+        ours: our_side,
+        theirs: their_side,
         style,
-        target,
-        target_bytes,
+        target: file,
+        target_bytes: bytes,
         shown,
         relock,
     };
@@ -456,51 +460,45 @@ fn repair<T: EntryKind>(
 impl<T: EntryKind> Merge<'_, T> {
     /// Returns warnings about entries that may be wrong although they merge.
     fn doubts(&self) -> Vec<Diagnostic> {
-        let entries = lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries;
-        // Without a common ancestor, it is unknown whether one side added an entry or the other
-        // removed it.
-        let is_doubtful = |entry: &EntryDiff<T>| {
-            !self.is_base_complete && !self.base.contains_key(&entry.address)
-        };
-        let one_sided = entries
-            .iter()
-            .filter(|entry| is_doubtful(entry))
-            .filter_map(|entry| {
-                let side = match (&entry.old, &entry.new) {
-                    (_, None) => "ours",
-                    (None, _) => "theirs",
-                    _ => return None,
-                };
-                let message = format!(
-                    "only {side} has {}; it was kept",
-                    T::name(&entry.address, self.dialect)
-                );
-                let warning = Diagnostic::warning(Code::MergeConflict, message).note(
-                    "the conflict does not show whether one side added it or the other removed it",
-                );
-                Some(warning.help(
-                    Help::text("if the configuration no longer requires it: ").and(prune::<T>()),
-                ))
-            });
-        // A release has one list of `zh:` hashes, so sides with different lists are from different
-        // releases, whatever versions they contain: git, for example, merges the line of the
-        // version alone.
-        let is_mixed = |entry: &EntryDiff<T>| {
-            let sides = [&entry.old, &entry.new];
-            entry.zh_differ()
-                && !sides
-                    .iter()
-                    .any(|side| side.as_ref() == self.base.get(&entry.address))
-        };
-        let mixed = entries.iter().filter(|entry| is_mixed(entry)).map(|entry| {
-            let release = entry.new.as_ref().map(|entry| entry.release()).unwrap_or_default();
+        let mut one_sided = Vec::new();
+        let mut mixed = Vec::new();
+        for entry in lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries {
             let name = T::name(&entry.address, self.dialect);
-            let message = format!("the two sides have different zh hashes of {name} {release}");
-            Diagnostic::warning(Code::HashesReplaced, message)
-                .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
-                .help(Remedy::verify_online())
-        });
-        one_sided.chain(mixed).collect()
+            let base = self.base.get(&entry.address);
+            // Without a common ancestor, it is unknown whether one side added an entry or the other
+            // removed it.
+            if base.is_none()
+                && !self.is_base_complete
+                && let Some(side) = only_side(&entry)
+            {
+                let message = format!("only {side} has {name}; it was kept");
+                let help =
+                    Help::text("if the configuration no longer requires it: ").and(prune::<T>());
+                one_sided.push(
+                    Diagnostic::warning(Code::MergeConflict, message)
+                        .note("the conflict does not show whether one side added it or the other removed it")
+                        .help(help),
+                );
+            }
+
+            // A release has one list of `zh:` hashes, so sides with different lists are from
+            // different releases, whatever versions they contain: git, for example, merges the line
+            // of the version alone.
+            if entry.zh_differ() && entry.old.as_ref() != base && entry.new.as_ref() != base {
+                let mut release = Cow::default();
+                if let Some(new) = &entry.new {
+                    release = new.release();
+                }
+                let message = format!("the two sides have different zh hashes of {name} {release}");
+                mixed.push(
+                    Diagnostic::warning(Code::HashesReplaced, message)
+                        .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
+                        .help(Remedy::verify_online()),
+                );
+            }
+        }
+        one_sided.extend(mixed);
+        one_sided
     }
 
     /// Merges, writes and reports the result.
@@ -509,7 +507,8 @@ impl<T: EntryKind> Merge<'_, T> {
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // After a failure the conflicts stay: a merge driver must not leave the file as if it had
         // been merged.
-        let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
+        let mut errors = Diagnostics::default();
+        let mut chosen = Vec::new();
         match self.resolve(&merged, is_requested) {
             Ok(Some((resolved, more))) => {
                 chosen = chosen_releases(&merged.conflicts, &resolved, self.dialect);
@@ -603,26 +602,41 @@ fn chosen_releases<T: EntryKind>(
     merged: &Merged<T>,
     dialect: Dialect,
 ) -> Vec<String> {
-    let release = |entry: &Option<Arc<T>>| {
-        entry
-            .as_ref()
-            .map_or("no entry".into(), |entry| entry.release().into_owned())
-    };
-    let is_left = |conflict: &&Conflict<T>| {
-        !merged
-            .conflicts
-            .iter()
-            .any(|left| left.address == conflict.address)
-    };
-    let line = |conflict: &Conflict<T>| {
+    let left: BTreeSet<_> = merged
+        .conflicts
+        .iter()
+        .map(|conflict| &conflict.address)
+        .collect();
+    let mut lines = Vec::new();
+    for conflict in conflicts {
+        if left.contains(&conflict.address) {
+            continue;
+        }
         let name = T::name(&conflict.address, dialect);
-        let chosen = release(&merged.locks.get(&conflict.address).cloned());
-        let (ours, theirs) = (release(&conflict.ours), release(&conflict.theirs));
-        safe_line(&format!(
+        let chosen = shown_release(merged.locks.get(&conflict.address));
+        let ours = shown_release(conflict.ours.as_ref());
+        let theirs = shown_release(conflict.theirs.as_ref());
+        lines.push(safe_line(&format!(
             "  {name}   {chosen} (ours {ours}, theirs {theirs})"
-        ))
-    };
-    conflicts.iter().filter(is_left).map(line).collect()
+        )));
+    }
+    lines
+}
+
+fn shown_release<T: EntryKind>(entry: Option<&Arc<T>>) -> String {
+    match entry {
+        Some(entry) => entry.release().into_owned(),
+        None => "no entry".to_owned(),
+    }
+}
+
+/// The name of the side that has an entry alone.
+fn only_side<T: EntryKind>(entry: &EntryDiff<T>) -> Option<&'static str> {
+    match (&entry.old, &entry.new) {
+        (_, None) => Some("ours"),
+        (None, Some(_)) => Some("theirs"),
+        (Some(_), Some(_)) => None,
+    }
 }
 
 /// Reads a file, unless its path resolves to a file outside of the repository.
