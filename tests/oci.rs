@@ -1,4 +1,4 @@
-//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port.
+//! Providers and modules in a real OCI registry: Debian's `docker-registry`, on a loopback port.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,6 +15,7 @@ use provlock::packages::{Source, SourceError};
 use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Environment;
 use provlock_test::Tool;
+use provlock_test::archive::Packing;
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -150,6 +151,21 @@ impl Registry {
         let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
             "artifactType": "application/vnd.opentofu.provider", "manifests": manifests});
         self.push_manifest(repository, Some(tag), &index);
+    }
+}
+
+impl Registry {
+    /// Uploads a module with this `main.tf`, as OpenTofu's documentation lays it out, and returns
+    /// the digest of its manifest.
+    fn push_module(&self, repository: &str, tag: &str, content: &str) -> String {
+        let files = [("main.tf".to_owned(), content.as_bytes().to_vec())];
+        let archive = provlock_test::archive::pack(&files, Packing::Deflated);
+        let empty = self.push_blob(repository, "application/vnd.oci.empty.v1+json", b"{}");
+        let layer = self.push_blob(repository, "archive/zip", &archive);
+        let manifest = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "artifactType": "application/vnd.opentofu.modulepkg", "config": empty, "layers": [layer]});
+        let descriptor = self.push_manifest(repository, Some(tag), &manifest);
+        descriptor["digest"].as_str().unwrap().to_owned()
     }
 }
 
@@ -717,4 +733,59 @@ fn packages_are_mirrored_and_locked() {
         assert!(platforms.into_iter().all(has), "{locked}");
         assert_eq!(providers.statistics().requests, 0);
     }
+}
+
+#[test]
+fn modules_are_locked_by_digest_and_moved_by_tag() {
+    let Some(registry) = Registry::start(Mode::Anybody) else {
+        return;
+    };
+    let project = tempfile::tempdir().unwrap();
+    let at = |name: &str| project.path().join(name);
+    let source = format!("oci://{}/acme/net", registry.host);
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_provlock"))
+            .args(arguments)
+            .args(["--dialect", "tofu"])
+            .current_dir(project.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", at("home"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.code(), said)
+    };
+    let call = |query: &str| format!("module \"net\" {{\n  source = \"{source}{query}\n}}\n");
+    let installed = || fs::read_to_string(at(".terraform/modules/net/main.tf")).unwrap();
+
+    let digest = registry.push_module("acme/net", "v1.0.0", "# one\n");
+    fs::write(at("main.tf"), call("?tag=v1.0.0\"")).unwrap();
+    let (code, said) = run(&["lock", "--modules"]);
+    assert_eq!(code, Some(0), "{said}");
+    let locked = fs::read_to_string(at(".modules.lock.hcl")).unwrap();
+    assert!(
+        locked.contains(&format!("{source}?digest={digest}")),
+        "{locked}"
+    );
+
+    // The tag moves, and a newer one is pushed.
+    registry.push_module("acme/net", "v1.0.0", "# moved\n");
+    let new = registry.push_module("acme/net", "v1.1.0", "# two\n");
+    let (_, said) = run(&["verify", "--online"]);
+    assert!(said.contains("module-moved"), "{said}");
+    let (code, said) = run(&["get", "--no-cache"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(installed(), "# one\n");
+    let (code, said) = run(&["pin"]);
+    assert_eq!(code, Some(0), "{said}");
+    let pinned = fs::read_to_string(at("main.tf")).unwrap();
+    assert_eq!(pinned, call(&format!("?digest={digest}\" # v1.0.0")));
+    let (code, said) = run(&["upgrade", "--modules", "--constraints"]);
+    assert_eq!(code, Some(0), "{said}");
+    let moved = fs::read_to_string(at("main.tf")).unwrap();
+    assert_eq!(moved, call(&format!("?digest={new}\" # v1.1.0")));
+    let (code, said) = run(&["get"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(installed(), "# two\n");
 }

@@ -8,6 +8,7 @@ use url::Url;
 use super::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 use crate::net::{RequestError, RequestErrorKind};
+use crate::packages::oci::ModulePackageError;
 use crate::system::SafeUrl;
 
 /// Reason why a package cannot be fetched, read or locked.
@@ -200,6 +201,12 @@ impl From<Diagnostics> for FetchError {
             is_named: true,
             is_gone: false,
         }
+    }
+}
+
+impl From<ModulePackageError> for FetchError {
+    fn from(ModulePackageError { error, is_gone }: ModulePackageError) -> Self {
+        Self::from(Diagnostics::from(error)).gone(is_gone)
     }
 }
 

@@ -423,18 +423,20 @@ impl ModuleFetcher {
         let source = wanted.source;
         let url = request_url(source.url())?;
         let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
-        if wanted.is_recorded && !package.is_immutable() {
-            let why = "a package of an OCI registry can be locked only by its digest; write ?digest=sha256:… in its source";
-            return Err(FetchError::address(why));
-        }
         let mut file = tempfile::tempfile_in(scratch)?;
         let subject = format!("the module package {}", source.without_directory());
         let downloaded = wanted
             .clients
             .oci_registries
             .download_module(&package, &subject, MOST_BYTES, &mut file);
-        downloaded.map_err(Diagnostics::from)?;
-        self.keep_archive(wanted, unpack(scratch, file, Some(Format::Zip))?)
+        let digest = downloaded?;
+        // The digest of the manifest that was read, because the tag may have moved since.
+        self.keep(
+            Some(&source.package),
+            source.at_digest(&digest).package,
+            unpack(scratch, file, Some(Format::Zip))?,
+            wanted.is_recorded,
+        )
     }
 
     /// A directory, which is read where it is, or an archive.

@@ -20,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
 use crate::net::Client;
 use crate::packages::connections::Connections;
-use crate::packages::oci::OciRegistries;
+use crate::packages::oci::{ModuleManifest, OciRegistries};
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, lock, parallel};
 
@@ -40,6 +40,8 @@ pub(crate) struct ModuleFetcher {
     pub(super) locked_packages: OnceMap<(Dialect, String), Fetched<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
+    /// Manifests of packages in OCI registries, by address.
+    pub(super) manifests: OnceMap<String, Result<ModuleManifest>>,
     /// Installed modules that are identical to locked ones.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// Names and origins of the packages that were read.
@@ -67,6 +69,7 @@ impl ModuleFetcher {
             locked_packages: OnceMap::default(),
             modules: OnceMap::default(),
             releases: OnceMap::default(),
+            manifests: OnceMap::default(),
             installed: OnceMap::default(),
             found: Mutex::default(),
         }
@@ -170,6 +173,11 @@ impl ModuleFetcher {
             ModuleSource::Remote(source) if source.getter() == Getter::Git => {
                 let references = self.ask_git(source, |git, address| git.references(address))?;
                 Ok(Releases::References(Arc::new(references)))
+            }
+            ModuleSource::Remote(source)
+                if source.getter() == Getter::Oci && dialect == Dialect::Tofu =>
+            {
+                Ok(Releases::Tags(Arc::new(Self::list_tags(&clients, source)?)))
             }
             _ => Ok(Releases::None),
         }

@@ -109,6 +109,13 @@ impl LockedAddress {
                         at_commit == source.without_credentials().at_commit("").package
                             && package.directory.is_empty()
                     }
+                    (Getter::Oci, Getter::Oci) => {
+                        let is_own_digest =
+                            !source.is_immutable() || digest(package) == digest(source);
+                        is_own_digest
+                            && package.at_digest("").package == source.at_digest("").package
+                            && package.directory.is_empty()
+                    }
                     (_, Getter::Http) => {
                         !package.is_on_this_machine()
                             && (source.is_unencrypted() || !package.is_unencrypted())
@@ -134,6 +141,12 @@ impl LockedAddress {
             {
                 Err(format!(
                     "is locked with {}, whose ref is not a full commit id",
+                    locked.package
+                ))
+            }
+            Self::Remote(package) if package.getter() == Getter::Oci && !package.is_immutable() => {
+                Err(format!(
+                    "is locked with {}, which has no sha256 digest",
                     locked.package
                 ))
             }
@@ -204,15 +217,49 @@ pub(super) fn name(locked: &LockedModule) -> String {
 
 /// The repository and the commit of a locked package in git; `None` if it is not in git.
 pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
-    at_commit(&locked.package)
+    let pinned = PinnedAddress::parse(&locked.package)?;
+    match pinned.revision {
+        Revision::Commit(commit) => Some((pinned.package, commit)),
+        Revision::Digest(_) => None,
+    }
 }
 
-/// The repository and the commit in the address of a locked package.
-pub(super) fn at_commit(package: &str) -> Option<(RemoteSource, String)> {
-    let package =
-        RemoteSource::parse_full(package).filter(|package| package.getter() == Getter::Git)?;
-    let commit = locked_commit(&package)?;
-    Some((package, commit))
+/// An immutable address, split into the address without its revision, and the revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PinnedAddress {
+    pub(super) package: RemoteSource,
+    /// The repository, whatever the revision.
+    pub(super) repository: String,
+    pub(super) revision: Revision,
+}
+
+/// The revision in the address of a locked package.
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+pub(super) enum Revision {
+    /// The full ID of a commit.
+    Commit(String),
+    /// The digest of a manifest in an OCI registry.
+    Digest(String),
+}
+
+impl PinnedAddress {
+    /// Parses the address of a locked package; `None` if it contains neither a commit nor a digest.
+    pub(super) fn parse(package: &str) -> Option<Self> {
+        let package = RemoteSource::parse_full(package)?;
+        if package.getter() == Getter::Git {
+            let commit = locked_commit(&package)?;
+            return Some(Self {
+                repository: package.at_commit("").full(),
+                package,
+                revision: Revision::Commit(commit),
+            });
+        }
+        Some(Self {
+            repository: package.at_digest("").full(),
+            revision: Revision::Digest(digest(&package)?),
+            package,
+        })
+    }
 }
 
 /// The commit in the address of a locked package in git.
@@ -228,6 +275,16 @@ pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
 /// id.
 pub fn commit_of(locked: &LockedModule) -> Option<String> {
     repository(locked).map(|(_, commit)| commit)
+}
+
+/// The digest of a locked package in an OCI registry; `None` if it is not in one.
+pub fn digest_of(locked: &LockedModule) -> Option<String> {
+    digest(&RemoteSource::parse_full(&locked.package)?)
+}
+
+/// The digest in the address of a package in an OCI registry.
+fn digest(package: &RemoteSource) -> Option<String> {
+    package.in_oci_registry()?.digest()
 }
 
 /// Whether a call with this source and these constraints may get a locked module.
@@ -281,10 +338,10 @@ pub(crate) fn refusal(
 /// Whether the source of a locked module may lead to different packages on purpose, such as a
 /// branch of a repository.
 pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
-    let source = ModuleSource::parse(&locked.source, dialect).ok();
-    let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));
-    let request = remote.and_then(|source| ModuleRequest::new(source, ConstraintList::default()));
-    request.is_some_and(|request| request.unpinned().is_some())
+    match ModuleSource::parse(&locked.source, dialect) {
+        Ok(ModuleSource::Remote(source)) => source.is_made_to_move(),
+        _ => false,
+    }
 }
 
 /// Returns the publishers of a locked module: of its source and of its package the host, with the

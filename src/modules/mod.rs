@@ -20,6 +20,7 @@ mod key_file;
 mod limits;
 pub(crate) mod local;
 pub(crate) mod locked;
+mod oci_queries;
 mod package;
 pub(crate) mod package_hash;
 mod package_writer;
@@ -34,7 +35,7 @@ pub(crate) mod version_tag;
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use git::{References, Revision};
 pub(crate) use limits::{GIT, is_configuration};
-pub use locked::commit_of;
+pub use locked::{commit_of, digest_of};
 pub(crate) use releases::Releases;
 pub use source::{
     Getter, ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource,

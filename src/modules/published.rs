@@ -4,7 +4,7 @@
 use super::fetch_error::{FetchError, Fetched};
 use super::fetch_locked::own_repository;
 use super::fetcher::{Clients, ModuleFetcher};
-use super::locked::{self, at_commit};
+use super::locked::{self, PinnedAddress, Revision};
 use super::package::Package;
 use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
@@ -27,19 +27,17 @@ impl ModuleFetcher {
         let compare = || -> Fetched<Vec<Diagnostic>> {
             let now = self.published_package(clients, source, locked)?;
             let is_same = now.is_one_of(&locked.hashes);
-            let commits = (
-                at_commit(&locked.package),
-                now.locked_address().and_then(|address| at_commit(&address)),
-            );
-            match commits {
-                (Some((then, old)), Some((now, new)))
-                    if then.at_commit("") == now.at_commit("") && old != new =>
+            let then = PinnedAddress::parse(&locked.package);
+            let address = now.locked_address();
+            match (then, address.as_deref().and_then(PinnedAddress::parse)) {
+                (Some(then), Some(now))
+                    if then.repository == now.repository && then.revision != now.revision =>
                 {
                     let mut findings: Vec<_> = self
-                        .moved(source, locked, &old, &new, is_same)?
+                        .moved(source, locked, &then.revision, &now.revision, is_same)?
                         .into_iter()
                         .collect();
-                    findings.extend(self.compare_commit(clients, source, locked, &then, &old)?);
+                    findings.extend(self.compare_revision(clients, source, locked, &then)?);
                     Ok(findings)
                 }
                 // The registry leads to a different address with the same files.
@@ -85,13 +83,14 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns a finding if the source leads to a different commit now, unless it is a branch.
+    /// Returns a finding if the source leads to a different commit or digest now, unless it is made
+    /// to move: a branch of a repository, or the tag `latest` of an OCI registry.
     fn moved(
         &self,
         source: &ModuleSource,
         locked: &LockedModule,
-        old: &str,
-        new: &str,
+        old: &Revision,
+        new: &Revision,
         is_same: bool,
     ) -> Fetched<Option<Diagnostic>> {
         let what = match source {
@@ -102,32 +101,46 @@ impl ModuleFetcher {
             {
                 format!("the tag of {own}")
             }
+            ModuleSource::Remote(own)
+                if own
+                    .in_oci_registry()
+                    .is_some_and(|package| package.has_fixed_tag()) =>
+            {
+                format!("the tag of {own}")
+            }
             _ => return Ok(None),
         };
-        let message = format!("{what} resolves to a different commit than when it was locked");
+        let noun = match new {
+            Revision::Commit(_) => "commit",
+            Revision::Digest(_) => "digest",
+        };
+        let message = format!("{what} resolves to a different {noun} than when it was locked");
         let error = Diagnostic::finding(Code::ModuleMoved, message)
-            .note(format!("locked commit: {old}"))
-            .note(format!("commit now: {new}"));
+            .note(format!("locked {noun}: {old}"))
+            .note(format!("{noun} now: {new}"));
         let error = if is_same {
             error.note("both have the same files")
         } else {
             error
         };
-        Ok(Some(error.help(
-            "find out why; provlock get installs the locked commit, and init the new one",
-        )))
+        let help =
+            format!("find out why; provlock get installs the locked {noun}, and init the new one");
+        Ok(Some(error.help(help)))
     }
 
-    /// Returns a finding if the locked commit was removed, or has different files.
-    fn compare_commit(
+    /// Returns a finding if the locked commit or digest was removed, or has different files.
+    fn compare_revision(
         &self,
         clients: &Clients,
         source: &ModuleSource,
         locked: &LockedModule,
-        package: &RemoteSource,
-        commit: &str,
+        pinned: &PinnedAddress,
     ) -> Fetched<Option<Diagnostic>> {
-        let own = own_repository(source, package).at_commit(commit);
+        let package = &pinned.package;
+        let own = match &pinned.revision {
+            Revision::Commit(commit) => own_repository(source, package).at_commit(commit),
+            Revision::Digest(_) => package.clone(),
+        };
         match self.package_at_locked_address(
             clients,
             &RemoteSource {

@@ -13,6 +13,9 @@ pub(crate) enum Releases {
     Versions(Arc<Vec<Version>>),
     /// The branches and tags of a git repository.
     References(Arc<References>),
+    /// The tags of a repository in an OCI registry. They are not requested for a source whose tag
+    /// is not a version.
+    Tags(Arc<Vec<String>>),
     /// No versions: the address of a package leads to this package only.
     None,
 }
@@ -32,6 +35,8 @@ pub(super) fn key(source: &ModuleSource) -> String {
     match source {
         ModuleSource::Local(_) => String::new(),
         ModuleSource::Registry(source) => source.module.to_string(),
+        // The tags depend on the form of the source's own tag.
+        ModuleSource::Remote(source) if source.getter() == Getter::Oci => source.package.clone(),
         ModuleSource::Remote(source) => source.at_commit("").package,
     }
 }

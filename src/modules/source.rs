@@ -154,7 +154,7 @@ impl ModuleSource {
 
 impl RemoteSource {
     /// The address with its directory and its secrets.
-    fn full(&self) -> String {
+    pub(super) fn full(&self) -> String {
         with_directory(&self.package, &self.directory)
     }
 
@@ -186,6 +186,26 @@ impl RemoteSource {
         let separator = if package.contains('?') { '&' } else { '?' };
         Self {
             package: format!("{package}{separator}ref={commit}"),
+            directory: self.directory.clone(),
+        }
+    }
+
+    /// Returns the same repository of an OCI registry with a digest instead of any tag.
+    pub(crate) fn at_digest(&self, digest: &str) -> Self {
+        self.with_query(&format!("digest={digest}"))
+    }
+
+    /// Returns the same repository of an OCI registry with a tag instead of any digest.
+    pub(crate) fn at_tag(&self, tag: &str) -> Self {
+        self.with_query(&format!("tag={tag}"))
+    }
+
+    /// Replaces all parameters. The address of an OCI registry has no others than its tag and its
+    /// digest.
+    fn with_query(&self, query: &str) -> Self {
+        let (address, _) = split_query(&self.package);
+        Self {
+            package: format!("{address}?{query}"),
             directory: self.directory.clone(),
         }
     }

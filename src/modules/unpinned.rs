@@ -6,6 +6,7 @@ use super::git::{GitAddress, Revision};
 use super::source::{Getter, ModuleSource, RemoteSource, parameters, request_url};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
+use crate::provider::ConstraintList;
 
 /// Reason why a later run may fetch a different module for the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,9 @@ impl RemoteSource {
             Getter::Git => {
                 GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable())
             }
-            Getter::Oci => ModulePackage::parse(&url).is_ok_and(|package| package.is_immutable()),
+            Getter::Oci => self
+                .in_oci_registry()
+                .is_some_and(|package| package.is_immutable()),
             _ => {
                 let query = parameters(&url);
                 let checksum = query.iter().find(|(name, _)| name == "checksum");
@@ -66,6 +69,31 @@ impl RemoteSource {
                 )
             }
         }
+    }
+}
+
+impl RemoteSource {
+    /// Returns the package of an OCI registry; `None` if the source is not the address of one.
+    pub(crate) fn in_oci_registry(&self) -> Option<ModulePackage> {
+        if self.getter() != Getter::Oci {
+            return None;
+        }
+        ModulePackage::parse(&request_url(self.url()).ok()?).ok()
+    }
+
+    /// Whether the address is made to lead to different packages: a branch, an archive without a
+    /// checksum, a tag such as `latest` or `v1`. The tag of a version is not.
+    pub(super) fn is_made_to_move(&self) -> bool {
+        if let Some(package) = self.in_oci_registry() {
+            return package
+                .tag()
+                .is_some_and(|tag| version_start(tag).is_none());
+        }
+        let request = ModuleRequest::new(
+            ModuleSource::Remote(self.clone()),
+            ConstraintList::default(),
+        );
+        request.is_some_and(|request| request.unpinned().is_some())
     }
 }
 

@@ -17,6 +17,7 @@ mod inventory;
 mod linked_lock_files;
 mod merge;
 pub mod mirror;
+mod module_candidates;
 mod module_choices;
 mod module_edit;
 mod module_locks;

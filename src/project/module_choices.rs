@@ -2,40 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
-use super::module_edit::{self, Edited, EditedCall, RequestedModule, WrittenSource};
-use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
+use super::module_candidates::{Choice, Choices, ModuleRules, Moving, PossibleEdit, not_asked};
+use super::module_edit::{EditedCall, RequestedModule};
+use super::moves::{Move, Subject, UpgradePlan, VersionLabel};
 use super::options::UpgradeOptions;
 use super::plan::{RejectedVersion, SkipReason, SkippedVersions};
-use crate::configuration::rewrite;
-use crate::configuration::{ModuleCache, ModuleCall, Requirements};
-use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Severity, UpgradeRemedy};
-use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
+use crate::configuration::{ModuleCall, Requirements};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Severity};
+use crate::lockfile::{ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
-use crate::modules::{
-    ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry,
-};
-use crate::packages::{DemandedAge, ReleaseInfo};
-use crate::provider::{Dialect, Version};
-
-/// Number of characters of a commit id that are shown.
-const SHORT: usize = 12;
-
-/// Name of the default branch in a comment beside a commit.
-pub(super) const HEAD: &str = "HEAD";
+use crate::modules::{ModuleSource, Releases};
+use crate::packages::ReleaseInfo;
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
-
-/// The rules by which modules move.
-#[derive(Clone, Copy)]
-pub(super) struct ModuleRules<'a> {
-    pub(super) options: &'a UpgradeOptions,
-    /// Minimum age of a version.
-    pub(super) age: Option<DemandedAge>,
-    pub(super) modules: &'a ModuleCache,
-    pub(super) dialect: Dialect,
-}
 
 /// The choices for the calls of a root module that move.
 pub(super) struct ModuleChoices<'a> {
@@ -60,29 +39,6 @@ fn key(call: &ModuleCall) -> CallKey {
         call.source.to_string(),
         call.constraints.to_string(),
     )
-}
-
-/// A version, tag or commit that a call may move to.
-struct Choice {
-    label: String,
-    /// Full tag or commit ID, if the module is in git.
-    reference: String,
-    /// The names by which a user may select it.
-    names: Vec<String>,
-    /// The call after the edit that makes it ask for this choice; `None` if the user requests no
-    /// such edit.
-    edited: Option<Edited>,
-    /// Whether the call has it now.
-    is_current: bool,
-}
-
-/// The versions, tags or commits that a call may move to, newest first.
-struct Choices {
-    list: Vec<Choice>,
-    current: Option<String>,
-    newest: String,
-    /// The constraint of the call, or its `ref`.
-    asked: HoldingConstraint,
 }
 
 impl<'a> ModuleChoices<'a> {
@@ -209,6 +165,17 @@ impl<'a> ModuleChoices<'a> {
                     picked.unwrap_or_else(|| RequestedModule::as_written(moving.call))
                 })
             }
+            (ModuleSource::Remote(source), Releases::Tags(tags)) => {
+                let picked = moving
+                    .tags(source, &tags)
+                    .and_then(|choices| match choices {
+                        Some(choices) => self.pick(moving, choices),
+                        None => Ok(None),
+                    });
+                picked.map(|picked| {
+                    picked.unwrap_or_else(|| RequestedModule::as_written(moving.call))
+                })
+            }
             _ => moving
                 .unmoved("has no versions")
                 .map(|_| RequestedModule::as_written(moving.call)),
@@ -247,18 +214,25 @@ impl<'a> ModuleChoices<'a> {
         for Choice {
             label,
             reference,
-            edited,
+            edit,
             is_current,
             ..
         } in std::mem::take(&mut choices.list)
         {
+            if !is_current && !skipped.may_ask_more() {
+                continue;
+            }
+            let edited = match edit {
+                PossibleEdit::NotRequested => continue,
+                PossibleEdit::Known(edited) => *edited,
+                PossibleEdit::ToDigestOf(tag) => moving.edited_to_digest(&tag)?,
+            };
             let edited = match edited {
-                Some(Ok(edited)) if is_current || skipped.may_ask_more() => edited,
-                Some(Err(why)) => {
+                Ok(edited) => edited,
+                Err(why) => {
                     impossible.get_or_insert((label, why));
                     continue;
                 }
-                _ => continue,
             };
             let age = if is_current { None } else { moving.rules.age };
             let published = || moving.published(&edited.wanted, &reference);
@@ -328,369 +302,5 @@ impl<'a> ModuleChoices<'a> {
         }
         self.plan.moves.push(versions);
         wanted
-    }
-}
-
-/// The error for a call whose versions are not asked for.
-pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
-    let name = LockedModule::label_name(&call.key);
-    let message = format!("the versions of {name} are unknown, because modules are not fetched");
-    call.located(Diagnostic::error(Code::ModuleNotInstalled, message))
-}
-
-/// A call that moves.
-#[derive(Clone, Copy)]
-struct Moving<'a> {
-    call: &'a ModuleCall,
-    known: Option<&'a LockedModule>,
-    rules: ModuleRules<'a>,
-}
-
-impl Moving<'_> {
-    /// The version or tag that the user named.
-    fn named(&self) -> Option<&str> {
-        self.rules.options.calls.get(&self.call.key)?.as_deref()
-    }
-
-    fn name(&self) -> String {
-        LockedModule::label_name(&self.call.key).into_owned()
-    }
-
-    fn error(&self, code: Code, why: &str) -> Box<Diagnostic> {
-        Box::new(
-            self.call
-                .located(Diagnostic::error(code, format!("{} {why}", self.name()))),
-        )
-    }
-
-    /// An error if the user named a version for a call that cannot move.
-    fn unmoved(&self, why: &str) -> Result<Option<Choices>> {
-        match self.named() {
-            Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
-            None => Ok(None),
-        }
-    }
-
-    /// The error if no version may be selected.
-    fn no_match(&self, source: &RegistrySource, versions: &[Version]) -> Box<Diagnostic> {
-        let errors = registry::select(&source.module, versions, &self.call.constraints).err();
-        let error = errors
-            .into_iter()
-            .flatten()
-            .next()
-            .map(|error| Box::new(self.call.located(error)));
-        error.unwrap_or_else(|| {
-            self.error(
-                Code::NoMatchingVersion,
-                "has no version that may be selected",
-            )
-        })
-    }
-
-    /// Fails if nothing was chosen because versions were skipped, or because the call does not
-    /// allow the named one. `impossible` is the reason why it cannot be edited.
-    fn refuse(
-        &self,
-        skipped: &SkippedVersions,
-        impossible: Option<&str>,
-        asked: &HoldingConstraint,
-    ) -> Result<()> {
-        let name = self.name();
-        if let Some(error) = skipped.error(&name) {
-            return Err(Box::new(error));
-        }
-        let Some(version) = self.named() else {
-            return Ok(());
-        };
-        let HoldingConstraint { text, location, .. } = asked;
-        let message = format!("{name} cannot be {version}, because the call requires {text}");
-        let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
-            .at(location.clone(), "asked for here");
-        let providers = vec![format!("{name}@{version}")];
-        let remedy = UpgradeRemedy {
-            providers,
-            constraints: true,
-            ..UpgradeRemedy::default()
-        };
-        Err(Box::new(match impossible {
-            Some(why) => error.note(format!("that cannot be rewritten: {why}")),
-            None => error.help(Help::text("change that: ").and(remedy)),
-        }))
-    }
-
-    /// The versions of a registry module.
-    fn versions(&self, versions: &[Version]) -> Choices {
-        let Moving {
-            call,
-            rules: ModuleRules { options, .. },
-            ..
-        } = *self;
-        let current = self.known.and_then(|known| known.version.as_ref());
-        let mut sorted: Vec<_> = versions.iter().collect();
-        sorted.sort_by(|one, other| other.cmp(one));
-        let newest = sorted
-            .iter()
-            .find(|version| options.prereleases || !version.is_prerelease());
-        let newest = newest
-            .or(sorted.first())
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let choices = sorted.into_iter().map(|version| Choice {
-            label: version.to_string(),
-            reference: String::new(),
-            names: vec![version.to_string()],
-            edited: self.edited_to_version(version),
-            is_current: current == Some(version),
-        });
-        let (text, location) = (
-            call.constraints.to_string(),
-            call.version.as_ref().unwrap_or(&call.location).clone(),
-        );
-        let asked = HoldingConstraint {
-            text,
-            location,
-            is_own: true,
-        };
-        Choices {
-            list: choices.collect(),
-            current: current.map(ToString::to_string),
-            newest,
-            asked,
-        }
-    }
-
-    /// The tags or commits of a module in git; `None` if it does not move.
-    fn references(
-        &self,
-        source: &RemoteSource,
-        references: &References,
-    ) -> Result<Option<Choices>> {
-        let written = module_edit::written(self.call).ok();
-        let (name, pinned) =
-            match Revision::of(source) {
-                Some(Revision::Head) => (None, None),
-                Some(Revision::Name(name)) => (Some(name), None),
-                Some(Revision::Commit(commit)) => {
-                    match written.as_ref().and_then(WrittenSource::name) {
-                        Some(name) => (Some(name.to_owned()), Some(commit)),
-                        None => return self.unmoved(
-                            "has a commit as its ref, and no comment beside it contains its tag",
-                        ),
-                    }
-                }
-                Some(Revision::Expression(_)) | None => {
-                    return self.unmoved("has no tag with a version as its ref");
-                }
-            };
-        let git = GitCall {
-            moving: self,
-            source,
-            references,
-            name: name.as_deref(),
-            pinned,
-        };
-        match name
-            .as_deref()
-            .and_then(|name| Some((name, VersionTag::parse(name)?)))
-        {
-            Some((name, tag)) => Ok(Some(git.tags(name, &tag))),
-            None if self.named().is_some() => self.unmoved("has no tag with a version as its ref"),
-            None => git.commits().map(Some),
-        }
-    }
-
-    fn edited_to_version(&self, version: &Version) -> Option<Edited> {
-        let (constraints, options) = (&self.call.constraints, self.rules.options);
-        let is_newer = (options.prereleases || !version.is_prerelease())
-            && constraints.is_outgrown_by(version);
-        let edited = if registry::allows(constraints, version) {
-            Ok(EditedCall::as_written(self.call))
-        } else if options.rewrite_constraints && (self.named().is_some() || is_newer) {
-            module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
-        } else {
-            return None;
-        };
-        Some(edited.map(|edited| {
-            edited.with(|wanted| RequestedModule {
-                version: Some(version.clone()),
-                ..wanted
-            })
-        }))
-    }
-
-    fn published(
-        &self,
-        wanted: &RequestedModule,
-        reference: &str,
-    ) -> std::result::Result<Timestamp, String> {
-        let ModuleRules {
-            modules, dialect, ..
-        } = self.rules;
-        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
-        match (&self.call.source, &wanted.version) {
-            (ModuleSource::Registry(source), Some(version)) => {
-                fetcher.published(dialect, &source.module, version)
-            }
-            (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
-            _ => Err("it has no date".to_owned()),
-        }
-    }
-}
-
-/// The call of a module in git.
-struct GitCall<'a> {
-    moving: &'a Moving<'a>,
-    source: &'a RemoteSource,
-    references: &'a References,
-    /// The branch or tag that the source, or the comment beside it, names.
-    name: Option<&'a str>,
-    /// The commit that the source names.
-    pinned: Option<String>,
-}
-
-impl GitCall<'_> {
-    /// Tags of the same form as the call's tag.
-    fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
-        let Self {
-            moving, references, ..
-        } = self;
-        let start = ["refs/tags/", "tags/"]
-            .into_iter()
-            .find(|start| current.starts_with(start))
-            .unwrap_or_default();
-        let is_release =
-            |tag: &VersionTag| moving.rules.options.prereleases || !tag.version.is_prerelease();
-        let is_meant = |(tag, name): &(VersionTag, String)| {
-            let is_newer = is_release(tag) && tag.version > current_tag.version;
-            tag.is_like(current_tag) && (moving.named().is_some() || is_newer || name == current)
-        };
-        let names = references.tags().map(|tag| format!("{start}{tag}"));
-        let parsed = names.filter_map(|name| Some((VersionTag::parse(&name)?, name)));
-        let mut tags: Vec<_> = parsed.filter(is_meant).collect();
-        tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
-        let newest = tags
-            .iter()
-            .find(|(tag, name)| is_release(tag) || name == current);
-        let newest = newest.map_or(current, |(_, name)| name).to_owned();
-        let choices = tags.into_iter().map(|(tag, name)| {
-            let is_current = name == current;
-            let edited = || self.edited(&name, references.commit(&name));
-            Choice {
-                label: name.clone(),
-                names: vec![
-                    name.clone(),
-                    name.trim_start_matches(start).to_owned(),
-                    tag.version.to_string(),
-                ],
-                edited: if is_current {
-                    Some(Ok(EditedCall::as_written(moving.call)))
-                } else {
-                    edited()
-                },
-                is_current,
-                reference: name,
-            }
-        });
-        Choices {
-            list: choices.collect(),
-            current: Some(current.to_owned()),
-            newest,
-            asked: self.asked(),
-        }
-    }
-
-    /// The newest commit of a branch, or of a tag that moves, and the present one.
-    fn commits(&self) -> Result<Choices> {
-        let Self {
-            moving,
-            references,
-            name,
-            pinned,
-            ..
-        } = self;
-        let newest = match name.filter(|name| *name != HEAD) {
-            Some(name) => references.commit(name),
-            None => references.head(),
-        };
-        let missing = || {
-            moving.error(
-                Code::NoMatchingVersion,
-                "has a branch or tag as its ref that does not exist",
-            )
-        };
-        let newest = newest.ok_or_else(missing)?;
-        let short = |commit: &str| commit.chars().take(SHORT).collect::<String>();
-        let locked = moving.known.and_then(locked::commit_of);
-        let current = pinned.clone().or_else(|| locked.clone());
-        let older = current.as_deref().filter(|current| *current != newest);
-        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
-            let edited = match (pinned, name) {
-                (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
-                _ => Some(Ok(EditedCall::as_written(moving.call))),
-            };
-            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
-            let with = |edited: EditedCall| {
-                edited.with(|wanted| RequestedModule {
-                    is_other_package,
-                    ..wanted
-                })
-            };
-            Choice {
-                label: short(commit),
-                reference: commit.to_owned(),
-                names: Vec::new(),
-                edited: edited.map(|edited| edited.map(with)),
-                is_current: current.as_deref() == Some(commit),
-            }
-        });
-        let list = choices.collect();
-        Ok(Choices {
-            list,
-            current: current.as_deref().map(short),
-            newest: short(newest),
-            asked: self.asked(),
-        })
-    }
-
-    /// The call after the edit that makes it ask for a different tag or commit.
-    fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
-        let (reference, comment) = match (&self.pinned, commit) {
-            (Some(_), Some(commit)) => (commit, Some(name)),
-            _ => (name, None),
-        };
-        let Moving {
-            call,
-            rules: ModuleRules {
-                options, dialect, ..
-            },
-            ..
-        } = *self.moving;
-        options
-            .rewrite_constraints
-            .then(|| module_edit::reference(call, dialect, reference, comment))
-    }
-
-    /// The `ref` of the source, or the name beside it.
-    fn asked(&self) -> HoldingConstraint {
-        let query = self
-            .source
-            .package
-            .split_once('?')
-            .map_or("", |(_, query)| query);
-        let reference = query
-            .split('&')
-            .find(|parameter| parameter.starts_with("ref="))
-            .unwrap_or_default();
-        let comment = self
-            .pinned
-            .as_ref()
-            .and(self.name)
-            .map(|name| format!("# {name}"));
-        let text = comment.unwrap_or_else(|| reference.to_owned());
-        HoldingConstraint {
-            text,
-            location: self.moving.call.location.clone(),
-            is_own: true,
-        }
     }
 }

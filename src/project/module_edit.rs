@@ -93,14 +93,53 @@ pub(super) fn constraints(
     })
 }
 
-/// Rewrites the `ref` of a call: to a name, or to a commit with the name that leads to it.
-pub(super) fn reference(
-    call: &ModuleCall,
-    dialect: Dialect,
-    reference: &str,
-    name: Option<&str>,
-) -> Edited {
-    let (edit, text) = written(call)?.with(reference, name);
+/// The revision that a source asks for after an edit.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NewRevision<'a> {
+    /// A branch or tag of a git repository.
+    Reference(&'a str),
+    /// A commit, with the branch or tag that leads to it.
+    Commit { id: &'a str, name: Option<&'a str> },
+    /// A tag of an OCI registry.
+    Tag(&'a str),
+    /// A digest of an OCI registry, with the tag that leads to it.
+    Digest { digest: &'a str, tag: &'a str },
+}
+
+impl<'a> NewRevision<'a> {
+    /// The parameter of the source.
+    fn parameter(self) -> String {
+        match self {
+            Self::Reference(name) => format!("ref={name}"),
+            Self::Commit { id, .. } => format!("ref={id}"),
+            Self::Tag(tag) => format!("tag={tag}"),
+            Self::Digest { digest, .. } => format!("digest={digest}"),
+        }
+    }
+
+    /// Names of the parameters that the new one replaces.
+    fn replaced(self) -> &'static [&'static str] {
+        match self {
+            Self::Reference(_) => &["ref"],
+            // go-getter cannot fetch a commit with `depth`.
+            Self::Commit { .. } => &["ref", "depth"],
+            Self::Tag(_) | Self::Digest { .. } => &["tag", "digest"],
+        }
+    }
+
+    /// The name in the comment.
+    fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Reference(_) | Self::Tag(_) => None,
+            Self::Commit { name, .. } => name,
+            Self::Digest { tag, .. } => Some(tag),
+        }
+    }
+}
+
+/// Rewrites the source of a call, so that it asks for a revision.
+pub(super) fn to_revision(call: &ModuleCall, dialect: Dialect, new: NewRevision<'_>) -> Edited {
+    let (edit, text) = written(call)?.with(new);
     let source = ModuleSource::parse(&text, dialect).map_err(|_| "it cannot be read")?;
     Ok(EditedCall {
         edit: Some(edit),
@@ -140,8 +179,8 @@ impl WrittenSource {
     /// The reason why the source cannot be edited.
     fn read(location: &Location) -> Result<Self, &'static str> {
         let text = rewrite::plain(location)?;
-        // The comment names a branch or tag only beside a commit.
-        let is_named = !is_json(location) && names_commit(&text.file.text[text.span.clone()]);
+        // The comment names a branch or tag only beside a commit or a digest.
+        let is_named = !is_json(location) && is_pinned(&text.file.text[text.span.clone()]);
         let name = if is_named {
             comment(&location.file.text, location.span.end)
         } else {
@@ -155,18 +194,17 @@ impl WrittenSource {
         self.name.clone().map(|name| &self.text.file.text[name])
     }
 
-    /// Returns the edit that sets a new `ref`, and the source after the edit. The name of a new
-    /// commit goes into the comment.
-    fn with(&self, reference: &str, name: Option<&str>) -> (ConstraintEdit, String) {
+    /// Returns the edit that sets a new revision, and the source after the edit. The name of a new
+    /// commit or digest goes into the comment.
+    fn with(&self, revision: NewRevision<'_>) -> (ConstraintEdit, String) {
         let Location { file, span } = &self.text;
         let text = &file.text[span.clone()];
-        let is_commit = name.is_some();
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        let new = with_reference(query, reference, is_commit);
+        let new = with_revision(query, revision);
         let separator = if text.contains('?') { "" } else { "?" };
         let start = span.start + address.len() + 1 - separator.len();
         let rewritten = format!("{address}?{new}");
-        let (end, comment) = match (name.filter(|name| is_harmless(name)), &self.name) {
+        let (end, comment) = match (revision.name().filter(|name| is_harmless(name)), &self.name) {
             (Some(name), Some(old)) => (
                 old.end,
                 format!("{}{name}", &file.text[span.end..old.start]),
@@ -196,34 +234,37 @@ impl WrittenSource {
     }
 }
 
-/// Whether the `ref` of a source is a full commit id.
-fn names_commit(source: &str) -> bool {
+/// Whether a source contains a full commit id or a digest.
+fn is_pinned(source: &str) -> bool {
     let (_, query) = source.split_once('?').unwrap_or_default();
-    let reference = query
-        .split('&')
-        .find_map(|parameter| parameter.strip_prefix("ref="))
-        .unwrap_or_default();
-    reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    for parameter in query.split('&') {
+        if let Some(reference) = parameter.strip_prefix("ref=") {
+            return reference.len() == 40 && is_hexadecimal(reference);
+        }
+        if let Some(digest) = parameter.strip_prefix("digest=sha256:") {
+            return digest.len() == 64 && is_hexadecimal(digest);
+        }
+    }
+    false
 }
 
-/// Returns a query with a new `ref`, and without `depth`, because go-getter's `clone` cannot fetch
-/// a commit with it.
-fn with_reference(query: &str, reference: &str, is_commit: bool) -> String {
-    let name = |parameter: &str| parameter.split('=').next().unwrap_or_default().to_owned();
-    let is_kept =
-        |parameter: &&str| !(parameter.is_empty() || is_commit && name(parameter) == "depth");
-    let mut parameters: Vec<String> = query
-        .split('&')
-        .filter(is_kept)
-        .map(str::to_owned)
-        .collect();
-    let new = format!("ref={reference}");
-    match parameters
-        .iter_mut()
-        .find(|parameter| name(parameter) == "ref")
-    {
-        Some(parameter) => *parameter = new,
-        None => parameters.push(new),
+/// Returns a query with the parameter of a new revision, in place of the first parameter that the
+/// revision replaces.
+fn with_revision(query: &str, revision: NewRevision<'_>) -> String {
+    let mut parameters = Vec::new();
+    let mut is_set = false;
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        let name = parameter.split('=').next().unwrap_or_default();
+        if !revision.replaced().contains(&name) {
+            parameters.push(parameter.to_owned());
+        } else if !is_set && name != "depth" {
+            parameters.push(revision.parameter());
+            is_set = true;
+        }
+    }
+    if !is_set {
+        parameters.push(revision.parameter());
     }
     parameters.join("&")
 }
@@ -274,12 +315,12 @@ mod tests {
     const NEW: &str = "76543210fedcba9876543210fedcba9876543210";
 
     /// Returns the file and the source after an edit.
-    fn edited(name: &str, text: &str, reference: &str, comment: Option<&str>) -> (String, String) {
+    fn edited(name: &str, text: &str, new: NewRevision<'_>) -> (String, String) {
         let file = SourceFile::new(name, text);
-        let start = text.find("\"git").unwrap();
+        let start = text.find("\"git").or_else(|| text.find("\"oci")).unwrap();
         let end = start + 1 + text[start + 1..].find('"').unwrap() + 1;
         let written = WrittenSource::read(&Location::new(&file, start..end)).unwrap();
-        let (edit, source) = written.with(reference, comment);
+        let (edit, source) = written.with(new);
         (
             String::from_utf8(rewrite::files([&edit]).remove(0).new).unwrap(),
             source,
@@ -289,7 +330,11 @@ mod tests {
     #[test]
     fn a_ref_and_its_comment_change_and_every_other_byte_stays() {
         let check = |old: &str, comment, new: &str| {
-            let (found, _) = edited("main.tf", old, NEW, comment);
+            let new_commit = NewRevision::Commit {
+                id: NEW,
+                name: comment,
+            };
+            let (found, _) = edited("main.tf", old, new_commit);
             assert_eq!(found, new);
         };
         let pinned = |end: &str| format!("  source = \"git::u?ref={NEW}{end}");
@@ -337,18 +382,55 @@ mod tests {
         let (tag, text) = edited(
             "main.tf",
             "source = \"git::u//d?a=1&ref=v1.0.0&depth=1\" # v",
-            "v1.1.0",
-            None,
+            NewRevision::Reference("v1.1.0"),
         );
         assert_eq!(tag, "source = \"git::u//d?a=1&ref=v1.1.0&depth=1\" # v");
         assert_eq!(text, "git::u//d?a=1&ref=v1.1.0&depth=1");
         let (json, _) = edited(
             "main.tf.json",
             "{\"source\": \"git::u?ref=v1\"}",
-            NEW,
-            Some("v1"),
+            NewRevision::Commit {
+                id: NEW,
+                name: Some("v1"),
+            },
         );
         assert_eq!(json, format!("{{\"source\": \"git::u?ref={NEW}\"}}"));
+    }
+
+    #[test]
+    fn a_digest_and_its_comment_change_and_every_other_byte_stays() {
+        let (old, new) = (
+            format!("sha256:{}", "0".repeat(64)),
+            format!("sha256:{}", "1".repeat(64)),
+        );
+        let digest = NewRevision::Digest {
+            digest: &new,
+            tag: "v1.1.0",
+        };
+        for (written, revision, expected) in [
+            (
+                "source = \"oci://h/a//d?tag=v1.0.0\"".to_owned(),
+                digest,
+                format!("source = \"oci://h/a//d?digest={new}\" # v1.1.0"),
+            ),
+            (
+                "source = \"oci://h/a\" # ours".to_owned(),
+                digest,
+                format!("source = \"oci://h/a?digest={new}\" # v1.1.0 # ours"),
+            ),
+            (
+                format!("source = \"oci://h/a?digest={old}\" # v1.0.0 x"),
+                digest,
+                format!("source = \"oci://h/a?digest={new}\" # v1.1.0 x"),
+            ),
+            (
+                "source = \"oci://h/a?tag=v1.0.0\" # x".to_owned(),
+                NewRevision::Tag("v1.1.0"),
+                "source = \"oci://h/a?tag=v1.1.0\" # x".to_owned(),
+            ),
+        ] {
+            assert_eq!(edited("main.tf", &written, revision).0, expected);
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::coverage::Coverage;
 use super::event::Report;
-use super::module_choices::{HEAD, not_asked};
-use super::module_edit::{self, Edited, EditedCall, RequestedModule};
+use super::module_candidates::{HEAD, not_asked};
+use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
 use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
 use super::roots::Roots;
@@ -16,7 +16,8 @@ use crate::configuration::rewrite::ConstraintEdit;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks};
-use crate::modules::{ModuleSource, Releases, RemoteSource, Revision, locked, registry};
+use crate::modules::{Getter, ModuleSource, Releases, RemoteSource, Revision, locked, registry};
+use crate::packages::oci::ModulePackage;
 use crate::provider::Dialect;
 use crate::system::files::FileChange;
 
@@ -127,8 +128,8 @@ struct Pins<'a> {
 }
 
 impl Pins<'_> {
-    /// Pins the user's own calls: git to the locked commit, or else to the current one of the
-    /// repository; modules of registries to the locked version.
+    /// Pins the user's own calls: git to the locked commit, and OCI registries to the locked
+    /// digest, or else to the current one; modules of registries to the locked version.
     fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
         let Self {
             modules, dialect, ..
@@ -159,6 +160,9 @@ impl Pins<'_> {
             let known = known.as_deref();
             let pinned = match &call.source {
                 ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, known)),
+                ModuleSource::Remote(source) if source.getter() == Getter::Oci => {
+                    self.pinned_digest(call, source, known)
+                }
                 ModuleSource::Remote(source) => self.pinned_commit(call, source, known),
                 _ => Ok(None),
             };
@@ -241,12 +245,44 @@ impl Pins<'_> {
             }
             (None, None) => return Err(not_asked(call).into()),
         };
-        Ok(Some(module_edit::reference(
-            call,
-            self.dialect,
-            &commit,
-            None,
-        )))
+        let new = NewRevision::Commit {
+            id: &commit,
+            name: None,
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+    }
+
+    /// The edit that replaces the tag of an OCI registry by its digest; `None` if the source
+    /// contains a digest, or the dialect has no such modules.
+    fn pinned_digest(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        known: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        let package = source.in_oci_registry();
+        let Some(tag) = package.as_ref().and_then(ModulePackage::tag) else {
+            return Ok(None);
+        };
+        if self.dialect != Dialect::Tofu {
+            return Ok(None);
+        }
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let digest = match (known.and_then(locked::digest_of), &self.modules.fetcher) {
+            (Some(locked), _) => locked,
+            (None, Some(fetcher)) => {
+                let found = fetcher.current_digest(self.dialect, source);
+                found.map_err(|errors| call.not_fetched(errors))?
+            }
+            (None, None) => return Err(not_asked(call).into()),
+        };
+        let new = NewRevision::Digest {
+            digest: &digest,
+            tag,
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
     }
 
     /// The edit that pins a source in git; `None` if it names a commit, or is not in git.
@@ -293,12 +329,11 @@ impl Pins<'_> {
         let edited = commit
             .ok_or("its repository has no such branch or tag")
             .and_then(|commit| {
-                module_edit::reference(
-                    call,
-                    dialect,
-                    &commit,
-                    Some(name.as_deref().unwrap_or(HEAD)),
-                )
+                let new = NewRevision::Commit {
+                    id: &commit,
+                    name: Some(name.as_deref().unwrap_or(HEAD)),
+                };
+                module_edit::to_revision(call, dialect, new)
             });
         Ok(Some(edited))
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::module_choices::{ModuleChoices, ModuleRules};
+use super::module_candidates::ModuleRules;
+use super::module_choices::ModuleChoices;
 use super::module_locks;
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};

@@ -62,6 +62,8 @@ mod module_source_expressions;
 #[cfg(unix)]
 mod modules;
 mod not_checked;
+#[cfg(unix)]
+mod oci_modules;
 mod offline;
 mod only_h1;
 #[cfg(unix)]

@@ -92,6 +92,38 @@ pub(crate) fn answer(oci: &mut Oci, request: &Request) -> Response {
     }
 }
 
+/// Puts a module package under a tag, as OpenTofu's documentation lays it out, and returns its
+/// digest. `created` is the annotation about its creation.
+pub(crate) fn publish_module(
+    oci: &mut Oci,
+    repository: &str,
+    tag: &str,
+    archive: Vec<u8>,
+    created: Option<&str>,
+) -> String {
+    let digest = |bytes: &[u8]| format!("sha256:{}", sha256(bytes));
+    let descriptor = |media_type: &str, bytes: &[u8]| json!({ "mediaType": media_type, "digest": digest(bytes), "size": bytes.len() });
+    let mut manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "artifactType": "application/vnd.opentofu.modulepkg",
+        "config": descriptor("application/vnd.oci.empty.v1+json", b"{}"),
+        "layers": [descriptor("archive/zip", &archive)],
+    });
+    if let Some(created) = created {
+        manifest["annotations"] = json!({ "org.opencontainers.image.created": created });
+    }
+    let manifest = manifest.to_string();
+    let own_digest = digest(manifest.as_bytes());
+    oci.blobs
+        .insert((repository.to_owned(), digest(&archive)), archive);
+    for name in [tag, &own_digest] {
+        oci.manifests
+            .insert((repository.to_owned(), name.to_owned()), manifest.clone());
+    }
+    own_digest
+}
+
 /// Whether all blobs and manifests that a manifest or an index names are there.
 fn is_complete(oci: &Oci, repository: &str, manifest: &str) -> bool {
     let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();

@@ -218,6 +218,29 @@ impl Registry {
             .insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
     }
 
+    /// Publishes a module with this content of `main.tf` under a tag of an OCI registry, and
+    /// returns the digest. A repository is named with its host; `created` is the annotation of its
+    /// manifest.
+    pub fn publish_oci_module(
+        &self,
+        repository: &str,
+        tag: &str,
+        content: &str,
+        created: Option<&str>,
+    ) -> String {
+        let files = [("main.tf".to_owned(), content.as_bytes().to_vec())];
+        let archive = crate::archive::pack(&files, crate::archive::Packing::Stored);
+        oci::publish_module(&mut self.state().oci, repository, tag, archive, created)
+    }
+
+    /// Removes the manifest of a tag or a digest.
+    pub fn remove_manifest(&self, repository: &str, name: &str) {
+        self.state()
+            .oci
+            .manifests
+            .remove(&(repository.to_owned(), name.to_owned()));
+    }
+
     /// From now on all repositories want a token, which the token server gives for this login, and
     /// only for what was asked for.
     pub fn require_oci_login(&self, user: &str, password: &str) {

@@ -1,4 +1,4 @@
-//! `pin`: rewrites the sources of modules to commits.
+//! `pin`: rewrites the sources of modules to commits and digests.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,12 +26,13 @@ const EXAMPLES: &str = "Examples:
   # In CI: exit 1 if a call could be pinned
   provlock pin --check -r";
 
-/// Pin modules to commits in the configuration
+/// Pin modules to commits and digests in the configuration
 ///
-/// Replaces the tag or branch in git sources of your own calls by its commit, and keeps the name as
-/// a comment, which `provlock upgrade --constraints` reads. The commit comes from
-/// .modules.lock.hcl, or for a call that is not locked from the repository. Every other byte stays,
-/// and the entries of .modules.lock.hcl change with the calls.
+/// Replaces the tag or branch in git sources of your own calls by its commit, and the tag of an OCI
+/// registry by its digest, and keeps the name as a comment, which `provlock upgrade --constraints`
+/// reads. The commit or digest comes from .modules.lock.hcl, or for a call that is not locked from
+/// the repository or the registry. Every other byte stays, and the entries of .modules.lock.hcl
+/// change with the calls.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock pin", before_long_help = EXAMPLES)]

@@ -46,7 +46,7 @@ const EXAMPLES: &str = "Examples:
 ///
 /// For each provider, shows the root module and all called modules that require it, with the file,
 /// the line and the version constraint. (*) marks a repeated call, whose own calls are not
-/// repeated. If modules are locked, each call has its locked version or commit.
+/// repeated. If modules are locked, each call has its locked version, commit or digest.
 ///
 /// With --recursive, shows the versions in the lock files of all root modules below, with the
 /// number of root modules that lock each; for a named provider, it lists them. Only lock files are

@@ -57,8 +57,8 @@ const EXAMPLES: &str = "Examples:
 ///
 /// Modules move with --modules, or if you name them by the addresses of their calls: a registry's
 /// module to the newest version that its constraint allows, a branch to its newest commit.
-/// --constraints also replaces a tag in `?ref=` by the newest tag of the same form, and a commit
-/// with a tag in a comment beside it by the commit of that tag.
+/// --constraints also replaces a tag in `?ref=` or `?tag=` by the newest tag of the same form, and
+/// a commit or digest with a tag in a comment beside it by the commit or digest of that tag.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]

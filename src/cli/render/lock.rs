@@ -318,15 +318,15 @@ fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: boo
     }
 }
 
-/// Returns the row of a module: its version or the start of its commit, and its source if that has
-/// changed.
+/// Returns the row of a module: its version or the start of its commit or digest, and its source if
+/// that has changed.
 fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
     let row = Row::of_module(change);
     let mut versions = row.versions();
     if versions.is_empty() {
-        let old_commit = change.old.as_deref().and_then(short_commit);
-        let new_commit = change.new.as_deref().and_then(short_commit);
-        versions = match (old_commit, new_commit) {
+        let old_revision = change.old.as_deref().and_then(short_revision);
+        let new_revision = change.new.as_deref().and_then(short_revision);
+        versions = match (old_revision, new_revision) {
             (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
             (_, Some(new)) => new,
             (Some(old), None) => old,
@@ -351,9 +351,13 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
     }
 }
 
-/// The start of the commit of a module from git.
-fn short_commit(entry: &LockedModule) -> Option<String> {
+/// Returns the start of a locked commit or digest.
+fn short_revision(entry: &LockedModule) -> Option<String> {
     const SHORT: usize = 12;
+    if let Some((_, digest)) = entry.package.split_once("?digest=sha256:") {
+        let start: String = digest.chars().take(SHORT).collect();
+        return Some(format!("sha256:{start}"));
+    }
     let (_, commit) = entry.package.split_once("ref=")?;
     Some(commit.chars().take(SHORT).collect())
 }

@@ -62,10 +62,15 @@ fn row(branch: &str, module: &RequiringModule<'_>) -> Vec<String> {
     vec![name, place, constraints]
 }
 
-/// ` 1.2.0`, or the first digits of a commit.
+/// ` 1.2.0`, or the first digits of a commit or of a digest.
 fn short(locked: &str) -> String {
-    let is_commit = locked.len() >= 40 && locked.bytes().all(|byte| byte.is_ascii_hexdigit());
-    format!(" {}", if is_commit { &locked[..12] } else { locked })
+    let digits = locked.strip_prefix("sha256:").unwrap_or(locked);
+    let is_hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if digits.len() < 40 || !is_hexadecimal {
+        return format!(" {locked}");
+    }
+    let end = locked.len() - digits.len() + 12;
+    format!(" {}", &locked[..end])
 }
 
 /// The lines before each node of a tree. The tree is given by the depths of its nodes, each before

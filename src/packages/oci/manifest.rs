@@ -4,6 +4,7 @@
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -62,6 +63,16 @@ pub(super) struct OciManifest {
     manifests: Option<List<Descriptor, MOST_DESCRIPTORS>>,
     #[serde(default)]
     pub(super) layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+}
+
+/// The annotations that are of use here.
+#[derive(Deserialize)]
+struct Annotations {
+    /// Date and time of the creation (RFC 3339), according to the publisher.
+    #[serde(default, rename = "org.opencontainers.image.created")]
+    created: Value,
 }
 
 /// Description of a part in an index or a manifest.
@@ -164,6 +175,24 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
         (Some(archive), None) => archive.reference(),
         (None, _) => Err(format!("has no layer of the media type {ZIP}")),
         (Some(_), Some(_)) => Err(format!("has several layers of the media type {ZIP}")),
+    }
+}
+
+/// Returns the time at which an artifact was created according to its manifest.
+///
+/// An error continues the name of the manifest with the problem.
+pub(super) fn created(bytes: &[u8]) -> Result<Timestamp, String> {
+    const NONE: &str = "has no annotation org.opencontainers.image.created";
+    let Some(annotations) = read(bytes)?.annotations else {
+        return Err(NONE.to_owned());
+    };
+    match annotations.created {
+        Value::Null => Err(NONE.to_owned()),
+        Value::String(text) => text.parse().map_err(|_| {
+            let text = quoted(&text);
+            format!("has {text} as org.opencontainers.image.created, which is not a date and time")
+        }),
+        _ => Err("has an annotation org.opencontainers.image.created that is no text".to_owned()),
     }
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub(crate) use client::OciRegistries;
 pub(crate) use credentials::OciLogins;
-pub(crate) use module_package::ModulePackage;
+pub(crate) use module_package::{ModuleManifest, ModulePackage, ModulePackageError};
 pub(crate) use provider_tag::{ProviderTag, PushedPackage};
 pub(crate) use push::Content;
 pub use template::RepositoryTemplate;

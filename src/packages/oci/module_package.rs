@@ -4,18 +4,53 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
 
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::authorization::Access;
-use super::client::{ManifestName, OciRegistries};
-use super::manifest::{self, MANIFEST, MODULE_PACKAGE};
+use super::client::{ManifestName, OciRegistries, RepositoryClient};
+use super::manifest::{self, Digest, MANIFEST, MODULE_PACKAGE};
 
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::net::RequestErrorKind;
 use crate::packages::error::{Result, SourceError};
 use crate::provider::OciRepository;
 
 /// The tag of an address that names none.
 const DEFAULT_TAG: &str = "latest";
+
+/// The manifest of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleManifest {
+    /// Digest of the manifest, computed from its bytes: `sha256:` and 64 hexadecimal digits.
+    pub(crate) digest: String,
+    /// Time at which the package was created according to its publisher, or why that is not known.
+    pub(crate) created: std::result::Result<Timestamp, String>,
+}
+
+/// Error of a request for a package.
+#[derive(Clone, Debug)]
+pub(crate) struct ModulePackageError {
+    pub(crate) error: SourceError,
+    /// Whether the registry answered that it has no such tag or digest.
+    pub(crate) is_gone: bool,
+}
+
+impl From<SourceError> for ModulePackageError {
+    fn from(error: SourceError) -> Self {
+        Self {
+            error,
+            is_gone: false,
+        }
+    }
+}
+
+impl From<Diagnostics> for ModulePackageError {
+    fn from(errors: Diagnostics) -> Self {
+        SourceError::from(errors).into()
+    }
+}
 
 /// A package in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,11 +97,75 @@ impl ModulePackage {
     pub fn is_immutable(&self) -> bool {
         matches!(self.name, ManifestName::Digest(_))
     }
+
+    /// The tag in the address, or the tag of an address that contains neither a tag nor a digest.
+    pub(crate) fn tag(&self) -> Option<&str> {
+        match &self.name {
+            ManifestName::Tag(tag) => Some(tag),
+            ManifestName::Digest(_) => None,
+        }
+    }
+
+    /// Whether the address contains a tag other than `latest`, which every release moves.
+    pub(crate) fn has_fixed_tag(&self) -> bool {
+        self.tag().is_some_and(|tag| tag != DEFAULT_TAG)
+    }
+
+    /// The digest in the address.
+    pub(crate) fn digest(&self) -> Option<String> {
+        match &self.name {
+            ManifestName::Tag(_) => None,
+            ManifestName::Digest(digest) => Some(digest.to_string()),
+        }
+    }
 }
 
 impl OciRegistries {
+    /// Returns the names of the tags in the repository of a package. `subject` describes the
+    /// package.
+    ///
+    /// # Errors
+    /// Fails if the registry has no such repository, or does not list its tags.
+    pub(crate) fn module_tags(
+        &self,
+        package: &ModulePackage,
+        subject: &str,
+    ) -> Result<Vec<String>> {
+        let client = self.client(Access::Pull, package.repository.clone())?;
+        let tags = client
+            .tags()
+            .map_err(|error| client.source_error(error, subject))?;
+        tags.ok_or_else(|| {
+            let message = format!(
+                "cannot get {subject}: the OCI registry has no repository {}",
+                client.repository
+            );
+            Diagnostic::error(Code::RequestFailed, message).into()
+        })
+    }
+
+    /// Fetches the manifest of a package, without its archive. `subject` describes the package.
+    ///
+    /// # Errors
+    /// Fails if the registry does not have it, or it is not the manifest of a module.
+    pub(crate) fn module_manifest(
+        &self,
+        package: &ModulePackage,
+        subject: &str,
+    ) -> std::result::Result<ModuleManifest, ModulePackageError> {
+        let client = self.client(Access::Pull, package.repository.clone())?;
+        let manifest = read(&client, package, subject)?;
+        manifest::read_manifest(&manifest, MODULE_PACKAGE).map_err(|problem| {
+            SourceError::invalid_response(subject, format!("its manifest {problem}"))
+        })?;
+        Ok(ModuleManifest {
+            digest: Digest::of(&manifest).to_string(),
+            created: manifest::created(&manifest).map_err(|why| format!("its manifest {why}")),
+        })
+    }
+
     /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks
-    /// its digest. `subject` describes the package.
+    /// its digest. `subject` describes the package. Returns the digest of the manifest.
     ///
     /// # Errors
     /// Fails if the registry does not have the archive, or the archive differs from its manifest.
@@ -76,11 +175,9 @@ impl OciRegistries {
         subject: &str,
         limit: u64,
         file: &mut File,
-    ) -> Result<()> {
+    ) -> std::result::Result<String, ModulePackageError> {
         let client = self.client(Access::Pull, package.repository.clone())?;
-        let manifest = client
-            .manifest(&package.name, MANIFEST)
-            .map_err(|error| client.source_error(error, subject))?;
+        let manifest = read(&client, package, subject)?;
         let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE)
             .map_err(|problem| invalid_manifest(subject, &problem))?;
 
@@ -92,17 +189,31 @@ impl OciRegistries {
         })?;
         if digest != layer.digest.to_string() {
             let problem = "contains a different digest than the archive that the registry sent";
-            return Err(invalid_manifest(subject, problem));
+            return Err(invalid_manifest(subject, problem).into());
         }
         if size != layer.size {
             let problem = format!(
                 "says that the archive has {} bytes, but it has {size}",
                 layer.size
             );
-            return Err(invalid_manifest(subject, &problem));
+            return Err(invalid_manifest(subject, &problem).into());
         }
-        Ok(())
+        Ok(Digest::of(&manifest).to_string())
     }
+}
+
+/// Fetches the manifest of a package.
+fn read(
+    client: &RepositoryClient<'_>,
+    package: &ModulePackage,
+    subject: &str,
+) -> std::result::Result<Vec<u8>, ModulePackageError> {
+    client
+        .manifest(&package.name, MANIFEST)
+        .map_err(|error| ModulePackageError {
+            is_gone: error.kind == RequestErrorKind::NotFound,
+            error: client.source_error(error, subject),
+        })
 }
 
 /// Replaces the content of a file, and returns the digest and the size of the new content.

@@ -284,7 +284,8 @@ struct Versions<'a> {
     too_young: bool,
 }
 
-/// The versions of the module of a call. In git these are tags, or the beginnings of commit IDs.
+/// The versions of the module of a call. In git these are tags, or the beginnings of commit IDs; in
+/// an OCI registry tags, or the beginnings of digests.
 #[derive(Serialize)]
 #[cfg_attr(
     test,

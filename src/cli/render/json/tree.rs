@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use provlock::configuration::{Requirements, Requirer};
 use provlock::lockfile::{Locks, ModuleLocks};
-use provlock::modules::commit_of;
+use provlock::modules::{commit_of, digest_of};
 use provlock::project::RootModule;
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 use serde::Serialize;
@@ -65,7 +65,8 @@ pub(crate) struct RequiringModule<'a> {
     /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null
     /// for the root module.
     pub(crate) module: Option<&'a str>,
-    /// The locked version of the module, or else its locked commit; null if there is neither.
+    /// The locked version of the module, or else its locked commit or digest; null if there is
+    /// none.
     pub(crate) locked: Option<String>,
     /// Position of the call; null for the root module.
     called_at: Option<Place>,
@@ -158,7 +159,7 @@ impl<'a> RequiringModule<'a> {
             if let Some(locked) = locks.get(&call.key) {
                 json.locked = match &locked.version {
                     Some(version) => Some(version.to_string()),
-                    None => commit_of(locked),
+                    None => commit_of(locked).or_else(|| digest_of(locked)),
                 };
             }
         }

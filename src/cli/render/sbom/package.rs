@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use provlock::lockfile::{LockedModule, LockedProvider};
-use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource, commit_of};
+use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource, commit_of, digest_of};
 use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Secrets;
 
@@ -16,7 +16,7 @@ pub(super) struct Package {
     /// Publisher in a registry.
     pub(super) group: Option<String>,
     pub(super) name: String,
-    /// The version, or else the commit.
+    /// The version, or else the commit or the digest.
     pub(super) version: Option<String>,
     pub(super) origin: Origin,
     /// The SHA-256 of archives, in hexadecimal digits: of a module the only one, of a provider one
@@ -75,6 +75,7 @@ impl Package {
             package.package = safe(&package.package, secrets).replace("[redacted]", "redacted");
         }
         let commit = commit_of(locked);
+        let digest = digest_of(locked);
         let version = locked.version.as_ref().map(ToString::to_string);
         // A lock file contains the host of a registry, so the dialect does not matter.
         let registry = match ModuleSource::parse(&locked.source, Dialect::default()) {
@@ -96,6 +97,19 @@ impl Package {
                 format!("{}/{}", module.name, module.system),
                 purl.to_string(),
             )
+        } else if let (Some(digest), Some(package)) = (&digest, &package) {
+            let repository = package.url().strip_prefix("oci://").unwrap_or_default();
+            let repository = without_query(repository).to_owned();
+            let name = name_of(&repository).to_owned();
+            let purl = Purl {
+                kind: "oci",
+                path: vec![&name],
+                version: Some(digest),
+                qualifiers: vec![("repository_url", repository)],
+                subpath: &package.directory,
+            };
+            let purl = purl.to_string();
+            (name, purl)
         } else {
             let mut address = &locked.package;
             let mut subpath = "";
@@ -128,7 +142,7 @@ impl Package {
             purl,
             group: registry.map(|module| module.namespace),
             name,
-            version: version.or(commit),
+            version: version.or(commit).or(digest),
             origin,
             archives: BTreeSet::new(),
             properties: [

@@ -36,7 +36,8 @@ fn download(server: &Server, query: &str) -> std::result::Result<Vec<u8>, String
     let package = ModulePackage::parse(&url)?;
     let mut file = tempfile::tempfile().unwrap();
     let outcome = registries.download_module(&package, "the module", 1 << 20, &mut file);
-    outcome.map_err(|error| Diagnostics::from(error).to_string())?;
+    let digest = outcome.map_err(|error| Diagnostics::from(error.error).to_string())?;
+    assert!(digest.starts_with("sha256:"), "{digest}");
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut file, &mut bytes).unwrap();
     Ok(bytes)

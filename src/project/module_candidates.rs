@@ -1,0 +1,651 @@
+//! The versions, tags, commits and digests that the module of a call may move to.
+
+use jiff::Timestamp;
+
+use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule, WrittenSource};
+use super::moves::HoldingConstraint;
+use super::options::UpgradeOptions;
+use super::plan::SkippedVersions;
+use crate::configuration::rewrite;
+use crate::configuration::{ModuleCache, ModuleCall};
+use crate::diagnostic::{Code, Diagnostic, Help, UpgradeRemedy};
+use crate::lockfile::{EntryKind as _, LockedModule};
+use crate::modules::version_tag::VersionTag;
+use crate::modules::{
+    Getter, ModuleSource, References, RegistrySource, RemoteSource, Revision, locked, registry,
+};
+use crate::packages::DemandedAge;
+use crate::provider::{Dialect, Version};
+
+/// Number of characters of a commit id or a digest that are shown.
+const SHORT: usize = 12;
+
+/// Start of a digest.
+const SHA256: &str = "sha256:";
+
+/// Name of the default branch in a comment beside a commit.
+pub(super) const HEAD: &str = "HEAD";
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// The rules by which modules move.
+#[derive(Clone, Copy)]
+pub(super) struct ModuleRules<'a> {
+    pub(super) options: &'a UpgradeOptions,
+    /// Minimum age of a version.
+    pub(super) age: Option<DemandedAge>,
+    pub(super) modules: &'a ModuleCache,
+    pub(super) dialect: Dialect,
+}
+
+/// A version, tag, commit or digest that a call may move to.
+pub(super) struct Choice {
+    pub(super) label: String,
+    /// Full tag, commit ID or digest; empty for the version of a registry module.
+    pub(super) reference: String,
+    /// The names by which a user may select it.
+    pub(super) names: Vec<String>,
+    pub(super) edit: PossibleEdit,
+    /// Whether the call has it now.
+    pub(super) is_current: bool,
+}
+
+/// The edit that makes a call ask for a choice.
+pub(super) enum PossibleEdit {
+    /// The user requests no edit, and the choice needs one.
+    NotRequested,
+    /// The call after the edit, which may be none.
+    Known(Box<Edited>),
+    /// An edit to the digest of a tag, which is requested only if the choice is considered.
+    ToDigestOf(String),
+}
+
+/// The versions, tags, commits or digests that a call may move to, newest first.
+pub(super) struct Choices {
+    pub(super) list: Vec<Choice>,
+    pub(super) current: Option<String>,
+    pub(super) newest: String,
+    /// The constraint of the call, its `ref`, or its tag.
+    pub(super) asked: HoldingConstraint,
+}
+
+/// Tags with versions, newest first.
+struct VersionTags {
+    list: Vec<(VersionTag, String)>,
+    newest: String,
+}
+
+impl From<Option<Edited>> for PossibleEdit {
+    fn from(edited: Option<Edited>) -> Self {
+        match edited {
+            Some(edited) => Self::Known(Box::new(edited)),
+            None => Self::NotRequested,
+        }
+    }
+}
+
+/// The error for a call whose versions are not asked for.
+pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
+    let name = LockedModule::label_name(&call.key);
+    let message = format!("the versions of {name} are unknown, because modules are not fetched");
+    call.located(Diagnostic::error(Code::ModuleNotInstalled, message))
+}
+
+/// A call that moves.
+#[derive(Clone, Copy)]
+pub(super) struct Moving<'a> {
+    pub(super) call: &'a ModuleCall,
+    pub(super) known: Option<&'a LockedModule>,
+    pub(super) rules: ModuleRules<'a>,
+}
+
+impl Moving<'_> {
+    /// The version or tag that the user named.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.rules.options.calls.get(&self.call.key)?.as_deref()
+    }
+
+    pub(super) fn name(&self) -> String {
+        LockedModule::label_name(&self.call.key).into_owned()
+    }
+
+    pub(super) fn error(&self, code: Code, why: &str) -> Box<Diagnostic> {
+        Box::new(
+            self.call
+                .located(Diagnostic::error(code, format!("{} {why}", self.name()))),
+        )
+    }
+
+    /// An error if the user named a version for a call that cannot move.
+    pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>> {
+        match self.named() {
+            Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
+            None => Ok(None),
+        }
+    }
+
+    /// The error if no version may be selected.
+    pub(super) fn no_match(
+        &self,
+        source: &RegistrySource,
+        versions: &[Version],
+    ) -> Box<Diagnostic> {
+        let errors = registry::select(&source.module, versions, &self.call.constraints).err();
+        let error = errors
+            .into_iter()
+            .flatten()
+            .next()
+            .map(|error| Box::new(self.call.located(error)));
+        error.unwrap_or_else(|| {
+            self.error(
+                Code::NoMatchingVersion,
+                "has no version that may be selected",
+            )
+        })
+    }
+
+    /// Fails if nothing was chosen because versions were skipped, or because the call does not
+    /// allow the named one. `impossible` is the reason why it cannot be edited.
+    pub(super) fn refuse(
+        &self,
+        skipped: &SkippedVersions,
+        impossible: Option<&str>,
+        asked: &HoldingConstraint,
+    ) -> Result<()> {
+        let name = self.name();
+        if let Some(error) = skipped.error(&name) {
+            return Err(Box::new(error));
+        }
+        let Some(version) = self.named() else {
+            return Ok(());
+        };
+        let HoldingConstraint { text, location, .. } = asked;
+        let message = format!("{name} cannot be {version}, because the call requires {text}");
+        let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
+            .at(location.clone(), "asked for here");
+        let providers = vec![format!("{name}@{version}")];
+        let remedy = UpgradeRemedy {
+            providers,
+            constraints: true,
+            ..UpgradeRemedy::default()
+        };
+        Err(Box::new(match impossible {
+            Some(why) => error.note(format!("that cannot be rewritten: {why}")),
+            None => error.help(Help::text("change that: ").and(remedy)),
+        }))
+    }
+
+    /// The versions of a registry module.
+    pub(super) fn versions(&self, versions: &[Version]) -> Choices {
+        let Moving {
+            call,
+            rules: ModuleRules { options, .. },
+            ..
+        } = *self;
+        let current = self.known.and_then(|known| known.version.as_ref());
+        let mut sorted: Vec<_> = versions.iter().collect();
+        sorted.sort_by(|one, other| other.cmp(one));
+        let newest = sorted
+            .iter()
+            .find(|version| options.prereleases || !version.is_prerelease());
+        let newest = newest
+            .or(sorted.first())
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let choices = sorted.into_iter().map(|version| Choice {
+            label: version.to_string(),
+            reference: String::new(),
+            names: vec![version.to_string()],
+            edit: self.edited_to_version(version).into(),
+            is_current: current == Some(version),
+        });
+        let (text, location) = (
+            call.constraints.to_string(),
+            call.version.as_ref().unwrap_or(&call.location).clone(),
+        );
+        let asked = HoldingConstraint {
+            text,
+            location,
+            is_own: true,
+        };
+        Choices {
+            list: choices.collect(),
+            current: current.map(ToString::to_string),
+            newest,
+            asked,
+        }
+    }
+
+    /// The tags or commits of a module in git; `None` if it does not move.
+    pub(super) fn references(
+        &self,
+        source: &RemoteSource,
+        references: &References,
+    ) -> Result<Option<Choices>> {
+        let written = module_edit::written(self.call).ok();
+        let (name, pinned) =
+            match Revision::of(source) {
+                Some(Revision::Head) => (None, None),
+                Some(Revision::Name(name)) => (Some(name), None),
+                Some(Revision::Commit(commit)) => {
+                    match written.as_ref().and_then(WrittenSource::name) {
+                        Some(name) => (Some(name.to_owned()), Some(commit)),
+                        None => return self.unmoved(
+                            "has a commit as its ref, and no comment beside it contains its tag",
+                        ),
+                    }
+                }
+                Some(Revision::Expression(_)) | None => {
+                    return self.unmoved("has no tag with a version as its ref");
+                }
+            };
+        let git = GitCall {
+            moving: self,
+            source,
+            references,
+            name: name.as_deref(),
+            pinned,
+        };
+        match name
+            .as_deref()
+            .and_then(|name| Some((name, VersionTag::parse(name)?)))
+        {
+            Some((name, tag)) => Ok(Some(git.tags(name, &tag))),
+            None if self.named().is_some() => self.unmoved("has no tag with a version as its ref"),
+            None => git.commits().map(Some),
+        }
+    }
+
+    /// The tags or digests of a module in an OCI registry; `None` if it does not move.
+    pub(super) fn tags(&self, source: &RemoteSource, tags: &[String]) -> Result<Option<Choices>> {
+        let Some(package) = source.in_oci_registry() else {
+            return self.unmoved("has an address that cannot be read");
+        };
+        let written = module_edit::written(self.call).ok();
+        let tag = match package.tag() {
+            Some(tag) => tag.to_owned(),
+            None => match written.as_ref().and_then(WrittenSource::name) {
+                Some(name) => name.to_owned(),
+                None => {
+                    return self.unmoved("has a digest, and no comment beside it contains its tag");
+                }
+            },
+        };
+        let call = OciCall {
+            moving: self,
+            source,
+            tags,
+            pinned: package.digest(),
+            tag,
+        };
+        match VersionTag::parse(&call.tag) {
+            Some(version) => Ok(Some(call.versions(&version))),
+            None if self.named().is_some() => self.unmoved("has no tag with a version"),
+            None => call.digests().map(Some),
+        }
+    }
+
+    /// Tags with versions of the same form as the current tag.
+    fn version_tags(
+        &self,
+        names: impl Iterator<Item = String>,
+        current: &str,
+        current_tag: &VersionTag,
+    ) -> VersionTags {
+        let allows_prereleases = self.rules.options.prereleases;
+        let is_release = |tag: &VersionTag| allows_prereleases || !tag.version.is_prerelease();
+        let mut list = Vec::new();
+        for name in names {
+            let Some(tag) = VersionTag::parse(&name) else {
+                continue;
+            };
+            let is_newer = is_release(&tag) && tag.version > current_tag.version;
+            let is_meant = self.named().is_some() || is_newer || name == current;
+            if tag.is_like(current_tag) && is_meant {
+                list.push((tag, name));
+            }
+        }
+        list.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
+        let newest = list
+            .iter()
+            .find(|(tag, name)| is_release(tag) || name == current);
+        let newest = match newest {
+            Some((_, name)) => name.clone(),
+            None => current.to_owned(),
+        };
+        VersionTags { list, newest }
+    }
+
+    /// Requests the digest of a tag.
+    fn digest_of(&self, source: &RemoteSource, tag: &str) -> Result<String> {
+        let Some(fetcher) = &self.rules.modules.fetcher else {
+            return Err(Box::new(not_asked(self.call)));
+        };
+        match fetcher.current_digest(self.rules.dialect, &source.at_tag(tag)) {
+            Ok(digest) => Ok(digest),
+            Err(errors) => {
+                let first = self.call.not_fetched(errors).into_iter().next();
+                Err(Box::new(first.unwrap_or_else(|| not_asked(self.call))))
+            }
+        }
+    }
+
+    /// The call after the edit that makes it ask for the present digest of a tag.
+    pub(super) fn edited_to_digest(&self, tag: &str) -> Result<Edited> {
+        let ModuleSource::Remote(source) = &self.call.source else {
+            return Err(Box::new(not_asked(self.call)));
+        };
+        let digest = self.digest_of(source, tag)?;
+        let new = NewRevision::Digest {
+            digest: &digest,
+            tag,
+        };
+        Ok(module_edit::to_revision(self.call, self.rules.dialect, new))
+    }
+
+    /// The constraint of a call by a parameter of its source, or by the name in the comment.
+    fn asked(
+        &self,
+        source: &RemoteSource,
+        parameter: &str,
+        name: Option<&str>,
+    ) -> HoldingConstraint {
+        let (_, query) = source.package.split_once('?').unwrap_or_default();
+        let text = match name {
+            Some(name) => format!("# {name}"),
+            None => query
+                .split('&')
+                .find(|text| text.starts_with(parameter))
+                .unwrap_or_default()
+                .to_owned(),
+        };
+        HoldingConstraint {
+            text,
+            location: self.call.location.clone(),
+            is_own: true,
+        }
+    }
+
+    fn edited_to_version(&self, version: &Version) -> Option<Edited> {
+        let (constraints, options) = (&self.call.constraints, self.rules.options);
+        let is_newer = (options.prereleases || !version.is_prerelease())
+            && constraints.is_outgrown_by(version);
+        let edited = if registry::allows(constraints, version) {
+            Ok(EditedCall::as_written(self.call))
+        } else if options.rewrite_constraints && (self.named().is_some() || is_newer) {
+            module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
+        } else {
+            return None;
+        };
+        Some(edited.map(|edited| {
+            edited.with(|wanted| RequestedModule {
+                version: Some(version.clone()),
+                ..wanted
+            })
+        }))
+    }
+
+    pub(super) fn published(
+        &self,
+        wanted: &RequestedModule,
+        reference: &str,
+    ) -> std::result::Result<Timestamp, String> {
+        let ModuleRules {
+            modules, dialect, ..
+        } = self.rules;
+        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
+        match (&self.call.source, &wanted.version) {
+            (ModuleSource::Registry(source), Some(version)) => {
+                fetcher.published(dialect, &source.module, version)
+            }
+            (ModuleSource::Remote(source), _) if source.getter() == Getter::Oci => {
+                let source = if reference.starts_with(SHA256) {
+                    source.at_digest(reference)
+                } else {
+                    source.at_tag(reference)
+                };
+                fetcher.created(dialect, &source)
+            }
+            (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
+            _ => Err("it has no date".to_owned()),
+        }
+    }
+}
+
+/// The call of a module in git.
+struct GitCall<'a> {
+    moving: &'a Moving<'a>,
+    source: &'a RemoteSource,
+    references: &'a References,
+    /// The branch or tag that the source, or the comment beside it, names.
+    name: Option<&'a str>,
+    /// The commit that the source names.
+    pinned: Option<String>,
+}
+
+impl GitCall<'_> {
+    /// Tags of the same form as the call's tag.
+    fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
+        let Self {
+            moving, references, ..
+        } = self;
+        let start = ["refs/tags/", "tags/"]
+            .into_iter()
+            .find(|start| current.starts_with(start))
+            .unwrap_or_default();
+        let names = references.tags().map(|tag| format!("{start}{tag}"));
+        let VersionTags { list, newest } = moving.version_tags(names, current, current_tag);
+        let choices = list.into_iter().map(|(tag, name)| {
+            let is_current = name == current;
+            let edited = || self.edited(&name, references.commit(&name));
+            Choice {
+                label: name.clone(),
+                names: vec![
+                    name.clone(),
+                    name.trim_start_matches(start).to_owned(),
+                    tag.version.to_string(),
+                ],
+                edit: if is_current {
+                    PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(moving.call))))
+                } else {
+                    edited().into()
+                },
+                is_current,
+                reference: name,
+            }
+        });
+        Choices {
+            list: choices.collect(),
+            current: Some(current.to_owned()),
+            newest,
+            asked: self.asked(),
+        }
+    }
+
+    /// The newest commit of a branch, or of a tag that moves, and the present one.
+    fn commits(&self) -> Result<Choices> {
+        let Self {
+            moving,
+            references,
+            name,
+            pinned,
+            ..
+        } = self;
+        let newest = match name.filter(|name| *name != HEAD) {
+            Some(name) => references.commit(name),
+            None => references.head(),
+        };
+        let missing = || {
+            moving.error(
+                Code::NoMatchingVersion,
+                "has a branch or tag as its ref that does not exist",
+            )
+        };
+        let newest = newest.ok_or_else(missing)?;
+        let locked = moving.known.and_then(locked::commit_of);
+        let current = pinned.clone().or_else(|| locked.clone());
+        let older = current.as_deref().filter(|current| *current != newest);
+        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
+            let edited = match (pinned, name) {
+                (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
+                _ => Some(Ok(EditedCall::as_written(moving.call))),
+            };
+            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
+            let with = |edited: EditedCall| {
+                edited.with(|wanted| RequestedModule {
+                    is_other_package,
+                    ..wanted
+                })
+            };
+            Choice {
+                label: short(commit),
+                reference: commit.to_owned(),
+                names: Vec::new(),
+                edit: edited.map(|edited| edited.map(with)).into(),
+                is_current: current.as_deref() == Some(commit),
+            }
+        });
+        let list = choices.collect();
+        Ok(Choices {
+            list,
+            current: current.as_deref().map(short),
+            newest: short(newest),
+            asked: self.asked(),
+        })
+    }
+
+    /// The call after the edit that makes it ask for a different tag or commit.
+    fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
+        let new = match (&self.pinned, commit) {
+            (Some(_), Some(commit)) => NewRevision::Commit {
+                id: commit,
+                name: Some(name),
+            },
+            _ => NewRevision::Reference(name),
+        };
+        let Moving {
+            call,
+            rules: ModuleRules {
+                options, dialect, ..
+            },
+            ..
+        } = *self.moving;
+        options
+            .rewrite_constraints
+            .then(|| module_edit::to_revision(call, dialect, new))
+    }
+
+    /// The `ref` of the source, or the name beside it.
+    fn asked(&self) -> HoldingConstraint {
+        let name = self.pinned.as_ref().and(self.name);
+        self.moving.asked(self.source, "ref=", name)
+    }
+}
+
+/// The call of a module in an OCI registry.
+struct OciCall<'a> {
+    moving: &'a Moving<'a>,
+    source: &'a RemoteSource,
+    tags: &'a [String],
+    /// The tag in the source, or in the comment beside a digest.
+    tag: String,
+    /// The digest in the source.
+    pinned: Option<String>,
+}
+
+impl OciCall<'_> {
+    /// Tags of the same form as the call's tag.
+    fn versions(&self, current_tag: &VersionTag) -> Choices {
+        let names = self.tags.iter().cloned();
+        let VersionTags { list, newest } = self.moving.version_tags(names, &self.tag, current_tag);
+        let mut choices = Vec::new();
+        for (tag, name) in list {
+            let is_current = name == self.tag;
+            let edit = if is_current {
+                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(self.moving.call))))
+            } else {
+                self.edit_to(&name)
+            };
+            choices.push(Choice {
+                label: name.clone(),
+                names: vec![name.clone(), tag.version.to_string()],
+                edit,
+                is_current,
+                reference: name,
+            });
+        }
+        Choices {
+            list: choices,
+            current: Some(self.tag.clone()),
+            newest,
+            asked: self.asked(),
+        }
+    }
+
+    /// The present digest of a tag that moves, and the digest that the call has.
+    fn digests(&self) -> Result<Choices> {
+        let Moving { call, .. } = *self.moving;
+        let newest = self.moving.digest_of(self.source, &self.tag)?;
+        let locked = self.moving.known.and_then(locked::digest_of);
+        let current = self.pinned.clone().or_else(|| locked.clone());
+        let mut digests = vec![newest.clone()];
+        digests.extend(current.clone().filter(|current| *current != newest));
+        let mut choices = Vec::new();
+        for digest in digests {
+            let needs_edit = self.pinned.as_ref().is_some_and(|pinned| *pinned != digest);
+            let edit = if needs_edit {
+                self.edit_to(&self.tag)
+            } else {
+                let is_other_package = locked.as_ref().is_some_and(|locked| *locked != digest);
+                let edited = EditedCall::as_written(call);
+                let edited = edited.with(|wanted| RequestedModule {
+                    is_other_package,
+                    ..wanted
+                });
+                PossibleEdit::Known(Box::new(Ok(edited)))
+            };
+            choices.push(Choice {
+                label: short(&digest),
+                names: Vec::new(),
+                edit,
+                is_current: current.as_ref() == Some(&digest),
+                reference: digest,
+            });
+        }
+        Ok(Choices {
+            list: choices,
+            current: current.as_deref().map(short),
+            newest: short(&newest),
+            asked: self.asked(),
+        })
+    }
+
+    /// The edit that makes the call ask for a tag, or for its digest if the source contains one.
+    fn edit_to(&self, tag: &str) -> PossibleEdit {
+        let Moving { call, rules, .. } = *self.moving;
+        if !rules.options.rewrite_constraints {
+            return PossibleEdit::NotRequested;
+        }
+        if self.pinned.is_some() {
+            return PossibleEdit::ToDigestOf(tag.to_owned());
+        }
+        let edited = module_edit::to_revision(call, rules.dialect, NewRevision::Tag(tag));
+        PossibleEdit::Known(Box::new(edited))
+    }
+
+    /// The tag of the source, or the tag beside its digest.
+    fn asked(&self) -> HoldingConstraint {
+        let name = self.pinned.as_ref().map(|_| &*self.tag);
+        self.moving.asked(self.source, "tag=", name)
+    }
+}
+
+/// Returns the start of a commit ID or of a digest.
+fn short(revision: &str) -> String {
+    let start = if revision.starts_with(SHA256) {
+        SHA256.len()
+    } else {
+        0
+    };
+    revision.chars().take(start + SHORT).collect()
+}
