@@ -22,7 +22,7 @@ use crate::modules::local::{self, is_local};
 use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
 use crate::system::files::join;
-use crate::system::{canonicalize, links};
+use crate::system::{Tree, canonicalize, links};
 
 /// A module of another package, and where it is, or would be, installed.
 type Package = (ModulePath, Option<InstallPath>);
@@ -90,11 +90,12 @@ impl Walk<'_> {
             }
         };
         self.input.cache.secrets.learn_address(&text);
+        let tree = self.input.tree();
         let is_directory = || {
             caller
                 .path
                 .path()
-                .is_ok_and(|from| local::directory(&from, &text).is_dir())
+                .is_ok_and(|from| tree.is_dir(&local::directory(&from, &text)))
         };
         if is_secret && !(is_local(&text) && is_directory()) {
             self.input.cache.secrets.learn_secret_address(&text);
@@ -244,7 +245,7 @@ impl Walk<'_> {
             let directory = join(self.input.root, &installed.dir);
             if !installed.meets(&call.source, &call.constraints, dialect) {
                 reason = MissingReason::Changed(installed.describe());
-            } else if directory.is_dir() {
+            } else if self.input.tree().is_dir(&directory) {
                 return Some((ModulePath::Directory(directory), None));
             }
         }
@@ -359,7 +360,11 @@ impl Walk<'_> {
                     below().unwrap_or_else(|| PathBuf::from(module.directory())),
                 )
             }
-            _ => without_links(self.input.root, &join(&caller.directory, source)),
+            _ => without_links(
+                self.input.tree(),
+                self.input.root,
+                &join(&caller.directory, source),
+            ),
         };
         Some(InstallPath { directory, package })
     }
@@ -438,6 +443,7 @@ impl Walk<'_> {
             .clone();
         self.found.unknown.push(UnknownCall {
             location,
+            key: calling.key.to_owned(),
             directory: None,
             origin: Origin::default(),
         });
@@ -486,8 +492,8 @@ fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unkno
 }
 
 /// Returns a relative path without symbolic links, as Go's `filepath.EvalSymlinks` does.
-fn without_links(root: &Path, path: &Path) -> PathBuf {
-    let Ok(Some(followed)) = links::follow(root, path) else {
+fn without_links(tree: &Tree, root: &Path, path: &Path) -> PathBuf {
+    let Ok(Some(followed)) = links::follow(tree, root, path) else {
         return path.to_owned();
     };
     if followed.path.as_os_str().is_empty() {

@@ -3,11 +3,12 @@
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use super::file::Call;
+use super::file::{Call, CallSource};
 use super::origin::Origin;
 use super::requirement::{CalledModule, ModuleCall, VariableCall};
 use super::root::ModulePath;
 use super::scope::Scope;
+use super::syntax::Attribute;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
@@ -73,6 +74,17 @@ impl Caller<'_> {
 }
 
 impl Calling<'_> {
+    /// The source and the version as they are written, without comments and white space.
+    pub(super) fn code(&self) -> String {
+        let source = match &self.call.source {
+            CallSource::Constant(source) => source.clone(),
+            CallSource::Expression(source) => source.code(),
+            CallSource::Missing => String::new(),
+        };
+        let version = self.call.version.as_ref().map(Attribute::code);
+        format!("{source:?} {version:?}")
+    }
+
     /// The call with its values.
     pub(super) fn module_call(
         &self,

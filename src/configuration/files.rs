@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption, Sou
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files;
-use crate::system::lock;
+use crate::system::{Tree, lock};
 
 /// Data directory of OpenTofu and Terraform unless `TF_DATA_DIR` names another.
 pub(crate) const DATA_DIRECTORY: &str = ".terraform";
@@ -64,24 +64,27 @@ impl KnownTexts {
 }
 
 impl Texts {
-    /// Reads a text file, which the user knows as `shown`. Bytes that are not UTF-8, as in old
-    /// comments, become U+FFFD.
-    pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
-        self.read_as(path, shown, |text| SourceFile::new(shown, text))
+    /// Reads a text file of a tree, which the user knows as `shown`. Bytes that are not UTF-8, as
+    /// in old comments, become U+FFFD.
+    pub(super) fn read(&self, tree: &Tree, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+        self.read_as(tree, path, shown, |text| SourceFile::new(shown, text))
     }
 
-    /// [`Texts::read`] for a file of a package that was fetched.
+    /// [`Texts::read`] for a file of a package that was fetched, which no revision changes.
     pub(super) fn read_fetched(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
-        self.read_as(path, shown, |text| SourceFile::fetched(shown, text))
+        let fetched = |text| SourceFile::fetched(shown, text);
+        self.read_as(&Tree::Work, path, shown, fetched)
     }
 
     fn read_as(
         &self,
+        tree: &Tree,
         path: &Path,
         shown: &Path,
         source_file: impl Fn(String) -> Arc<SourceFile>,
     ) -> Result<Arc<SourceFile>> {
-        let bytes = files::read(path, MAX_FILE_SIZE)
+        let bytes = tree
+            .read(path, MAX_FILE_SIZE)
             .map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
             let start = Location::new(&source_file(String::new()), 0..0);
@@ -263,15 +266,19 @@ mod tests {
             most: 13,
             ..Texts::default()
         };
-        let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
-        let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
+        let mut kept: Vec<_> = (0..2)
+            .map(|_| texts.read(&Tree::Work, &path, &path).unwrap())
+            .collect();
+        let error = texts
+            .read(&Tree::Work, &path, Path::new("shown.tf"))
+            .unwrap_err();
         let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 128 MiB";
         assert_eq!(error[0].to_string(), expected);
         for _ in 0..100 {
             kept.remove(0);
-            kept.push(texts.read(&path, &path).unwrap());
+            kept.push(texts.read(&Tree::Work, &path, &path).unwrap());
         }
-        assert!(texts.read(&path, &path).is_err());
+        assert!(texts.read(&Tree::Work, &path, &path).is_err());
         assert!(
             texts.known.lock().unwrap().files.len() < 10,
             "what is gone is forgotten"

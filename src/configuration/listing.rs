@@ -1,7 +1,6 @@
 //! Directories of a project with configuration, each listed once.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +13,7 @@ use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
+use crate::system::tree::{Entry, Kind, Tree};
 use crate::system::{lock, walk};
 
 /// Maximum number of configuration and test files in a directory; each takes time to open and to
@@ -46,9 +46,9 @@ pub(crate) struct DirectoryListing {
 ///
 /// # Errors
 /// Directories and files of patterns that cannot be read.
-pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
+pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
     let found = Mutex::new(BTreeMap::new());
-    let unread = walk::below(top, |directory| {
+    let unread = walk::below(tree, top, |directory| {
         if let Some(listing) =
             DirectoryListing::of_files(directory.files, |file| !directory.ignores(file))
         {
@@ -70,6 +70,7 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>
 /// `known` are the
 /// [names](files::test_names) of the test files in its directory, if it was read.
 pub(super) fn test_files(
+    tree: &Tree,
     root: &Path,
     known: Option<&[String]>,
     dialect: Dialect,
@@ -80,8 +81,8 @@ pub(super) fn test_files(
         (join(root, "tests"), "tests.", None),
     ] {
         let list = || match prefix {
-            "" => DirectoryListing::names_in(&directory),
-            _ => tests_in(&directory, dialect),
+            "" => DirectoryListing::names_in(tree, &directory),
+            _ => tests_in(tree, &directory, dialect),
         };
         let names = match known.map_or_else(list, |known| Ok(known.to_vec())) {
             Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
@@ -100,8 +101,8 @@ pub(super) fn test_files(
 
 /// Whether a root module has test files, or may have some that cannot be listed. `terraform init`
 /// (since 1.12) also locks the providers of tests beside which there is no configuration.
-pub(crate) fn has_tests(root: &Path, module: &Module, dialect: Dialect) -> bool {
-    let files = test_files(root, module.test_names.as_deref(), dialect);
+pub(crate) fn has_tests(tree: &Tree, root: &Path, module: &Module, dialect: Dialect) -> bool {
+    let files = test_files(tree, root, module.test_names.as_deref(), dialect);
     files.map_or(true, |files| !files.is_empty())
 }
 
@@ -110,14 +111,15 @@ pub(crate) fn has_tests(root: &Path, module: &Module, dialect: Dialect) -> bool 
 ///
 /// # Errors
 /// As for [`DirectoryListing::names_in`].
-fn tests_in(directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
-    let mut names = DirectoryListing::names_in(directory)?;
+fn tests_in(tree: &Tree, directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
+    let mut names = DirectoryListing::names_in(tree, directory)?;
     if dialect == Dialect::Terraform {
-        let hidden = DirectoryListing::files(directory)?
-            .into_iter()
-            .map(|file| file.file_name());
-        let hidden = hidden.map(|name| name.to_string_lossy().into_owned());
-        names.extend(hidden.filter(|name| name.starts_with('.') && files::is_test(name)));
+        for file in DirectoryListing::files(tree, directory)? {
+            let name = file.text();
+            if name.starts_with('.') && files::is_test(&name) {
+                names.push(name.into_owned());
+            }
+        }
         names.sort_unstable();
     }
     Ok(names)
@@ -125,17 +127,17 @@ fn tests_in(directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
 
 impl DirectoryListing {
     /// Lists a directory; `None` if nothing in it may belong to a root module.
-    pub(crate) fn of(directory: &Path) -> Option<Self> {
-        Self::of_files(&Self::files(directory).ok()?, |_| true)
+    pub(crate) fn of(tree: &Tree, directory: &Path) -> Option<Self> {
+        Self::of_files(&Self::files(tree, directory).ok()?, |_| true)
     }
 
     /// The sorted names of configuration and test files in a directory.
     ///
     /// # Errors
     /// The directory cannot be listed, or one of these files has a name that is not text.
-    pub(super) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
+    pub(super) fn names_in(tree: &Tree, directory: &Path) -> io::Result<Vec<String>> {
         let mut listing = Self::default();
-        Self::files(directory)?
+        Self::files(tree, directory)?
             .iter()
             .for_each(|file| listing.add(file));
         listing.names.sort_unstable();
@@ -143,24 +145,22 @@ impl DirectoryListing {
     }
 
     /// The files of a directory that matter for root modules.
-    fn files(directory: &Path) -> io::Result<Vec<DirEntry>> {
-        let matters = |entry: &DirEntry| {
-            let (name, kind) = (entry.file_name(), entry.file_type());
-            let name = name.to_string_lossy();
-            (is_sign(&name) || files::is_test(&name)) && kind.is_ok_and(|kind| !kind.is_dir())
-        };
-        fs::read_dir(directory)?
-            .filter(|entry| entry.as_ref().map_or(true, matters))
-            .collect()
+    fn files(tree: &Tree, directory: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = tree.entries(directory)?;
+        entries.retain(|entry| {
+            let name = entry.text();
+            (is_sign(&name) || files::is_test(&name)) && !entry.is_dir()
+        });
+        Ok(entries)
     }
 
     /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a
     /// root module.
-    fn of_files(files: &[DirEntry], counts: impl Fn(&DirEntry) -> bool) -> Option<Self> {
+    fn of_files(files: &[Entry], counts: impl Fn(&Entry) -> bool) -> Option<Self> {
         let (mut listing, mut may_be_root) = (Self::default(), false);
         for file in files {
             listing.add(file);
-            may_be_root |= is_sign(&file.file_name().to_string_lossy()) && counts(file);
+            may_be_root |= is_sign(&file.text()) && counts(file);
         }
         listing.names.sort_unstable();
         listing.copied_lock_files.sort_unstable();
@@ -182,17 +182,16 @@ impl DirectoryListing {
         })
     }
 
-    fn add(&mut self, file: &DirEntry) {
-        let name = file.file_name();
-        if let Some(error) = files::unnameable(&name) {
+    fn add(&mut self, file: &Entry) {
+        if let Some(error) = files::unnameable(&file.name) {
             self.unnameable = Some(error.to_string());
             return;
         }
-        let name = &*name.to_string_lossy();
+        let name = &*file.text();
         if !is_sign(name) && !files::is_test(name) {
             return;
         }
-        self.has_links |= file.file_type().is_ok_and(|kind| kind.is_symlink());
+        self.has_links |= file.kind == Kind::Link;
         self.has_lock_file |= name == LOCK_FILE_NAME;
         self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
         self.is_unit |= FILE_NAMES.contains(&name);
@@ -229,6 +228,7 @@ fn is_sign(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::sync::Arc;
 
     use super::*;
@@ -267,7 +267,7 @@ mod tests {
             ("unit/.terraform.lock.hcl", ""),
             ("unit/.terraform/x/main.tf", ""),
         ]);
-        let found = listings(directory.path()).unwrap();
+        let found = listings(&Tree::Work, directory.path()).unwrap();
         let listing = |names: &[&str]| DirectoryListing {
             names: names.iter().map(|&name| name.into()).collect(),
             ..DirectoryListing::default()
@@ -310,7 +310,7 @@ mod tests {
             ("tests/.d.tf", ""),
         ]);
         let keys = |dialect| -> Vec<String> {
-            test_files(tree.path(), None, dialect)
+            test_files(&Tree::Work, tree.path(), None, dialect)
                 .unwrap()
                 .into_iter()
                 .map(|(_, key)| key)
@@ -327,7 +327,7 @@ mod tests {
     fn a_listed_directory_is_not_listed_again() {
         let tree = tree(&[("gone.tf", "")]);
         let top = crate::system::canonicalize(tree.path()).unwrap();
-        let (directory, listing) = listings(&top).unwrap().pop_first().unwrap();
+        let (directory, listing) = listings(&Tree::Work, &top).unwrap().pop_first().unwrap();
         fs::rename(directory.join("gone.tf"), directory.join("new.tf")).unwrap();
         let module =
             ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
@@ -353,7 +353,7 @@ mod tests {
         );
         let top = crate::system::canonicalize(tree.path()).unwrap();
         let cache = ModuleCache::default();
-        let modules: Vec<_> = listings(&top)
+        let modules: Vec<_> = listings(&Tree::Work, &top)
             .unwrap()
             .into_iter()
             .map(|(directory, listing)| {

@@ -17,6 +17,7 @@ mod decode;
 mod edits;
 mod file;
 mod files;
+mod fingerprint;
 mod listing;
 mod merge;
 mod missing;
@@ -39,24 +40,23 @@ mod tests;
 mod variables;
 mod walk;
 mod walk_errors;
-mod written;
 
 pub(crate) use file::{Backend, CloudHost};
 pub(crate) use files::{DATA_DIRECTORY, is_loaded, is_of_stack, is_test, no_configuration};
+pub(crate) use fingerprint::{FileReads, PartId};
 pub(crate) use listing::{DirectoryListing, has_tests, is_part_of_configuration, listings};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use options::Options;
 pub(crate) use options::{Required, Resolution, Resolver};
-pub(crate) use origin::{Cause, Origin};
+pub(crate) use origin::Origin;
 pub use reading::read;
 pub(crate) use reading::read_resolved;
 pub use requirement::{
     CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements,
 };
-pub(crate) use requirement::{ModuleCall, StateKnowledge, UnknownCall, VariableCall};
+pub(crate) use requirement::{ModuleCall, StateKnowledge, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;
 pub use variables::{InputVariables, VariableFlag};
-pub(crate) use written::{Written, has_argument, place, written_in_test};

@@ -14,9 +14,9 @@ use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
-use crate::system::Boundary;
 use crate::system::boundary::refused;
 use crate::system::files::join;
+use crate::system::{Boundary, Tree};
 
 use super::decode;
 use super::file::{
@@ -122,7 +122,7 @@ impl Module {
             let path = directory.join(name);
             // Only a fetched package has a different path than the user knows.
             if shown == directory {
-                texts.read(&path, &shown_file(name))
+                texts.read(boundary.tree(), &path, &shown_file(name))
             } else {
                 texts.read_fetched(&path, &shown_file(name))
             }
@@ -343,8 +343,8 @@ impl Module {
     }
 
     /// Whether everything in its directory was read, and the directory has no test files.
-    pub(crate) fn is_read_in_full(&self) -> bool {
-        let has_tests = self.directory.join("tests").exists()
+    pub(crate) fn is_read_in_full(&self, tree: &Tree) -> bool {
+        let has_tests = tree.exists(&self.directory.join("tests"))
             || self.test_names.as_ref().is_none_or(|it| !it.is_empty());
         self.refused.is_empty() && self.diagnostics.is_empty() && !has_tests
     }

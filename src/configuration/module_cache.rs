@@ -11,7 +11,7 @@ use crate::modules::{Getter, ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
 use crate::system::parallel::{Permits, cores};
-use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
+use crate::system::{Boundary, OnceMap, Secrets, Tree};
 
 use super::files::Texts;
 use super::listing::DirectoryListing;
@@ -38,7 +38,7 @@ pub struct ModuleCache {
     /// memory of the files.
     reading: Permits,
     /// Fetches missing modules; `None` if nothing may be fetched.
-    pub(crate) fetcher: Option<ModuleFetcher>,
+    pub(crate) fetcher: Option<Arc<ModuleFetcher>>,
     /// Values that the user sets for variables of root modules.
     pub(crate) variables: InputVariables,
     /// Nothing outside of it is read.
@@ -55,7 +55,7 @@ impl ModuleCache {
         variables: InputVariables,
         boundary: Boundary,
         secrets: Secrets,
-        fetcher: Option<ModuleFetcher>,
+        fetcher: Option<Arc<ModuleFetcher>>,
     ) -> Self {
         Self {
             variables: variables.within(boundary.clone()),
@@ -64,6 +64,11 @@ impl ModuleCache {
             fetcher,
             ..Self::default()
         }
+    }
+
+    /// The files that are read.
+    pub(crate) fn tree(&self) -> &Tree {
+        self.boundary.tree()
     }
 
     /// Number of root modules to read at the same time: one for each core, or more if they wait for
@@ -89,7 +94,7 @@ impl ModuleCache {
         listing: DirectoryListing,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let anywhere = Boundary::default();
+        let anywhere = self.boundary.unlimited();
         let boundary = if listing.has_links {
             &self.boundary
         } else {
@@ -169,17 +174,17 @@ impl ModuleCache {
         };
         let existing = path
             .ancestors()
-            .find_map(|ancestor| canonicalize(ancestor).ok())?;
+            .find_map(|ancestor| self.tree().canonicalize(ancestor).ok())?;
         let is_git = source.getter() == Getter::Git && !self.boundary.is_unlimited();
         (is_git || self.boundary.excludes(&existing)).then_some(path)
     }
 
     /// The module in `directory`, which is shown as given; read on first use only.
     pub(crate) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
-        match canonicalize(directory) {
+        match self.tree().canonicalize(directory) {
             Ok(canonical) => self.canonical_module(&canonical, directory, dialect),
             Err(_) => self.read(
-                DirectoryListing::names_in(directory),
+                DirectoryListing::names_in(self.tree(), directory),
                 directory,
                 directory,
                 dialect,
@@ -196,7 +201,7 @@ impl ModuleCache {
         dialect: Dialect,
     ) -> Arc<Module> {
         self.kept(canonical, shown, dialect, &self.boundary, || {
-            DirectoryListing::names_in(shown)
+            DirectoryListing::names_in(self.tree(), shown)
         })
     }
 
@@ -211,11 +216,11 @@ impl ModuleCache {
     ) -> Arc<Module> {
         let read = || {
             self.read(
-                DirectoryListing::names_in(directory),
+                DirectoryListing::names_in(self.tree(), directory),
                 directory,
                 shown,
                 dialect,
-                &Boundary::default(),
+                &self.boundary.unlimited(),
             )
         };
         self.modules

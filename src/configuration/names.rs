@@ -29,6 +29,24 @@ pub(super) struct Variable {
     pub location: Location,
 }
 
+impl Variable {
+    /// The arguments that decide on the value, without comments and white space.
+    pub(super) fn declaration(&self) -> String {
+        let code = |attribute: &Option<Attribute>| attribute.as_ref().map(Attribute::code);
+        let Self {
+            default,
+            is_const,
+            kind,
+            is_sensitive,
+            is_nullable,
+            location: _,
+        } = self;
+        let default = code(default);
+        let kind = code(kind);
+        format!("{default:?} {kind:?} {is_const} {is_sensitive} {is_nullable:?}")
+    }
+}
+
 /// Arguments of a `variable` block.
 const VARIABLE: Schema = Schema::of_attributes(&[
     "default",

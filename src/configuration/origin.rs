@@ -2,13 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::diagnostic::Location;
+use super::fingerprint::{FileReads, Fingerprint};
 use crate::hcl::evaluate::value::Unknown;
-
-use super::terragrunt::is_generated;
-
-/// Maximum number of causes of an origin.
-const MOST_CAUSES: usize = 32;
 
 /// Everything besides its own expression that decides on a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,20 +14,11 @@ pub(crate) struct Origin {
     pub(crate) withheld: Option<Unknown>,
     /// First input of the run. An input without a flag comes before one with a flag.
     pub(crate) input: Option<RunInput>,
-    /// Values of locals, variables and arguments of calls.
-    pub(crate) causes: Vec<Cause>,
-    /// Whether there are more causes than can be stored.
-    pub(crate) has_more: bool,
-    /// Whether a cause is in a file that Terragrunt generates.
-    pub(crate) is_generated: bool,
-}
-
-/// Something in a configuration that decides on a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cause {
-    pub(crate) location: Location,
-    /// The argument that the call at the location lacks, so that the default of a variable counts.
-    pub(crate) lacking: Option<String>,
+    /// Identity of the expression, and of the locals, variables and arguments of calls that it
+    /// refers to.
+    pub(crate) fingerprint: Fingerprint,
+    /// Files that functions in these expressions may read.
+    pub(crate) files: FileReads,
 }
 
 /// A value that another run of the same files may have otherwise: of a variable of the root module,
@@ -55,22 +41,8 @@ impl Origin {
         if !is_certain {
             self.input = other.input.or(self.input.take());
         }
-        self.has_more |= other.has_more;
-        self.is_generated |= other.is_generated;
-        for cause in other.causes {
-            self.add_cause(cause);
-        }
-    }
-
-    fn add_cause(&mut self, cause: Cause) {
-        self.is_generated |= is_generated(&cause.location);
-        if self.causes.contains(&cause) {
-            return;
-        }
-        self.has_more |= self.causes.len() == MOST_CAUSES;
-        if !self.has_more {
-            self.causes.push(cause);
-        }
+        self.fingerprint.add(other.fingerprint);
+        self.files.add(other.files);
     }
 }
 
@@ -97,19 +69,14 @@ impl OriginTracker {
         });
     }
 
-    pub(super) fn add_location(&self, location: &Location) {
-        self.0.borrow_mut().add_cause(Cause {
-            location: location.clone(),
-            lacking: None,
-        });
+    /// Adds something that decides on the value ([`Fingerprint::mix`]).
+    pub(super) fn mix(&self, kind: &str, text: &str) {
+        self.0.borrow_mut().fingerprint.mix(kind, text);
     }
 
-    /// Notes that a call lacks an argument.
-    pub(super) fn add_lacking(&self, call: &Location, argument: &str) {
-        self.0.borrow_mut().add_cause(Cause {
-            location: call.clone(),
-            lacking: Some(argument.to_owned()),
-        });
+    /// Adds files that functions may read.
+    pub(super) fn add_files(&self, files: FileReads) {
+        self.0.borrow_mut().files.add(files);
     }
 
     /// Evaluates something, and returns the origin of its value.

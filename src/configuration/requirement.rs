@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
+use super::fingerprint::PartId;
 use super::origin::{Origin, RunInput};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::lockfile::module_name;
@@ -59,10 +60,23 @@ pub(crate) enum StateKnowledge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownCall {
     pub location: Location,
+    /// Path of the calls that lead to it; [`UNIT_ADDRESS`](crate::lockfile::UNIT_ADDRESS) for a
+    /// part of a unit.
+    pub key: String,
     /// The directory of the repository in which nothing was found, as the user knows it.
     pub directory: Option<PathBuf>,
     /// Origin of the sources of the calls that lead to it.
     pub origin: Origin,
+}
+
+impl UnknownCall {
+    /// Identity in every revision.
+    pub(crate) fn id(&self) -> PartId {
+        PartId {
+            key: self.key.clone(),
+            fingerprint: self.origin.fingerprint,
+        }
+    }
 }
 
 /// A call whose source or version depends on an input of the run.
@@ -74,6 +88,16 @@ pub(crate) struct VariableCall {
     pub locations: Vec<Location>,
     pub input: RunInput,
     pub origin: Origin,
+}
+
+impl VariableCall {
+    /// Identity in every revision.
+    pub(crate) fn id(&self) -> PartId {
+        PartId {
+            key: self.key.clone(),
+            fingerprint: self.origin.fingerprint,
+        }
+    }
 }
 
 /// A call of a module, by the root module or by a called module.
@@ -324,6 +348,14 @@ impl Requirements {
 impl ModuleCall {
     pub(crate) fn name(&self) -> Cow<'_, str> {
         module_name(&self.key)
+    }
+
+    /// Identity in every revision.
+    pub(crate) fn id(&self) -> PartId {
+        PartId {
+            key: self.key.clone(),
+            fingerprint: self.origin.fingerprint,
+        }
     }
 
     /// The request for the module that the call asks for; `None` for a local module.

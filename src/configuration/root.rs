@@ -8,7 +8,7 @@ use crate::diagnostic::{Location, Result, SourceFile};
 use crate::modules::fetched::FetchedModule;
 use crate::modules::local;
 use crate::system::files::join;
-use crate::system::links;
+use crate::system::{Tree, links};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootSource<'a> {
@@ -129,11 +129,11 @@ impl ModulePath {
     /// The path that a local source leads to; `None` if it leads out of the package. As in OpenTofu
     /// and Terraform it has no symbolic links, so that the paths in that module are relative to
     /// where it is.
-    pub(super) fn local(&self, source: &str) -> Option<Self> {
+    pub(super) fn local(&self, tree: &Tree, source: &str) -> Option<Self> {
         match self {
             Self::Directory(path) => {
                 let directory = local::directory(path, source);
-                let followed = links::follow(Path::new(""), &directory)
+                let followed = links::follow(tree, Path::new(""), &directory)
                     .ok()
                     .flatten()
                     .map(|followed| followed.path);

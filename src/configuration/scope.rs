@@ -19,6 +19,7 @@ use crate::modules::local;
 use crate::provider::Dialect;
 
 use super::file::Call;
+use super::fingerprint::FileReads;
 use super::module::Module;
 use super::names::Variable;
 use super::origin::{Origin, OriginTracker};
@@ -156,6 +157,7 @@ impl<'a> Scope<'a> {
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
     pub(super) fn evaluate(&self, written: &Attribute) -> Value {
         let location = || Some(written.location.clone());
+        self.origin().mix("value", &written.code());
         let outcome = self
             .allowance
             .nested(|| self.parsed(&parse(written, Strings::Template)?, written));
@@ -163,6 +165,7 @@ impl<'a> Scope<'a> {
     }
 
     fn parsed(&self, expression: &Expression, written: &Attribute) -> Outcome {
+        self.origin().add_files(FileReads::of(expression));
         let mut variables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut others = BTreeMap::new();
         for (root, name) in References::of(expression).names {
@@ -217,10 +220,7 @@ impl<'a> Scope<'a> {
 
     fn local(&self, name: &str) -> Value {
         match self.module.names().locals.get(name) {
-            Some(written) => {
-                self.origin().add_location(&written.location);
-                self.evaluate(written)
-            }
+            Some(written) => self.evaluate(written),
             None => not_known(format!("there is no local \"{name}\""), None),
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Scope<'a> {
         let Some(variable) = self.module.names().variables.get(name) else {
             return not_known(format!("there is no variable \"{name}\""), None);
         };
-        self.origin().add_location(&variable.location);
+        self.origin().mix("variable", &variable.declaration());
         if self.dialect == Dialect::Terraform && !variable.is_const {
             let reason = format!(
                 "the variable \"{name}\" lacks `const = true`, which Terraform requires here"
@@ -259,6 +259,8 @@ impl<'a> Scope<'a> {
                     .origin
                     .add_input(format!("the variable \"{name}\""), is_flag);
                 let given = given?;
+                // Other files may give a value that this one replaces.
+                values.origin.mix("given value", &format!("{given:?}"));
                 if let Some(VariableValue::FromEnvironment(_)) = given {
                     let reason = format!(
                         "the variable \"{name}\" is set by the environment, which is not sent to other hosts"
@@ -276,12 +278,9 @@ impl<'a> Scope<'a> {
                     .rev()
                     .find(|argument| argument.name.text == name);
                 if argument.is_none() {
-                    self.origin().add_lacking(&call.location, name);
+                    self.origin().mix("argument that is missing", name);
                 }
-                argument.map(|argument| {
-                    self.origin().add_location(&argument.location);
-                    scope.evaluate(argument)
-                })
+                argument.map(|argument| scope.evaluate(argument))
             }
         };
         if variable.is_sensitive {
@@ -365,8 +364,9 @@ impl<'a> Scope<'a> {
     fn directory(&self) -> Option<PathBuf> {
         match self.values {
             Values::User(_) => Some(PathBuf::from(".")),
-            Values::Call(call, caller, path) => {
-                self.origin().add_location(&call.location);
+            Values::Call(_, caller, path) => {
+                self.origin()
+                    .mix("directory of a module", path.unwrap_or_default());
                 Some(local::directory(&caller.directory()?, path?))
             }
         }

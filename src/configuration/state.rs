@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Formatter};
 use std::io::{self, ErrorKind};
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::{fs, iter};
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -21,7 +21,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::system::Boundary;
 use crate::system::bounded::List;
-use crate::system::files::{self, join};
+use crate::system::files::join;
 
 /// Maximum size of all state files of a root module together.
 const MAX_STATE_SIZE: u64 = 64 << 20;
@@ -129,13 +129,14 @@ impl State {
     }
 
     fn add_file(&mut self, path: &Path, boundary: &Boundary, left: &mut u64) {
-        if is_missing(path) {
+        // Most root modules have no state, and following links takes ten times as long.
+        if boundary.tree().is_missing(path) {
             return;
         }
         if boundary.is_outside(path) {
             return self.note_unknown(format!("{} leads out of the repository", path.display()));
         }
-        let bytes = match files::read(path, MAX_STATE_SIZE) {
+        let bytes = match boundary.tree().read(path, MAX_STATE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
             Err(error) => return self.add_error(path, &error.to_string()),
@@ -288,6 +289,7 @@ fn unused_files(
     used: &Path,
     boundary: &Boundary,
 ) -> BTreeSet<PathBuf> {
+    let tree = boundary.tree();
     let default = StatePaths::default().state;
     let mut paths = BTreeSet::from([join(root, &default)]);
     if let Some(recorded) = recorded_path(&join(root, data_directory).join(STATE_FILE), boundary) {
@@ -298,26 +300,27 @@ fn unused_files(
         && let Some(directory) = join(root, used).parent()
         && !boundary.is_outside(directory)
     {
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        for entry in entries.take(MAX_WORKSPACES) {
-            let path = join(directory, Path::new(&entry.file_name()));
+        let entries = tree.entries(directory).unwrap_or_default();
+        for entry in entries.iter().take(MAX_WORKSPACES) {
+            let path = join(directory, Path::new(&entry.name));
             if path.extension().is_some_and(|end| end == "tfstate") {
                 paths.insert(path);
             }
         }
     }
     paths.remove(&join(root, used));
-    paths.retain(|path| !is_missing(path));
+    paths.retain(|path| !tree.is_missing(path));
     paths
 }
 
 /// Returns the path of the local backend that `init` recorded in a data directory. Empty if the
 /// record has the default path, a different backend, or an unusual form.
 fn recorded_path(record: &Path, boundary: &Boundary) -> Option<PathBuf> {
-    if is_missing(record) || boundary.is_outside(record) {
+    let tree = boundary.tree();
+    if tree.is_missing(record) || boundary.is_outside(record) {
         return None;
     }
-    let bytes = files::read(record, MAX_RECORD_SIZE).ok()?;
+    let bytes = tree.read(record, MAX_RECORD_SIZE).ok()?;
     let record: BackendRecord = serde_json::from_slice(&bytes).ok()?;
     let backend = record.backend?;
     if backend.kind != "local" {
@@ -326,28 +329,23 @@ fn recorded_path(record: &Path, boundary: &Boundary) -> Option<PathBuf> {
     backend.config?.path
 }
 
-/// Whether there is surely nothing at a path. Most root modules have no state, and following links
-/// takes ten times as long.
-fn is_missing(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
 /// Returns the paths of the state files of workspaces, one more than are read if there are too
 /// many.
 fn workspace_files(directory: &Path, boundary: &Boundary) -> io::Result<Vec<PathBuf>> {
-    if is_missing(directory) || boundary.is_outside(directory) {
+    let tree = boundary.tree();
+    if tree.is_missing(directory) || boundary.is_outside(directory) {
         return Ok(Vec::new());
     }
-    let entries = match fs::read_dir(directory) {
+    let entries = match tree.entries(directory) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        entries => entries?.take(MAX_WORKSPACES + 1),
+        entries => entries?,
     };
-    let mut files = entries
-        .map(|entry| Ok(entry?.path().join(STATE_FILE)))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut files = Vec::new();
+    for entry in entries.into_iter().take(MAX_WORKSPACES + 1) {
+        files.push(directory.join(entry.name).join(STATE_FILE));
+    }
     files.sort();
     Ok(files)
 }
@@ -464,6 +462,8 @@ impl<'de> Visitor<'de> for MemberNames {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

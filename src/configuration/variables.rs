@@ -2,16 +2,14 @@
 //! (<https://opentofu.org/docs/language/values/variables/#assigning-values-to-root-module-variables>).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, collect_all};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::value::{Value, unknown};
-use crate::system::Boundary;
-use crate::system::boundary;
-use crate::system::files::{self, join};
+use crate::system::files::join;
+use crate::system::{Boundary, Tree, boundary};
 
 use super::files::Texts;
 use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
@@ -137,7 +135,7 @@ impl InputVariables {
         }
         let texts = Texts::default();
         for file in self.flags.iter().filter_map(VariableFlag::file) {
-            if let Err(more) = values(file, &texts, VariableValue::InNamedFile) {
+            if let Err(more) = values(&Tree::Work, file, &texts, VariableValue::InNamedFile) {
                 errors.extend(more);
             }
         }
@@ -153,7 +151,7 @@ impl InputVariables {
             let bytes = if self.boundary.is_link_out(&path) {
                 None
             } else {
-                files::read(&path, MAX_NAME).ok()
+                self.boundary.tree().read(&path, MAX_NAME).ok()
             };
             bytes
                 .and_then(|bytes| String::from_utf8(bytes).ok())
@@ -184,24 +182,27 @@ impl InputVariables {
             .map(|(name, text)| (name.clone(), VariableValue::FromEnvironment(text.clone())))
             .collect();
         let texts = Texts::default();
-        let automatic = automatic_files(root).into_iter().map(|path| {
+        let tree = self.boundary.tree();
+        let automatic = automatic_files(tree, root).into_iter().map(|path| {
             if self.boundary.is_link_out(&path) {
                 return Err(boundary::refused(&path).into());
             }
-            values(&path, &texts, VariableValue::InFile)
+            values(tree, &path, &texts, VariableValue::InFile)
         });
         let flags = self.flags.iter().map(|flag| match flag {
             VariableFlag::Value(name, value) => {
                 Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
             }
-            VariableFlag::File(file) => values(file, &texts, VariableValue::InNamedFile),
+            VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InNamedFile),
         });
         let arguments = self.arguments.iter().map(|flag| match flag {
             VariableFlag::Value(name, value) => Ok(vec![(
                 name.clone(),
                 VariableValue::FromEnvironment(value.clone()),
             )]),
-            VariableFlag::File(file) => values(&join(root, file), &texts, VariableValue::InFile),
+            VariableFlag::File(file) => {
+                values(tree, &join(root, file), &texts, VariableValue::InFile)
+            }
         });
         let found: Vec<_> = collect_all(automatic.chain(arguments).chain(flags))?;
         given.extend(found.into_iter().flatten());
@@ -257,12 +258,9 @@ pub(super) fn is_automatic(name: &str) -> bool {
 
 /// Returns the files of values that OpenTofu and Terraform load automatically, in the order of
 /// precedence, lowest first.
-pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
-    let names = fs::read_dir(root)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name());
+pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
+    let entries = tree.entries(root).unwrap_or_default();
+    let names = entries.into_iter().map(|entry| entry.name);
     let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);
     let mut automatic: Vec<_> = names
         .filter(|name| is_other(&name.to_string_lossy()))
@@ -273,17 +271,18 @@ pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
         .into_iter()
         .chain(automatic)
         .map(|name| join(root, name));
-    paths.filter(|path| path.is_file()).collect()
+    paths.filter(|path| tree.is_file(path)).collect()
 }
 
 /// Reads the values of a file as values of a kind. Only literals have values (OpenTofu's
 /// `internal/command/meta_vars.go`).
 fn values(
+    tree: &Tree,
     path: &Path,
     texts: &Texts,
     kind: fn(Value) -> VariableValue,
 ) -> Result<Vec<(String, VariableValue)>> {
-    let file = texts.read(path, path)?;
+    let file = texts.read(tree, path, path)?;
     let refused = |fault: Fault| {
         let message = format!(
             "the values in {} cannot be read: {}",

@@ -8,6 +8,7 @@ use super::caller::{Caller, Calling, InstallPath, Targets, Visit};
 use super::decode;
 use super::file::Call;
 use super::files;
+use super::fingerprint::{FileReads, Fingerprint};
 use super::listing;
 use super::missing::{MissingModules, Situation};
 use super::module::Module;
@@ -20,7 +21,6 @@ use super::requirement::{
 };
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
-use super::terragrunt::is_generated;
 use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
@@ -29,9 +29,9 @@ use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
+use crate::system::Tree;
 use crate::system::boundary::refused;
-use crate::system::canonicalize;
-use crate::system::files::{canonical_or_given, join};
+use crate::system::files::join;
 
 /// Maximum depth of calls.
 pub(super) const MAX_DEPTH: usize = 100;
@@ -60,6 +60,13 @@ pub(super) struct Input<'a> {
     pub(super) resolver: Option<&'a Resolver<'a>>,
     pub(super) values: &'a UserValues<'a>,
     pub(super) allowance: &'a Allowance,
+}
+
+impl<'a> Input<'a> {
+    /// The files that are read.
+    pub(super) fn tree(&self) -> &'a Tree {
+        self.cache.tree()
+    }
 }
 
 /// One pass over the calls of a configuration.
@@ -152,19 +159,21 @@ impl<'a> Walk<'a> {
         let Input { root, cache, .. } = self.input;
         let dialect = self.input.options.dialect;
         let shown = join(root, "");
-        let canonical =
-            match canonical.map_or_else(|| canonicalize(&shown), |known| Ok(known.to_owned())) {
-                Ok(canonical) => canonical,
-                Err(error) => {
-                    return self
-                        .errors
-                        .push(Diagnostic::io("read the directory", root, &error));
-                }
-            };
+        let canonical = match canonical.map_or_else(
+            || cache.tree().canonicalize(&shown),
+            |known| Ok(known.to_owned()),
+        ) {
+            Ok(canonical) => canonical,
+            Err(error) => {
+                return self
+                    .errors
+                    .push(Diagnostic::io("read the directory", root, &error));
+            }
+        };
         let module = cache.canonical_module(&canonical, &shown, dialect);
         if module.is_empty()
             && module.diagnostics.is_empty()
-            && !listing::has_tests(&shown, &module, dialect)
+            && !listing::has_tests(cache.tree(), &shown, &module, dialect)
         {
             return self.errors.push(files::no_configuration(root, dialect));
         }
@@ -224,12 +233,13 @@ impl<'a> Walk<'a> {
             ModulePath::Package(_) => None,
         };
         self.base = own_module.cloned();
+        let tree = self.input.cache.tree();
         for path in [&root.directory]
             .into_iter()
             .chain(own_module)
             .chain(&root.others)
         {
-            let canonical = canonical_or_given(path);
+            let canonical = tree.canonicalize(path).unwrap_or_else(|_| path.clone());
             self.found.modules.push(ModuleDirectory {
                 path: path.clone(),
                 canonical,
@@ -239,11 +249,11 @@ impl<'a> Walk<'a> {
         self.chain.extend(
             path.path()
                 .ok()
-                .and_then(|directory| canonicalize(directory).ok()),
+                .and_then(|directory| tree.canonicalize(directory).ok()),
         );
         let is_here = |call: &Call| {
             let source = call.constant_source().filter(|source| is_local(source));
-            source.is_none_or(|source| local::directory(&root.directory, source).is_dir())
+            source.is_none_or(|source| tree.is_dir(&local::directory(&root.directory, source)))
         };
         let (calls, unread): (Vec<_>, Vec<_>) = module
             .calls
@@ -254,7 +264,7 @@ impl<'a> Walk<'a> {
         self.found.is_incomplete |= root.is_partial || !unread.is_empty();
         self.follow_root(&module, &calls, path, root.source.as_ref(), "");
         if self.input.options.tests {
-            let canonical = |path: &PathBuf| Some((canonicalize(path).ok()?, path.clone()));
+            let canonical = |path: &PathBuf| Some((tree.canonicalize(path).ok()?, path.clone()));
             let directories = [&root.directory]
                 .into_iter()
                 .chain(own_module)
@@ -332,20 +342,23 @@ impl<'a> Walk<'a> {
             options: Options { dialect, .. },
             ..
         } = self.input;
-        let files = match listing::test_files(shown, root.test_names.as_deref(), *dialect) {
-            Ok(files) => files,
-            Err(error) => {
-                return self
-                    .errors
-                    .push(Diagnostic::io("read the test files of", shown, &error));
-            }
-        };
+        let files =
+            match listing::test_files(cache.tree(), shown, root.test_names.as_deref(), *dialect) {
+                Ok(files) => files,
+                Err(error) => {
+                    return self.errors.push(Diagnostic::io(
+                        "read the test files of",
+                        shown,
+                        &error,
+                    ));
+                }
+            };
         for (path, name) in files {
             if cache.boundary.is_outside(&path) {
                 self.skip([refused(&path)]);
                 continue;
             }
-            let source = cache.texts.read(&path, &path);
+            let source = cache.texts.read(cache.tree(), &path, &path);
             match source.and_then(|source| decode::test_file(&source, *dialect)) {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics.into_diagnostics());
@@ -424,15 +437,18 @@ impl<'a> Walk<'a> {
             key: &caller.key_of(call),
         };
         let known = self.found.unknown.len();
-        let is_generated = call
-            .arguments
-            .iter()
-            .any(|argument| is_generated(&argument.location));
-        let mut origin = Origin {
-            is_generated,
-            ..Origin::default()
-        };
+        let mut origin = Origin::default();
+        let is_own = caller.entry.is_none();
+        if is_own {
+            origin.fingerprint.mix("call", &calling.code());
+        }
         let targets = self.resolve_and_follow(calling, &mut origin);
+        // The package of a fetched module decides on its calls, and a call of the user's own decides
+        // on the package.
+        if !is_own {
+            origin.fingerprint = Fingerprint::default();
+            origin.files = FileReads::default();
+        }
         for unknown in &mut self.found.unknown[known..] {
             unknown.origin.add(origin.clone());
         }
@@ -519,7 +535,7 @@ impl<'a> Walk<'a> {
         withheld: Option<Unknown>,
     ) -> Targets {
         let caller = calling.caller;
-        let Some(path) = caller.path.local(source) else {
+        let Some(path) = caller.path.local(self.input.tree(), source) else {
             self.report_way_out(&calling, source);
             return Targets::Same;
         };
@@ -626,7 +642,7 @@ impl<'a> Walk<'a> {
                 return Targets::Same;
             }
         };
-        let canonical = match canonicalize(&directory) {
+        let canonical = match self.input.tree().canonicalize(&directory) {
             Ok(canonical) => canonical,
             Err(error) => {
                 self.report_unreadable(visit, &error);

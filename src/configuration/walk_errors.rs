@@ -29,7 +29,7 @@ impl Walk<'_> {
                 self.add_missing(visit, MissingReason::NotInstalled(source));
             }
             _ if self.report_submodule(visit) => {}
-            ModulePath::Directory(directory) if walk::is_ignored(directory) => {
+            ModulePath::Directory(directory) if walk::is_ignored(self.input.tree(), directory) => {
                 self.add_missing(visit, MissingReason::Ignored(directory.clone()));
             }
             _ => self.errors.push(visit.error("which does not exist")),
@@ -52,6 +52,7 @@ impl Walk<'_> {
         let directory = Some(visit.path.shown());
         self.found.unknown.push(UnknownCall {
             location,
+            key: visit.calling.key.to_owned(),
             directory,
             origin: Origin::default(),
         });

@@ -250,6 +250,8 @@ codes! {
         Lookalike = "look-alike": Error, false, Files, Substitution;
         /// Hashes were replaced while the version stayed.
         HashesReplaced = "hashes-replaced": Error, false, Base, Forgery;
+        /// A change decides what is installed.
+        DecisionChanged = "decision-changed": Note, true, Base, None;
         /// A version became older.
         Downgrade = "downgrade": Warning, true, Base, Weakness;
         /// A provider moved to another host.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
 use crate::provider::{Dialect, Hash};
-use crate::system::files;
+use crate::system::Tree;
 
 use super::entry_kind::{EntryKind, LocksOf};
 use super::module::LockedModule;
@@ -24,7 +24,15 @@ pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 /// # Errors
 /// It is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    match files::read(path, SIZE_LIMIT) {
+    read_in(&Tree::Work, path)
+}
+
+/// [`read`] for a lock file in a tree.
+///
+/// # Errors
+/// The errors of [`read`].
+pub(crate) fn read_in(tree: &Tree, path: &Path) -> Result<Option<Vec<u8>>> {
+    match tree.read(path, SIZE_LIMIT) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Diagnostic::io("read", path, &error).into()),

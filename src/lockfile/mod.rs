@@ -33,7 +33,7 @@ pub use diff::{
 pub(crate) use edit::CanonicalBlocks;
 pub use entry_kind::{AttributeRule, EntryKind, LocksOf};
 pub(crate) use lfs::{LFS_HELP, is_lfs_pointer};
-pub(crate) use lock_file::CommentLine;
+pub(crate) use lock_file::{CommentLine, read_in};
 pub use lock_file::{
     Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read,
 };

@@ -12,7 +12,7 @@ use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::lockfile::LockedModule;
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
-use crate::system::links;
+use crate::system::{Tree, links};
 
 /// A request for the module of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -200,7 +200,8 @@ impl FetchedModule {
                 part => parts.push(part),
             }
         }
-        let followed = links::follow(&self.top(), Path::new(&parts.join("/"))).ok()??;
+        let followed =
+            links::follow(&Tree::Work, &self.top(), Path::new(&parts.join("/"))).ok()??;
         let parts: Option<Vec<_>> = followed.path.iter().map(|part| part.to_str()).collect();
         (!followed.is_outside).then_some(Self {
             directory: parts?.join("/"),

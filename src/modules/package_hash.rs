@@ -16,7 +16,7 @@ use super::fetch_error::{FetchError, Fetched};
 use super::limits::{GIT, MOST_BYTES, MOST_ENTRIES};
 use super::source::{Getter, RemoteSource};
 use crate::provider::Hash;
-use crate::system::links;
+use crate::system::{Tree, links};
 
 /// Computes the hash of the package in a directory.
 ///
@@ -171,7 +171,7 @@ pub(super) fn target(link: &Path) -> Fetched<String> {
 /// # Errors
 /// The link leaves the package.
 pub(super) fn linked_file(top: &Path, name: &str) -> Fetched<Option<PathBuf>> {
-    let Some(followed) = links::follow(top, Path::new(name))? else {
+    let Some(followed) = links::follow(&Tree::Work, top, Path::new(name))? else {
         return Ok(None);
     };
     if followed.is_outside {

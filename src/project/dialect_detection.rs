@@ -8,6 +8,7 @@ use super::searched_repository::nearest_dialect;
 use super::session::Session;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
+use crate::system::Tree;
 
 impl Session<'_> {
     /// Detects the dialect of the root module in a directory, given without symlinks, by the first
@@ -17,7 +18,10 @@ impl Session<'_> {
     /// mentions OpenTofu, for example in CI files, makefiles and version files, was right for 78 of
     /// 85.
     pub(super) fn detect_dialect(&self, canonical: &Path) -> (Dialect, DialectReason) {
-        if names(canonical).iter().any(|name| is_of_tofu(name)) {
+        if names(self.tree(), canonical)
+            .iter()
+            .any(|name| is_of_tofu(name))
+        {
             return (Dialect::Tofu, DialectReason::TofuFiles);
         }
         let repository = self.repositories.around(canonical, &self.environment);
@@ -58,7 +62,9 @@ impl Session<'_> {
         }
         let has_tofu_files = match change.names_before(canonical) {
             Some(mut names) => names.any(is_of_tofu),
-            None => names(canonical).iter().any(|name| is_of_tofu(name)),
+            None => names(self.tree(), canonical)
+                .iter()
+                .any(|name| is_of_tofu(name)),
         };
         if has_tofu_files {
             return Some((Dialect::Tofu, DialectReason::TofuFiles));
@@ -74,10 +80,11 @@ impl Session<'_> {
     }
 }
 
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+fn names(tree: &Tree, directory: &Path) -> Vec<String> {
+    let entries = tree.entries(directory).unwrap_or_default();
     entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .iter()
+        .map(|entry| entry.text().into_owned())
         .collect()
 }
 

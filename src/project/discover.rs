@@ -16,7 +16,7 @@ use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
-use crate::system::{canonicalize, parallel};
+use crate::system::{Tree, parallel};
 
 /// A search for root modules below one directory.
 pub(super) struct RootSearch<'a, 's> {
@@ -118,22 +118,26 @@ impl RootSearch<'_, '_> {
             ..
         } = self;
         let change = session.options.change.as_ref();
-        let mut listings = listings(canonical)?;
+        let mut listings = listings(session.tree(), canonical)?;
         if let Some(change) = change {
             let hidden =
                 change.directories(canonical, |directory| !listings.contains_key(directory));
-            let list =
-                |directory: &Path| Some((directory.to_owned(), DirectoryListing::of(directory)?));
+            let list = |directory: &Path| {
+                Some((
+                    directory.to_owned(),
+                    DirectoryListing::of(session.tree(), directory)?,
+                ))
+            };
             listings.extend(hidden.into_iter().filter_map(list).collect::<Vec<_>>());
         }
         let read = |(directory, listing)| self.read(directory, listing);
         let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
-        let callees = Callees::of(read.iter().map(|one| &one.now));
+        let callees = Callees::of(session.tree(), read.iter().map(|one| &one.now));
         let former = change
-            .map(|change| former_roots(change, canonical, &read))
+            .map(|change| former_roots(session.tree(), change, canonical, &read))
             .unwrap_or_default();
         let own_callees = |one: &SearchedDirectory| -> Vec<_> {
-            canonical_set(&one.now.calls)
+            canonical_set(session.tree(), &one.now.calls)
                 .into_iter()
                 .chain(one.now.runs.clone())
                 .collect()
@@ -225,7 +229,12 @@ impl RootSearch<'_, '_> {
         let mut unit = None;
         if listing.is_unit {
             kind = DirectoryKind::Unit;
-            unit = TerragruntUnit::open(&directory, &directory, &self.session.environment);
+            unit = TerragruntUnit::open(
+                self.session.tree(),
+                &directory,
+                &directory,
+                &self.session.environment,
+            );
         }
         let (module, has_lock_file) =
             read_module(&directory, &shown, listing, dialect, &self.session.modules);
@@ -375,6 +384,7 @@ impl RootSearch<'_, '_> {
 /// Returns the directories below `start` that were root modules at the base revision. They remain
 /// root modules, whatever calls or units the change adds.
 fn former_roots(
+    tree: &Tree,
     change: &ReviewedChange,
     start: &Path,
     now: &[SearchedDirectory],
@@ -392,7 +402,7 @@ fn former_roots(
             ..Evidence::default()
         })
         .collect();
-    let callees = Callees::of(now.iter().map(|one| &one.before).chain(&evidence));
+    let callees = Callees::of(tree, now.iter().map(|one| &one.before).chain(&evidence));
     let was_root = |one: &&SearchedDirectory| match one.before.sign {
         Some(Sign::UnlockedUnit) | None => false,
         Some(sign) => callees.leave(&one.directory, sign),
@@ -404,13 +414,13 @@ fn former_roots(
 }
 
 impl Callees {
-    fn of<'a>(states: impl Iterator<Item = &'a Evidence> + Clone) -> Self {
+    fn of<'a>(tree: &Tree, states: impl Iterator<Item = &'a Evidence> + Clone) -> Self {
         let run = states
             .clone()
             .filter_map(|state| state.runs.clone())
             .collect();
         Self {
-            called: canonical_set(states.flat_map(|state| &state.calls)),
+            called: canonical_set(tree, states.flat_map(|state| &state.calls)),
             run,
         }
     }
@@ -429,11 +439,14 @@ impl Callees {
     }
 }
 
-fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<PathBuf> {
+fn canonical_set<'a>(
+    tree: &Tree,
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> HashSet<PathBuf> {
     let distinct: HashSet<_> = paths.into_iter().collect();
     distinct
         .into_iter()
-        .filter_map(|path| canonicalize(path).ok())
+        .filter_map(|path| tree.canonicalize(path).ok())
         .collect()
 }
 
@@ -463,8 +476,10 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
 }
 
 /// Whether a directory is a root module according to its own files.
-pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> bool {
-    let has_lock_file = LOCK_FILES.iter().any(|name| directory.join(name).exists());
+pub(super) fn is_root(tree: &Tree, module: &Module, directory: &Path, with_modules: bool) -> bool {
+    let has_lock_file = LOCK_FILES
+        .iter()
+        .any(|name| tree.exists(&directory.join(name)));
     sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 
@@ -481,9 +496,9 @@ fn read_module(
     let has_module_lock_file = listing.has_module_lock_file;
     let (has_lock_file, detected) = match dialect {
         _ if !listing.has_lock_file => (false, dialect),
-        Some(_) => (!listing.has_links || path.exists(), dialect),
+        Some(_) => (!listing.has_links || modules.tree().exists(&path), dialect),
         None if listing.has_links && modules.boundary.is_link_out(&path) => (true, None),
-        None => match lockfile::read(&path) {
+        None => match lockfile::read_in(modules.tree(), &path) {
             Ok(bytes) => (
                 bytes.is_some(),
                 bytes.as_deref().and_then(lockfile::detect_dialect),
@@ -504,6 +519,7 @@ mod tests {
     use super::*;
     use crate::project::{ModuleFetching, Selection, SessionOptions};
     use crate::settings::RootFilter;
+    use crate::system::canonicalize;
     use crate::system::{Environment, glob};
 
     /// A root module, unless something speaks against it.

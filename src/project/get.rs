@@ -142,7 +142,7 @@ impl Session<'_> {
             }
         }
         let fetcher = if options.with_git {
-            self.modules.fetcher.as_ref()
+            self.modules.fetcher.as_deref()
         } else {
             None
         };

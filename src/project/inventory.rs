@@ -250,7 +250,7 @@ impl Session<'_> {
         let has_no_configuration =
             root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
         let (requirements, mut warnings) = if has_no_configuration {
-            let requirements = root.without_configuration("read on its own");
+            let requirements = root.without_configuration(self.tree(), "read on its own");
             (
                 Requirements {
                     warnings: Vec::new(),

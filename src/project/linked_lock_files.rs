@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::system::tree::{Kind, Tree};
 use crate::system::{files, lock, walk};
 
 /// Names of lock files.
@@ -35,13 +36,15 @@ impl Linked {
 
     /// The file of a lock file in a directory, which is given without symlinks; `None` if there is
     /// no lock file of this name.
-    pub(super) fn of(directory: &Path, name: &'static str) -> Option<Self> {
+    pub(super) fn of(tree: &Tree, directory: &Path, name: &'static str) -> Option<Self> {
         let path = directory.join(name);
-        let is_link = path.symlink_metadata().ok()?.is_symlink();
-        let file = if is_link {
-            files::resolved(&path)
-        } else {
-            path
+        let file = match tree.own_kind(&path)? {
+            Kind::Link => match tree.canonicalize(&path) {
+                Ok(file) => file,
+                // The file need not exist.
+                Err(_) => files::resolved(&path),
+            },
+            _ => path,
         };
         Some(Self { name, file })
     }
@@ -49,17 +52,16 @@ impl Linked {
 
 impl LinkedLockFiles {
     /// Finds the links in a directory and below.
-    pub(super) fn below(top: &Path) -> Self {
+    pub(super) fn below(tree: &Tree, top: &Path) -> Self {
         let found = Mutex::new(BTreeMap::<Linked, BTreeSet<PathBuf>>::new());
-        walk::below(top, |directory| {
+        walk::below(tree, top, |directory| {
             for name in LOCK_FILES {
-                let has_link = directory.files.iter().any(|file| {
-                    file.file_name() == name && file.file_type().is_ok_and(|kind| kind.is_symlink())
-                });
+                let mut files = directory.files.iter();
+                let has_link = files.any(|file| file.name == name && file.kind == Kind::Link);
                 if !has_link {
                     continue;
                 }
-                if let Some(linked) = Linked::of(directory.path, name) {
+                if let Some(linked) = Linked::of(tree, directory.path, name) {
                     let mut found = lock(&found);
                     let directories = found.entry(linked).or_default();
                     directories.insert(directory.path.to_owned());

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Result, collect_all};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
-use crate::system::{boundary, canonicalize, parallel};
+use crate::system::{boundary, parallel};
 
 /// Paths of the lock files of a root module.
 struct LockFilePaths {
@@ -53,7 +53,7 @@ impl Session<'_> {
     /// The directory cannot be opened, or the settings or the lock file cannot be read.
     pub fn open(&self, path: &Path) -> Result<RootModule> {
         let canonical = self.canonical(path)?;
-        let kind = kind_of(&canonical);
+        let kind = kind_of(self.tree(), &canonical);
         self.open_root(&FoundRoot::new(path.to_owned(), Some(canonical), kind))
     }
 
@@ -120,7 +120,7 @@ impl Session<'_> {
         let is_outside = self.modules.boundary.excludes(&canonical);
         let mut unit = None;
         if found.kind != DirectoryKind::RootModule && !is_outside {
-            unit = TerragruntUnit::open(path, &canonical, &self.environment);
+            unit = TerragruntUnit::open(self.tree(), path, &canonical, &self.environment);
         }
         let mut paths = LockFilePaths::of(path, &canonical, unit.as_ref());
         if let Some(name) = &found.lock_name {
@@ -156,8 +156,8 @@ impl Session<'_> {
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
             let is_copied = found.lock_name.is_some();
-            if !is_copied && root.module_lock_path.symlink_metadata().is_ok() {
-                root.module_lock_bytes = lockfile::read(&root.module_lock_path)?;
+            if !is_copied && self.tree().has(&root.module_lock_path) {
+                root.module_lock_bytes = lockfile::read_in(self.tree(), &root.module_lock_path)?;
             }
             root.settings = self.settings_at(path, &root.canonical)?;
             for other in found.sharing_providers() {
@@ -174,7 +174,12 @@ impl Session<'_> {
         root.former_roots.extend(found.former_root.clone());
         root.units.extend(unit);
         for other in found.sharing_units() {
-            let unit = TerragruntUnit::open(&other.path, &other.canonical, &self.environment);
+            let unit = TerragruntUnit::open(
+                self.tree(),
+                &other.path,
+                &other.canonical,
+                &self.environment,
+            );
             root.units.extend(unit);
         }
         self.decide_dialect(&mut root);
@@ -188,7 +193,12 @@ impl Session<'_> {
         if !is_alone || !root.is_of_generated_unit() || root.has_configuration(&self.modules) {
             return false;
         }
-        match TerragruntUnit::open_generated(root.path(), &root.canonical, &self.environment) {
+        match TerragruntUnit::open_generated(
+            self.tree(),
+            root.path(),
+            &root.canonical,
+            &self.environment,
+        ) {
             Ok(unit) => {
                 root.found.kind = DirectoryKind::Unit;
                 root.units.push(unit);
@@ -219,7 +229,7 @@ impl Session<'_> {
         {
             return Ok(Some(bytes.to_vec()));
         }
-        lockfile::read(&root.lock_path)
+        lockfile::read_in(self.tree(), &root.lock_path)
     }
 
     /// Whether the change under review makes a directory a unit, so that files of its root module
@@ -323,7 +333,8 @@ impl Session<'_> {
     /// The absolute path of a directory, without symbolic links.
     pub(super) fn canonical(&self, directory: &Path) -> Result<PathBuf> {
         let absolute = self.environment.current_directory.join(directory);
-        Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
+        let canonical = self.tree().canonicalize(&absolute);
+        Ok(canonical.map_err(|error| Diagnostic::io("open", directory, &error))?)
     }
 
     /// Returns the settings of a directory whose absolute path is known: the caller's, or else the

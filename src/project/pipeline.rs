@@ -24,9 +24,9 @@ use crate::packages::{ProgressSink, Source};
 use crate::provider::Hostname;
 use crate::settings::Settings;
 use crate::system::files::{self, FileChange, WriteError};
-use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
+use crate::system::{Tree, lock};
 
 /// Maximum number of root modules that are open at the same time. While some wait for answers, the
 /// requests of the others are sent.
@@ -656,7 +656,8 @@ fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) 
     let mut linked = Vec::new();
     for root in roots {
         let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
-        let files = LOCK_FILES.map(|name| directory.and_then(|one| Linked::of(one, name)));
+        let files =
+            LOCK_FILES.map(|name| directory.and_then(|one| Linked::of(&Tree::Work, one, name)));
         let is_seen = files.iter().flatten().any(|file| seen.contains(file));
         seen.extend(files.into_iter().flatten());
         if is_seen {

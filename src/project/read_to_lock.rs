@@ -52,7 +52,7 @@ impl Session<'_> {
                 && root.refused.is_none()
                 && !root.has_configuration(&self.modules);
             if is_stale && root.lock_bytes.is_some() {
-                let mut requirements = root.without_configuration("left as it is");
+                let mut requirements = root.without_configuration(self.tree(), "left as it is");
                 warnings.append(&mut requirements.warnings);
                 return Ok(Prepared {
                     requirements,

@@ -2,22 +2,22 @@
 //! working tree. It is not approved yet, so the settings of the base apply, and it cannot hide a
 //! lock file.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::filter::Filter;
-use crate::configuration::{Module, is_loaded, is_part_of_configuration, terragrunt};
+use crate::configuration::{FileReads, Module, is_loaded, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
 use crate::settings;
-use crate::system::{canonicalize, files, walk};
+use crate::system::{Overlay, Tree, canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
 const FIXED_NAMES: [&str; 6] = [
@@ -43,6 +43,8 @@ pub struct ReviewedChange {
     pub current_directory: PathBuf,
     /// Object name of the base commit.
     pub commit: String,
+    /// The files of the base commit.
+    pub base: Arc<Overlay>,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<OsString>,
     /// Directories in which such a file, or the file behind a link of such a name, was added,
@@ -93,44 +95,6 @@ impl ReviewedChange {
         path.iter().any(is_data)
             || (name != folded && has_fixed)
             || (!Self::reads(name) && Self::reads(&folded))
-    }
-
-    /// Directories whose configuration at the base is known: touched ones, and untouched ones with
-    /// configuration.
-    pub(super) fn configured_before(&self) -> BTreeSet<&Path> {
-        let files = self
-            .files_now
-            .iter()
-            .map(Path::new)
-            .filter(|path| is_part_of_configuration(name(path)));
-        files
-            .filter_map(Path::parent)
-            .chain(self.touched.iter().map(PathBuf::as_path))
-            .collect()
-    }
-
-    /// Contents at the base of the files whose names meet a condition, in the directories of
-    /// [`ReviewedChange::configured_before`]. Unreadable files are skipped.
-    pub(super) fn texts_before<'a>(
-        &'a self,
-        is_meant: impl Fn(&str) -> bool + 'a,
-    ) -> Vec<Cow<'a, [u8]>> {
-        let read = |directory: &'a Path| -> Vec<Cow<'a, [u8]>> {
-            if self.touched.contains(directory) {
-                let files = self
-                    .files_before(directory)
-                    .filter(|(path, _)| is_meant(name(path)));
-                return files.map(|(_, bytes)| Cow::Borrowed(bytes)).collect();
-            }
-            let paths = self.now_in(directory).filter(|path| is_meant(name(path)));
-            paths
-                .filter_map(|path| files::read(path, lockfile::SIZE_LIMIT).ok().map(Cow::Owned))
-                .collect()
-        };
-        self.configured_before()
-            .into_iter()
-            .flat_map(read)
-            .collect()
     }
 
     /// The files whose names meet a condition and that the change adds, alters or removes.
@@ -287,27 +251,6 @@ impl ReviewedChange {
             .files_before(directory)
             .filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
-    }
-
-    /// Whether a directory had configuration at the base apart from tests.
-    pub(super) fn was_module(&self, directory: &Path) -> bool {
-        self.had(directory, is_configuration)
-    }
-
-    /// Whether there were Terragrunt units at the base.
-    pub(super) fn had_units(&self) -> bool {
-        let is_unit =
-            |directory: &&Path| self.had(directory, |name| terragrunt::FILE_NAMES.contains(&name));
-        self.configured_before().iter().any(is_unit)
-    }
-
-    /// Whether a directory of [`ReviewedChange::configured_before`] had a file at the base with
-    /// such a name.
-    fn had(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
-        match self.names_before(directory) {
-            Some(mut names) => names.any(is_meant),
-            None => self.now_in(directory).any(|path| is_meant(name(path))),
-        }
     }
 
     /// Whether the configuration in a directory consists of files that other directories load by
@@ -490,6 +433,18 @@ impl ReviewedChange {
         self.differing.iter().any(|path| !Self::reads(name(path)))
     }
 
+    /// Whether the change may alter a file that functions read. A path that is no plain string may
+    /// be that of any file that is read only if it is named.
+    pub(super) fn may_alter_files(&self, files: &FileReads) -> bool {
+        if files.has_computed_path && self.alters_other_files() {
+            return true;
+        }
+        files.paths.iter().any(|read| {
+            let name = Path::new(read).file_name();
+            self.differing.iter().any(|path| path.file_name() == name)
+        })
+    }
+
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
         self.changed(is_of_values).filter_map(Path::parent)
@@ -507,7 +462,7 @@ impl ReviewedChange {
         let is_kept = |path: &Path| [LOCK_FILE_NAME, ".gitignore"].contains(&name(path));
         let has_files = |directory: &Path| self.now_below(directory).any(|path| !is_kept(path));
         let locations = stacks.flat_map(|path| {
-            terragrunt::unread_units(path, self.shown(path), &self.top, has_files)
+            terragrunt::unread_units(&Tree::Work, path, self.shown(path), &self.top, has_files)
         });
         let is_new = |location: &Location| {
             let source = location

@@ -16,6 +16,7 @@ use crate::lockfile::{
 };
 use crate::provider::Dialect;
 use crate::settings::Settings;
+use crate::system::Tree;
 
 /// Maximum number of files of a directory among which files of a stack are looked for.
 const MAX_ENTRIES: usize = 10_000;
@@ -328,18 +329,16 @@ impl RootModule {
         if !module.is_empty() || !module.diagnostics.is_empty() {
             return true;
         }
-        configuration::has_tests(&self.canonical, &module, self.dialect)
+        configuration::has_tests(modules.tree(), &self.canonical, &module, self.dialect)
     }
 
     /// Whether the directory of the lock file has files of a stack of Terraform.
-    pub(super) fn has_stack(&self) -> bool {
-        let files = std::fs::read_dir(&self.lock_directory)
-            .into_iter()
-            .flatten()
-            .flatten();
+    pub(super) fn has_stack(&self, tree: &Tree) -> bool {
+        let files = tree.entries(&self.lock_directory).unwrap_or_default();
         files
+            .iter()
             .take(MAX_ENTRIES)
-            .any(|file| configuration::is_of_stack(&file.file_name()))
+            .any(|file| configuration::is_of_stack(&file.name))
     }
 
     /// Whether Terragrunt generates the directory as a unit of a stack. Its lock file may be
@@ -351,9 +350,9 @@ impl RootModule {
 
     /// Unknown requirements for a lock file without a configuration beside it, with a warning.
     /// `outcome` completes its message.
-    pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
+    pub(super) fn without_configuration(&self, tree: &Tree, outcome: &str) -> Requirements {
         let path = &self.lock_path;
-        let (what, help) = if self.has_stack() {
+        let (what, help) = if self.has_stack(tree) {
             ("only a stack", LOCK_STACK)
         } else if self.is_of_generated_unit() {
             (

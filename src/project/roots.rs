@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::coverage::{Coverage, DirectoryKind};
 use crate::configuration::{CloudHost, terragrunt};
 use crate::diagnostic::{Collector, Diagnostic, Diagnostics};
+use crate::system::Tree;
 
 /// Root modules that a user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -352,8 +353,8 @@ impl FoundRoot {
 }
 
 /// Returns the kind of a root module by the files in its directory.
-pub(super) fn kind_of(directory: &Path) -> DirectoryKind {
-    if terragrunt::is_unit(directory) {
+pub(super) fn kind_of(tree: &Tree, directory: &Path) -> DirectoryKind {
+    if terragrunt::is_unit(tree, directory) {
         DirectoryKind::Unit
     } else {
         DirectoryKind::RootModule

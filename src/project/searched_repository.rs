@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -14,7 +13,8 @@ use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
 use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
-use crate::system::{Environment, OnceMap, files, git, lock, repository, walk};
+use crate::system::tree::{Kind, Tree};
+use crate::system::{Environment, OnceMap, git, lock, repository, walk};
 
 /// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
@@ -32,6 +32,7 @@ const BYTES_SEARCHED: usize = 128 << 20;
 /// The repositories of a run's root modules, each searched at most once; shared by threads.
 #[derive(Debug, Default)]
 pub struct SearchedRepositories {
+    tree: Tree,
     repositories: OnceMap<PathBuf, Arc<SearchedRepository>>,
     /// The settings in them.
     pub(super) settings: SettingsAbove,
@@ -40,6 +41,7 @@ pub struct SearchedRepositories {
 /// A repository, or the current directory outside of one.
 #[derive(Debug, Default)]
 pub(super) struct SearchedRepository {
+    tree: Tree,
     /// Absolute path without symlinks.
     top: PathBuf,
     /// Whether its directories may be walked: it is a repository, or a directory below the home
@@ -58,6 +60,14 @@ pub(super) struct SearchedRepository {
 }
 
 impl SearchedRepositories {
+    /// Repositories whose files are read from a tree.
+    pub(super) fn in_tree(tree: Tree) -> Self {
+        Self {
+            tree,
+            ..Self::default()
+        }
+    }
+
     /// Returns the repository around a directory, which is given without symlinks. Outside of a
     /// repository, the current directory is treated as one.
     pub(super) fn around(
@@ -91,6 +101,7 @@ impl SearchedRepositories {
     fn at(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {
         let repository = || {
             Arc::new(SearchedRepository {
+                tree: self.tree.clone(),
                 top: top.to_owned(),
                 is_walkable: repository::is_top(top) || !contains_home(top, environment),
                 ..SearchedRepository::default()
@@ -111,7 +122,7 @@ impl SearchedRepository {
     pub(super) fn linked_lock_files(&self) -> &LinkedLockFiles {
         self.linked_lock_files.get_or_init(|| {
             if self.is_walkable {
-                LinkedLockFiles::below(&self.top)
+                LinkedLockFiles::below(&self.tree, &self.top)
             } else {
                 LinkedLockFiles::default()
             }
@@ -123,7 +134,8 @@ impl SearchedRepository {
     fn tracked(&self) -> Option<&[PathBuf]> {
         let tracked = self.tracked.get_or_init(|| {
             if repository::is_top(&self.top) {
-                listed(&self.top, &["ls-files", "-z", "--cached"])
+                let listed = listed(&self.top, &["ls-files", "-z", "--cached"])?;
+                Some(self.tree.tracked(&self.top, listed))
             } else {
                 None
             }
@@ -148,9 +160,12 @@ impl SearchedRepository {
             return Vec::new();
         }
         let found = Mutex::new(Vec::new());
-        walk::below(&self.top, |directory| {
-            let is_lock_file = |file: &DirEntry| file.file_name() == LOCK_FILE_NAME;
-            if directory.files.iter().any(is_lock_file) {
+        walk::below(&self.tree, &self.top, |directory| {
+            if directory
+                .files
+                .iter()
+                .any(|file| file.name == LOCK_FILE_NAME)
+            {
                 lock(&found).push(directory.path.join(LOCK_FILE_NAME));
             }
             true
@@ -164,7 +179,7 @@ impl SearchedRepository {
         let paths = self.lock_file_paths.get_or_init(|| self.lock_files());
         let dialect = |path: &Path| {
             let read = || {
-                lockfile::read(path)
+                lockfile::read_in(&self.tree, path)
                     .ok()
                     .flatten()
                     .as_deref()
@@ -222,15 +237,12 @@ impl SearchedRepository {
             .map(|path| self.top.join(path));
         let mut left = BYTES_SEARCHED;
         paths
-            .filter(|path| {
-                path.symlink_metadata()
-                    .is_ok_and(|metadata| metadata.is_file())
-            })
+            .filter(|path| self.tree.own_kind(path) == Some(Kind::File))
             .any(|path| {
                 let bytes = if left == 0 {
                     Vec::new()
                 } else {
-                    files::read(&path, SIZE_LIMIT).unwrap_or_default()
+                    self.tree.read(&path, SIZE_LIMIT).unwrap_or_default()
                 };
                 left = left.saturating_sub(bytes.len());
                 mentions_tofu(&bytes)

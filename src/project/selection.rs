@@ -22,7 +22,8 @@ use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules;
 use crate::provider::{Dialect, Hostname};
 use crate::settings::Settings;
-use crate::system::{boundary, files, lock, walk};
+use crate::system::tree::Kind;
+use crate::system::{Tree, boundary, lock, walk};
 
 impl Session<'_> {
     /// Returns the selected root modules. A directory is a root module; a file stands for the root
@@ -35,13 +36,14 @@ impl Session<'_> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         let mut others = OtherDirectories::default();
         let mut copied_lock_files = Vec::new();
+        let tree = self.tree();
         for path in selection
             .paths()
             .iter()
             .map(|path| self.without_links(path))
         {
             let path = path.as_path();
-            if path.is_dir() && selection.recursive {
+            if tree.is_dir(path) && selection.recursive {
                 let start = normal(path);
                 // The current directory is the default.
                 let is_named = start != Path::new(".") && !selection.paths.is_empty();
@@ -51,9 +53,9 @@ impl Session<'_> {
                 copied_lock_files.extend(below.copied_lock_files);
                 others.skipped_by_name.extend(below.others.skipped_by_name);
                 others.without_sign.extend(below.others.without_sign);
-            } else if path.is_dir() {
+            } else if tree.is_dir(path) {
                 let root = self.root_in(normal(path));
-                copied_lock_files.extend(copied_lock_files_in(&root));
+                copied_lock_files.extend(copied_lock_files_in(tree, &root));
                 found.push(FoundRoot {
                     is_explicit: true,
                     ..root
@@ -110,14 +112,15 @@ impl Session<'_> {
     /// Returns the path of a directory, or of a file in it, without links to directories: the tools
     /// run in the directory behind them, to which paths in the configuration are relative.
     fn without_links(&self, path: &Path) -> PathBuf {
-        let name = if path.is_dir() {
+        let tree = self.tree();
+        let name = if tree.is_dir(path) {
             None
         } else {
             path.file_name()
         };
         let directory = name.and_then(|_| path.parent()).unwrap_or(path);
         let directory = normal(directory);
-        if !directory.ancestors().any(Path::is_symlink) {
+        if !directory.ancestors().any(|above| tree.is_symlink(above)) {
             return path.to_owned();
         }
         let Ok(canonical) = self.canonical(&directory) else {
@@ -143,7 +146,7 @@ impl Session<'_> {
             // The current directory.
             _ => super::join(&directory, Path::new("..")),
         };
-        if directory.join(LOCK_FILE_NAME).exists() {
+        if self.tree().exists(&directory.join(LOCK_FILE_NAME)) {
             return Ok(vec![tested, directory]);
         }
         Ok(vec![tested])
@@ -153,7 +156,8 @@ impl Session<'_> {
     /// file.
     fn directory_of_file(&self, path: &Path) -> Result<PathBuf> {
         let directory = path.parent().map(normal).unwrap_or_default();
-        if path.exists() || (is_configuration(path) && directory.is_dir()) {
+        let tree = self.tree();
+        if tree.exists(path) || (is_configuration(path) && tree.is_dir(&directory)) {
             return Ok(directory);
         }
         // The system's error, unless the path has been created in the meantime.
@@ -177,12 +181,8 @@ impl Session<'_> {
             return Vec::new();
         };
         let found = Mutex::new(BTreeSet::new());
-        walk::below(&canonical, |directory| {
-            if directory
-                .files
-                .iter()
-                .any(|file| is_of_stack(&file.file_name()))
-            {
+        walk::below(self.tree(), &canonical, |directory| {
+            if directory.files.iter().any(|file| is_of_stack(&file.name)) {
                 let below = directory
                     .path
                     .strip_prefix(&canonical)
@@ -205,9 +205,9 @@ impl Session<'_> {
             return Vec::new();
         };
         let found = Mutex::new(BTreeSet::new());
-        walk::below(&canonical, |directory| {
+        walk::below(self.tree(), &canonical, |directory| {
             for ignored in directory.ignored {
-                if has_configuration_below(ignored) {
+                if has_configuration_below(self.tree(), ignored) {
                     let below = ignored.strip_prefix(&canonical).unwrap_or(ignored);
                     lock(&found).insert(joined(start, below));
                 }
@@ -224,10 +224,10 @@ impl Session<'_> {
     /// The root module in a directory that a path selects.
     pub(super) fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
-        let kind = kind_of(canonical.as_ref().unwrap_or(&path));
-        let unit = canonical
-            .as_ref()
-            .and_then(|canonical| TerragruntUnit::open(canonical, canonical, &self.environment));
+        let kind = kind_of(self.tree(), canonical.as_ref().unwrap_or(&path));
+        let unit = canonical.as_ref().and_then(|canonical| {
+            TerragruntUnit::open(self.tree(), canonical, canonical, &self.environment)
+        });
         let lock_directory = unit
             .as_ref()
             .and_then(TerragruntUnit::lock_directory)
@@ -277,7 +277,12 @@ impl Session<'_> {
         self.connections.cloud_hosts().add(host);
     }
 
-    fn search(&self, start: &Path, with_modules: bool, is_named: bool) -> Result<SearchResult> {
+    pub(super) fn search(
+        &self,
+        start: &Path,
+        with_modules: bool,
+        is_named: bool,
+    ) -> Result<SearchResult> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
@@ -372,11 +377,12 @@ impl Session<'_> {
         dialect: Dialect,
         is_selected: bool,
     ) -> bool {
-        if !directory.is_dir() {
+        if !self.tree().is_dir(directory) {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
-        let is_unit = || TerragruntUnit::open(shown, directory, &self.environment).is_some();
+        let is_unit =
+            || TerragruntUnit::open(self.tree(), shown, directory, &self.environment).is_some();
         if module.diagnostics.is_empty() {
             !module.is_empty() || is_unit()
         } else {
@@ -392,14 +398,15 @@ impl Session<'_> {
     ) -> Result<BTreeSet<&'a Path>> {
         let mut removed = BTreeSet::new();
         for path in selection.paths() {
-            if selection.recursive && path.is_dir() {
+            let is_directory = self.tree().is_dir(path);
+            if selection.recursive && is_directory {
                 let (canonical, settings) = self.settings(path)?;
                 let filter = Filter::new(&settings.roots)?;
                 removed.extend(
                     change.removed(|root| root.starts_with(&canonical) && filter.takes(root)),
                 );
             } else {
-                let directory = if path.is_dir() {
+                let directory = if is_directory {
                     Some(path.as_path())
                 } else {
                     path.parent()
@@ -454,7 +461,7 @@ impl Session<'_> {
 
     /// The error for a directory with nothing but a stack of Terraform.
     pub(super) fn only_stack(&self, root: &RootModule) -> Option<Diagnostic> {
-        if root.has_configuration(&self.modules) || !root.has_stack() {
+        if root.has_configuration(&self.modules) || !root.has_stack(self.tree()) {
             return None;
         }
         let message = format!(
@@ -493,7 +500,7 @@ impl Session<'_> {
         let module = self
             .modules
             .module(directory, self.options.dialect.unwrap_or_default());
-        is_root(&module, directory, with_modules) || is_named().unwrap_or(false)
+        is_root(self.tree(), &module, directory, with_modules) || is_named().unwrap_or(false)
     }
 
     /// The root modules below the current directory that use one of these modules. One whose
@@ -520,9 +527,9 @@ impl Session<'_> {
 }
 
 /// Returns the lock files under other names in the directory of a root module.
-fn copied_lock_files_in(root: &FoundRoot) -> Vec<FoundRoot> {
+fn copied_lock_files_in(tree: &Tree, root: &FoundRoot) -> Vec<FoundRoot> {
     if let Some(canonical) = &root.canonical
-        && let Some(listing) = DirectoryListing::of(canonical)
+        && let Some(listing) = DirectoryListing::of(tree, canonical)
     {
         return FoundRoot::copied_lock_files(&root.path, canonical, listing.copied_lock_files);
     }
@@ -537,23 +544,19 @@ fn is_configuration(path: &Path) -> bool {
 
 /// Whether a directory contains a configuration, also in directories below it. Of very many only
 /// the first are read.
-fn has_configuration_below(directory: &Path) -> bool {
+fn has_configuration_below(tree: &Tree, directory: &Path) -> bool {
     const MOST_READ: usize = 200;
     let mut open = vec![directory.to_owned()];
     for _ in 0..MOST_READ {
         let Some(directory) = open.pop() else {
             return false;
         };
-        for path in files::entries(&directory).unwrap_or_default() {
-            if path.is_symlink() {
-                continue;
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() {
-                if !walk::is_skipped(Path::new(&*name)) {
-                    open.push(path);
+        for entry in tree.entries(&directory).unwrap_or_default() {
+            if entry.is_dir() {
+                if !walk::is_skipped(Path::new(&entry.name)) {
+                    open.push(directory.join(&entry.name));
                 }
-            } else if modules::is_configuration(&name) {
+            } else if entry.kind == Kind::File && modules::is_configuration(&entry.text()) {
                 return true;
             }
         }

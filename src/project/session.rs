@@ -11,7 +11,7 @@ use super::event::{Event, Observer};
 use super::plan::Listings;
 use super::reviewed_change::ReviewedChange;
 use super::root_module::Reading;
-use super::roots::Roots;
+use super::roots::{Roots, Selection};
 use super::searched_repository::SearchedRepositories;
 use crate::configuration::{InputVariables, ModuleCache, Requirements};
 use crate::diagnostic::Result;
@@ -21,7 +21,7 @@ use crate::packages::connections::{Connections, SourceOptions};
 use crate::packages::{Progress, PublishedRelease, Source};
 use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, SigningKey, Version};
 use crate::settings::Settings;
-use crate::system::{Boundary, Environment, OnceMap, canonicalize, lock};
+use crate::system::{Boundary, Environment, OnceMap, Tree, canonicalize, lock};
 
 /// Options of a [`Session`].
 #[derive(Default)]
@@ -57,6 +57,9 @@ pub enum ModuleFetching {
     Never,
 }
 
+/// Sources of packages by dialect and shared cache.
+type Sources = OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>;
+
 /// Values that a run has once: connections, caches, packages of modules, repositories, and the
 /// observers of events.
 pub struct Session<'a> {
@@ -70,8 +73,7 @@ pub struct Session<'a> {
     /// Known packages; `None` without a cache.
     pub(super) hash_cache: Option<HashCache>,
     pub(super) repositories: SearchedRepositories,
-    /// Sources by dialect and shared cache.
-    sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
+    sources: Arc<Sources>,
     /// Requirements of root modules that share a lock file with a different one, by directory.
     pub(super) sharing: OnceMap<(PathBuf, Reading), Result<Arc<Requirements>>>,
     /// Start of the run. Ages of releases are relative to it.
@@ -89,10 +91,10 @@ impl<'a> Session<'a> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
         let fetcher = match options.modules {
             ModuleFetching::Never => None,
-            fetching => Some(ModuleFetcher::new(
+            fetching => Some(Arc::new(ModuleFetcher::new(
                 &connections,
                 fetching == ModuleFetching::FromCache,
-            )),
+            ))),
         };
         let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
         variables.check()?;
@@ -106,7 +108,7 @@ impl<'a> Session<'a> {
             hash_cache: connections.cache(),
             connections,
             repositories: SearchedRepositories::default(),
-            sources: OnceMap::default(),
+            sources: Arc::default(),
             sharing: OnceMap::default(),
             started: Timestamp::now(),
             observers: Mutex::default(),
@@ -115,11 +117,63 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// A session that reads the base revision of the change under review; `None` without one.
+    pub fn base(&self) -> Option<Session<'static>> {
+        Some(self.at_base(self.options.change.as_ref()?))
+    }
+
+    /// A session that reads the base revision of a change, with the same connections and fetched
+    /// modules, so that no request is sent twice. It reports no events.
+    pub(super) fn at_base(&self, change: &ReviewedChange) -> Session<'static> {
+        let options = SessionOptions {
+            offline: self.options.offline,
+            dialect: self.options.dialect,
+            settings: self.options.settings.clone(),
+            ..SessionOptions::default()
+        };
+        let tree = Tree::Revision(Arc::clone(&change.base));
+        let modules = ModuleCache::new(
+            self.modules.variables.clone(),
+            self.modules.boundary.clone().of(tree.clone()),
+            self.environment.secrets.clone(),
+            self.modules.fetcher.clone(),
+        );
+        Session {
+            environment: self.environment.clone(),
+            options,
+            home: self.home.clone(),
+            hash_cache: self.connections.cache(),
+            connections: self.connections.clone(),
+            modules,
+            repositories: SearchedRepositories::in_tree(tree),
+            sources: Arc::clone(&self.sources),
+            sharing: OnceMap::default(),
+            started: self.started,
+            observers: Mutex::default(),
+            announced: Mutex::default(),
+        }
+    }
+
+    /// The selection without paths that do not exist; `None` if nothing is left.
+    pub fn existing(&self, selection: &Selection) -> Option<Selection> {
+        let mut existing = selection.clone();
+        existing.paths.retain(|path| self.tree().exists(path));
+        if existing.paths.is_empty() && !selection.paths.is_empty() {
+            return None;
+        }
+        Some(existing)
+    }
+
     /// The same session with a different observer of events.
     #[must_use]
     pub fn observed_by(self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
         lock(&self.observers).push(Box::new(observer));
         self
+    }
+
+    /// The files that are read.
+    pub(super) fn tree(&self) -> &Tree {
+        self.modules.tree()
     }
 
     /// The environment.
@@ -140,7 +194,12 @@ impl<'a> Session<'a> {
     /// Notifies the observers of the module packages and the CLI configurations that were read,
     /// each once.
     pub(super) fn announce(&self) {
-        for (name, origin) in self.modules.fetcher.iter().flat_map(ModuleFetcher::found) {
+        for (name, origin) in self
+            .modules
+            .fetcher
+            .iter()
+            .flat_map(|fetcher| fetcher.found())
+        {
             if self.is_new(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));
             }

@@ -15,7 +15,7 @@ use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::{Dialect, ProviderAddress};
-use crate::system::files;
+use crate::system::{Tree, files};
 
 /// Maximum number of root modules that share a lock file, because each of them is compared with all
 /// others.
@@ -28,9 +28,9 @@ struct LockFiles {
 }
 
 impl LockFiles {
-    fn of(root: &FoundRoot) -> Self {
+    fn of(tree: &Tree, root: &FoundRoot) -> Self {
         let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
-        let of_name = |name| directory.and_then(|directory| Linked::of(directory, name));
+        let of_name = |name| directory.and_then(|directory| Linked::of(tree, directory, name));
         Self {
             providers: of_name(LOCK_FILE_NAME),
             modules: of_name(MODULE_LOCK_FILE_NAME),
@@ -47,7 +47,7 @@ impl Session<'_> {
             let Some(canonical) = &root.canonical else {
                 continue;
             };
-            let files = LockFiles::of(root);
+            let files = LockFiles::of(self.tree(), root);
             for file in [files.providers, files.modules].into_iter().flatten() {
                 let roots = listed.entry(file).or_default();
                 roots.push((root.path.clone(), canonical.clone()));
@@ -59,7 +59,7 @@ impl Session<'_> {
             if root.is_policy_only() {
                 continue;
             }
-            let files = LockFiles::of(root);
+            let files = LockFiles::of(self.tree(), root);
             let with_providers = self.linked_to(root, files.providers.as_ref(), &listed);
             let with_modules = self.linked_to(root, files.modules.as_ref(), &listed);
             if let Some(file) = &files.providers
@@ -91,7 +91,7 @@ impl Session<'_> {
             return directory;
         };
         let is_lock_file = path.file_name().is_some_and(|name| name == LOCK_FILE_NAME);
-        let has_configuration = is_unit(&canonical)
+        let has_configuration = is_unit(self.tree(), &canonical)
             || !self
                 .modules
                 .module(&canonical, Dialect::default())
@@ -212,7 +212,7 @@ impl Session<'_> {
         let SharingRoot {
             path, canonical, ..
         } = other;
-        let kind = kind_of(canonical);
+        let kind = kind_of(self.tree(), canonical);
         let opened =
             self.open_root(&FoundRoot::new(path.clone(), Some(canonical.clone()), kind))?;
         if opened.refused.is_some() || !opened.has_configuration(&self.modules) {

@@ -14,11 +14,12 @@ use crate::diagnostic::words::few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity,
 };
+use crate::hcl::code_lines::{code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
 use crate::system::files::join;
-use crate::system::{Environment, repository};
+use crate::system::{Environment, Tree, repository};
 
 pub(super) struct TerragruntUnit {
     root: PathBuf,
@@ -29,13 +30,19 @@ pub(super) struct TerragruntUnit {
 impl TerragruntUnit {
     /// Opens the unit in a directory, given as the user knows it and as an absolute path without
     /// symbolic links; `None` without a `terragrunt.hcl`, or if it is only included by units below.
-    pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
-        if !terragrunt::is_unit(absolute) {
+    pub(super) fn open(
+        tree: &Tree,
+        root: &Path,
+        absolute: &Path,
+        environment: &Environment,
+    ) -> Option<Self> {
+        if !terragrunt::is_unit(tree, absolute) {
             return None;
         }
-        let repository = repository(root, absolute, environment)?;
+        let top = repository::top_or_current(absolute, environment);
+        let repository = Repository::open_from(tree, &top, root).ok()?;
         let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
-        if read.is_parent() {
+        if read.is_parent(tree) {
             return None;
         }
         Some(Self {
@@ -51,11 +58,13 @@ impl TerragruntUnit {
     /// # Errors
     /// Nothing is known of the unit, because its source is not known or not in the repository.
     pub(super) fn open_generated(
+        tree: &Tree,
         root: &Path,
         absolute: &Path,
         environment: &Environment,
     ) -> std::result::Result<Self, Unknown> {
-        let Some(repository) = repository(root, absolute, environment) else {
+        let top = repository::top_or_current(absolute, environment);
+        let Ok(repository) = Repository::open_from(tree, &top, root) else {
             return Err(Unknown::new(
                 "the directory of the stack cannot be read",
                 None,
@@ -109,24 +118,13 @@ impl TerragruntUnit {
         Some(self.repository.shown(self.local_module()?))
     }
 
-    /// The remote source if the unit's file has it as a plain string, and the location of that
-    /// string.
-    pub(super) fn literal_source(&self) -> Option<(&str, &Location)> {
-        let Ok(UnitSource::Remote(source)) = &self.read.source else {
-            return None;
-        };
-        let location = self.read.source_location.as_ref()?;
-        let is_literal = location.file.text.get(location.span.clone())? == format!("\"{source}\"");
-        is_literal.then_some((source, location))
-    }
-
     /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the
     /// directory alone, called modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
         let is_copied = self.read.source != Ok(UnitSource::Unit);
         let is_independent = |dialect| {
             let module = modules.module(&self.root, dialect);
-            module.is_read_in_full() && !module.calls_depend_on_context(is_copied)
+            module.is_read_in_full(modules.tree()) && !module.calls_depend_on_context(is_copied)
         };
         [Dialect::Tofu, Dialect::Terraform]
             .into_iter()
@@ -196,24 +194,18 @@ impl TerragruntUnit {
             |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
         let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
         requirements.calls.extend(call);
-        let source = if is_unknown {
-            self.read.source_location.clone()
-        } else {
-            None
-        };
-        let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
-        let locations = unknown
-            .iter()
-            .map(|unknown| unknown.location.clone().unwrap_or_else(own));
-        let unknown_calls = source
-            .into_iter()
-            .chain(locations)
-            .map(|location| UnknownCall {
-                location,
-                directory: None,
-                origin: Origin::default(),
-            });
-        requirements.unknown.extend(unknown_calls);
+        if is_unknown && let Some(location) = &self.read.source_location {
+            let source = format!("{:?}", self.read.source);
+            let part = unknown_part(location.clone(), "source", &source);
+            requirements.unknown.push(part);
+        }
+        for unknown in &unknown {
+            let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
+            let location = unknown.location.clone().unwrap_or_else(own);
+            let text = text_around(&location);
+            let part = unknown_part(location, &unknown.reason, &text);
+            requirements.unknown.push(part);
+        }
         requirements
             .warnings
             .extend(missing.into_iter().map(|missing| match missing.code {
@@ -272,7 +264,7 @@ impl TerragruntUnit {
             ..
         } = terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
-            Ok(UnitSource::Local(module)) if module.is_dir() => {
+            Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
                 Some(ModulePath::Directory(repository.shown(module)))
             }
             Ok(UnitSource::Unit | UnitSource::Local(_)) => {
@@ -358,8 +350,9 @@ impl TerragruntUnit {
     /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's
     /// own: as the user knows it, and without symbolic links.
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
-        let module = self.local_module().filter(|module| has_lock_file(module))?;
-        (!has_lock_file(&self.read.directory))
+        let module = self.local_module()?;
+        let tree = self.repository.tree();
+        (has_lock_file(tree, module) && !has_lock_file(tree, &self.read.directory))
             .then(|| (self.repository.shown(module), module.to_owned()))
     }
 
@@ -368,6 +361,50 @@ impl TerragruntUnit {
         let is_warm = self.read.has_warm_cache().is_ok_and(|is_warm| is_warm);
         is_warm.then(|| join(&self.root, terragrunt::CACHE))
     }
+}
+
+/// Something of a unit that cannot be read, because of a text.
+fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
+    let mut origin = Origin::default();
+    origin.fingerprint.mix(reason, text);
+    UnknownCall {
+        location,
+        key: UNIT_ADDRESS.to_owned(),
+        directory: None,
+        origin,
+    }
+}
+
+/// The text at a location without comments and white space: that of a whole block that generates a
+/// file, because any part of it may decide on the file. The path without a text.
+fn text_around(location: &Location) -> String {
+    let text = &location.file.text;
+    let own = code(&text[location.span.clone()]);
+    if own.is_empty() {
+        return location.path().display().to_string();
+    }
+    let Ok(lines) = code_lines(text) else {
+        return own;
+    };
+    let number = text[..location.span.start].matches('\n').count();
+    let Some(line) = lines.get(number) else {
+        return own;
+    };
+    if !line.block.starts_with("generate") {
+        return own;
+    }
+    let mut block = String::new();
+    for other in &lines {
+        if other.block == line.block {
+            block.push_str(&if other.is_text {
+                other.code.clone()
+            } else {
+                code(&other.code)
+            });
+            block.push('\n');
+        }
+    }
+    block
 }
 
 /// Finds the module of a unit's remote source; `None` if it is not here and may not be fetched.
@@ -407,27 +444,6 @@ fn fetch(
     }
 }
 
-/// Returns the remote source of the unit in a directory, if it is a plain string.
-pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Option<String> {
-    Some(
-        TerragruntUnit::open(directory, directory, environment)?
-            .literal_source()?
-            .0
-            .to_owned(),
-    )
-}
-
-/// Reads the unit in a directory.
-pub(super) fn read_unit(directory: &Path, environment: &Environment) -> Option<terragrunt::Unit> {
-    Some(TerragruntUnit::open(directory, directory, environment)?.read)
-}
-
-fn has_lock_file(directory: &Path) -> bool {
-    directory.join(LOCK_FILE_NAME).symlink_metadata().is_ok()
-}
-
-/// The repository of a directory; without one the current directory if it contains the directory,
-/// or that alone.
-fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
-    Repository::open_from(&repository::top_or_current(absolute, environment), shown).ok()
+fn has_lock_file(tree: &Tree, directory: &Path) -> bool {
+    tree.has(&directory.join(LOCK_FILE_NAME))
 }

@@ -20,7 +20,7 @@ use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 pub use levels::{Denied, FileLevels, Levels, PathLevels};
 pub(crate) use levels::{RootLevels, is_match};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};
-pub(crate) use search::on_disk;
+pub(crate) use search::read_in;
 pub use search::{SettingsAbove, SettingsFiles, read};
 pub(crate) use without_platforms::how_to_exempt;
 pub use without_platforms::{MissingPlatform, WithoutPlatforms};

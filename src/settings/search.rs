@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::system::boundary::refused;
-use crate::system::{Boundary, OnceMap, files, repository};
+use crate::system::{Boundary, OnceMap, Tree, files, repository};
 
 /// The largest settings file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -37,7 +37,7 @@ impl SettingsFiles<'_> {
     /// The content of a file; none if it does not exist.
     fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         match self {
-            Self::OnDisk { .. } => on_disk(path),
+            Self::OnDisk { boundary, .. } => read_in(boundary.tree(), path),
             Self::Committed { files, .. } => Ok(files.get(path.as_os_str()).cloned()),
         }
     }
@@ -65,7 +65,7 @@ impl SettingsFiles<'_> {
         if matches!(self, Self::OnDisk { .. }) || path.is_symlink() {
             return None;
         }
-        OwnSettings::parse(&path, on_disk(&path), shown).ok()
+        OwnSettings::parse(&path, read_in(&Tree::Work, &path), shown).ok()
     }
 
     /// Whether a file belongs to a user who has no say in the settings of a run that starts in a
@@ -303,13 +303,13 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     files::read(path, SIZE_LIMIT)
 }
 
-/// [`read`]; none if the file does not exist.
-pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    match read(path) {
+/// [`read`] for a file in a tree; none if the file does not exist.
+pub(crate) fn read_in(tree: &Tree, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    match tree.read(path, SIZE_LIMIT) {
         Ok(bytes) => Ok(Some(bytes)),
         // A link that leads nowhere is a mistake, and settings that are not found would loosen what
         // is checked.
-        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound && !tree.is_symlink(path) => Ok(None),
         Err(error) => Err(error),
     }
 }

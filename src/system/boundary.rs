@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
 use crate::system::files::join;
-use crate::system::{canonicalize, repository};
+use crate::system::{Tree, canonicalize, repository};
 
-/// The repositories of a run. Files outside of them are neither read nor quoted.
+/// The files that a run may read: a tree, in the repositories of the run. Files outside of them are
+/// neither read nor quoted.
 #[derive(Clone, Debug, Default)]
 pub struct Boundary {
+    /// The revision of the files.
+    tree: Tree,
     /// Directories and files that contain everything that may be read, without symlinks; `None`
     /// without a limit.
     inside: Option<Vec<PathBuf>>,
@@ -20,6 +23,7 @@ impl Boundary {
     /// one of the paths is not in a repository.
     pub fn around<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
+            tree: Tree::Work,
             inside: paths
                 .into_iter()
                 .map(|path| repository::top(&join(path.as_ref(), "")))
@@ -36,6 +40,24 @@ impl Boundary {
         self
     }
 
+    /// The same boundary for a different revision of the files.
+    #[must_use]
+    pub fn of(self, tree: Tree) -> Self {
+        Self { tree, ..self }
+    }
+
+    /// The same revision without a limit.
+    pub(crate) fn unlimited(&self) -> Self {
+        Self {
+            tree: self.tree.clone(),
+            inside: None,
+        }
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Whether everything may be read.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.inside.is_none()
@@ -44,8 +66,11 @@ impl Boundary {
     /// Whether a path leads out of the repositories. A path that does not exist does not, except
     /// the name of a file in a [package of this machine](Self::excludes_package_in).
     pub fn is_outside(&self, path: &Path) -> bool {
-        let leads_out = || canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical));
-        self.excludes_package_in(&path.to_string_lossy()) || leads_out()
+        if self.excludes_package_in(&path.to_string_lossy()) {
+            return true;
+        }
+        let canonical = self.tree.canonicalize(path);
+        canonical.is_ok_and(|canonical| self.excludes(&canonical))
     }
 
     /// Whether a text contains the URL of a package of this machine, such as `file:///modules.zip`.
@@ -70,7 +95,7 @@ impl Boundary {
 
     /// Whether a file in a directory inside is a link that leads out.
     pub(crate) fn is_link_out(&self, path: &Path) -> bool {
-        self.inside.is_some() && path.is_symlink() && self.is_outside(path)
+        self.inside.is_some() && self.tree.is_symlink(path) && self.is_outside(path)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::files;
+use super::tree::{Kind, Tree};
 
 use crate::system::lock;
 
@@ -21,8 +21,9 @@ const MOST_BYTES: usize = 256 << 10;
 const LONGEST_PATTERN: usize = 4096;
 
 /// Reads the files of patterns, and limits how much of them is in memory.
-#[derive(Debug, Default)]
-pub(super) struct Ignored {
+#[derive(Debug)]
+pub(super) struct Ignored<'a> {
+    tree: &'a Tree,
     known: Mutex<Known>,
 }
 
@@ -96,7 +97,15 @@ impl Rules {
     }
 }
 
-impl Ignored {
+impl<'a> Ignored<'a> {
+    /// The rules in the files of a tree.
+    pub(super) fn in_tree(tree: &'a Tree) -> Self {
+        Self {
+            tree,
+            known: Mutex::default(),
+        }
+    }
+
     /// The rules for a directory, given the rules of the directory above. `is_there` says whether a
     /// file of a name may exist in it.
     pub(super) fn rules(
@@ -112,7 +121,7 @@ impl Ignored {
         let patterns = files
             .peek()
             .is_some()
-            .then(|| lock(&self.known).patterns(directory, files))
+            .then(|| lock(&self.known).patterns(self.tree, directory, files))
             .flatten();
         match patterns {
             Some(patterns) => Some(Arc::new(Rules { patterns, above })),
@@ -147,13 +156,14 @@ impl Known {
     /// The patterns of a directory, if it has any.
     fn patterns(
         &mut self,
+        tree: &Tree,
         directory: &Path,
         files: impl Iterator<Item = &'static str>,
     ) -> Option<Gitignore> {
         let mut builder = GitignoreBuilder::new(directory);
         for name in files {
             let path = directory.join(name);
-            match self.read(&path) {
+            match self.read(tree, &path) {
                 Ok(text) => text.lines().for_each(|line| {
                     // Git ignores a pattern that it cannot read, too.
                     let _ = builder.add_line(None, line);
@@ -166,14 +176,11 @@ impl Known {
 
     /// The text of a file of patterns; empty if it does not exist. As in git, links are not
     /// followed.
-    fn read(&mut self, path: &Path) -> io::Result<String> {
-        if !path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_file())
-        {
+    fn read(&mut self, tree: &Tree, path: &Path) -> io::Result<String> {
+        if tree.own_kind(path) != Some(Kind::File) {
             return Ok(String::new());
         }
-        let text = String::from_utf8_lossy(&files::read(path, LARGEST_FILE)?).into_owned();
+        let text = String::from_utf8_lossy(&tree.read(path, LARGEST_FILE)?).into_owned();
         let lines = text
             .lines()
             .map(str::trim_end)

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::{fs, io};
+
+use super::Tree;
 
 /// Maximum number of links in one path, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -21,12 +23,12 @@ pub(crate) struct Followed {
     pub(crate) passes_git: bool,
 }
 
-/// Follows the links of `path`, which is relative to `top`. Returns `None` if there are more than
+/// Follows the links of `path` in a tree, relative to `top`. Returns `None` if there are more than
 /// [`MOST_LINKS`] of them.
 ///
 /// # Errors
 /// A link cannot be read.
-pub(crate) fn follow(top: &Path, path: &Path) -> io::Result<Option<Followed>> {
+pub(crate) fn follow(tree: &Tree, top: &Path, path: &Path) -> io::Result<Option<Followed>> {
     let (mut found, mut is_outside, mut passes_git, mut links) = (PathBuf::new(), false, false, 0);
     let mut rest: VecDeque<OsString> = parts(path).collect();
     while let Some(part) = rest.pop_front() {
@@ -55,14 +57,14 @@ pub(crate) fn follow(top: &Path, path: &Path) -> io::Result<Option<Followed>> {
             }
         }
         let here = top.join(&found);
-        if !here.is_symlink() {
+        if !tree.is_symlink(&here) {
             continue;
         }
         links += 1;
         if links > MOST_LINKS {
             return Ok(None);
         }
-        let target = fs::read_link(&here)?;
+        let target = tree.read_link(&here)?;
         found.pop();
         parts(&target).rev().for_each(|part| rest.push_front(part));
     }
@@ -80,6 +82,7 @@ fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -110,7 +113,7 @@ mod tests {
             ("alias/up/../here", "../here", true),
             ("hosts", "/etc/hosts", true),
         ] {
-            let followed = follow(top, Path::new(path)).unwrap();
+            let followed = follow(&Tree::Work, top, Path::new(path)).unwrap();
             let passes_git = false;
             assert_eq!(
                 followed,
@@ -123,11 +126,11 @@ mod tests {
             );
         }
         assert!(
-            follow(top, Path::new("alias/.git/../x"))
+            follow(&Tree::Work, top, Path::new("alias/.git/../x"))
                 .unwrap()
                 .unwrap()
                 .passes_git
         );
-        assert_eq!(follow(top, Path::new("self")).unwrap(), None);
+        assert_eq!(follow(&Tree::Work, top, Path::new("self")).unwrap(), None);
     }
 }

@@ -21,6 +21,7 @@ mod stop;
 pub mod storage;
 mod temporary;
 mod token;
+pub(crate) mod tree;
 pub mod variables;
 pub(crate) mod walk;
 
@@ -37,3 +38,4 @@ pub use secrets::Secrets;
 pub use stop::{Stopped, stop};
 pub(crate) use temporary::TemporaryDirectory;
 pub use token::{Token, token_variable};
+pub use tree::{Overlay, ReadBlob, Replaced, Tree};

@@ -1,13 +1,13 @@
 //! Walking over the files of a project.
 
-use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::join;
 use super::ignored::{Ignored, Rules};
-use super::{canonicalize, parallel, repository};
+use super::tree::Entry;
+use super::{Tree, parallel, repository};
 
 /// Directories with copies of modules, or without files of the user.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 64;
 pub(crate) struct Directory<'a> {
     pub(crate) path: &'a Path,
     /// Its files.
-    pub(crate) files: &'a [DirEntry],
+    pub(crate) files: &'a [Entry],
     /// The directories in it that `.gitignore` matches.
     pub(crate) ignored: &'a [PathBuf],
     rules: Option<&'a Rules>,
@@ -27,42 +27,47 @@ pub(crate) struct Directory<'a> {
 
 impl Directory<'_> {
     /// Whether `.gitignore` names a file.
-    pub(crate) fn ignores(&self, file: &DirEntry) -> bool {
+    pub(crate) fn ignores(&self, file: &Entry) -> bool {
         self.rules
-            .is_some_and(|rules| rules.name(&file.path(), false))
+            .is_some_and(|rules| rules.name(&self.path.join(&file.name), false))
     }
 }
 
-/// Visits a directory and all directories below, on several threads, except if `.gitignore` matches
+/// Visits a directory of a tree and all directories below, on several threads, except if `.gitignore` matches
 /// a directory or the tools have created it. Symbolic links to directories are not followed. `look`
 /// returns whether to descend.
 ///
 /// Returns the directories and files of patterns that cannot be read.
 pub(crate) fn below(
+    tree: &Tree,
     top: &Path,
     look: impl Fn(&Directory<'_>) -> bool + Sync,
 ) -> Vec<(PathBuf, io::Error)> {
-    let ignored = Ignored::default();
+    let ignored = Ignored::in_tree(tree);
     let visit = |(path, above): (PathBuf, Option<Arc<Rules>>)| {
-        let entries = match fs::read_dir(&path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        let entries = match tree.entries(&path) {
             Ok(entries) => entries,
             Err(error) => {
                 ignored.add_unread(path, error);
                 return Vec::new();
             }
         };
-        let is_there = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
         let rules = ignored.rules(&path, above, is_there);
-        let (directories, files): (Vec<_>, Vec<_>) = entries
-            .into_iter()
-            .partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let is_left_out =
-            |path: &PathBuf| rules.as_ref().is_some_and(|rules| rules.name(path, true));
-        let wanted = directories
-            .iter()
-            .filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
-        let (left_out, wanted): (Vec<_>, Vec<_>) =
-            wanted.map(DirEntry::path).partition(is_left_out);
+        let (directories, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_dir);
+        let mut left_out = Vec::new();
+        let mut wanted = Vec::new();
+        for entry in directories {
+            if SKIPPED.iter().any(|name| entry.name == *name) {
+                continue;
+            }
+            let path = path.join(&entry.name);
+            if rules.as_ref().is_some_and(|rules| rules.name(&path, true)) {
+                left_out.push(path);
+            } else {
+                wanted.push(path);
+            }
+        }
         if !look(&Directory {
             path: &path,
             files: &files,
@@ -92,11 +97,12 @@ pub(crate) fn below(
 
 /// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory
 /// around it.
-pub(crate) fn is_ignored(directory: &Path) -> bool {
-    let Some(nearest) = directory.ancestors().find(|above| join(above, "").is_dir()) else {
+pub(crate) fn is_ignored(tree: &Tree, directory: &Path) -> bool {
+    let mut above = directory.ancestors();
+    let Some(nearest) = above.find(|above| tree.is_dir(&join(above, ""))) else {
         return false;
     };
-    let Ok(nearest_canonical) = canonicalize(join(nearest, "")) else {
+    let Ok(nearest_canonical) = tree.canonicalize(join(nearest, "")) else {
         return false;
     };
     let (Some(top), Ok(below)) = (
@@ -105,7 +111,7 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
     ) else {
         return false;
     };
-    let (path, ignored) = (nearest_canonical.join(below), Ignored::default());
+    let (path, ignored) = (nearest_canonical.join(below), Ignored::in_tree(tree));
     let inside: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
     let mut rules = ignored.all_rules(&top);
     inside.into_iter().rev().any(|directory| {

@@ -128,7 +128,7 @@ All hashes are published
     verify()
         .assert_code(0)
         .assert_lacks("warning[")
-        .assert_lacks("note[");
+        .assert_stdout_has("note[decision-changed]: acme/gamma 1.0.0 → 1.0.1");
 
     let attacks = [
         (

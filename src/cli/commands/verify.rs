@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
@@ -12,11 +13,11 @@ use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{
-    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot,
-    VerifyOptions, VersionControl,
+    OnlineOptions, Report as ProjectReport, SessionOptions, VerifiedRoot, VerifyOptions,
+    VersionControl,
 };
 use provlock::provider::Dialect;
-use provlock::settings::{Denied, Levels, Settings};
+use provlock::settings::{Denied, Levels};
 use provlock::system::{Boundary, Environment, canonicalize};
 
 use crate::cli::args::{
@@ -273,16 +274,17 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let repositories = Repositories::new(&current_directory, ui.invocation.data_directory.clone());
     let repository = repositories.current();
     let options = arguments.options(&repositories);
-    let mut before = None;
+    let mut base_tree = None;
+    let mut base_commit = None;
     let session = start(ui, &selection.paths, |environment, session| {
         if let Some(revision) = &arguments.what.base {
             set_base(session, revision, environment, repository, ui)?;
         }
         arguments.complete(session, environment, ui);
-        before = session
-            .change
-            .as_ref()
-            .map(|change| (change.commit.clone(), session.settings.clone()));
+        if let Some(change) = &session.change {
+            base_tree = Some(Arc::clone(&change.base));
+            base_commit = Some(change.commit.clone());
+        }
         Ok(arguments.refuse_paths(session, environment)?)
     })?;
     let ((), roots) = both(
@@ -291,26 +293,24 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     );
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
-    let base = before.as_ref().map(|(commit, _)| commit.clone());
     if arguments.what.new
-        && let Some(((commit, settings), repository)) = before.zip(repository)
-        && has_findings(&verified)
+        && has_reason_to_fail(&verified)
+        && let (Some(base), Some(base_tree), Some(repository)) =
+            (session.base(), &base_tree, repository)
+        && let Some(selection) = base.existing(&selection)
+        && let Ok(roots) = base.roots(&selection)
     {
-        arguments.leave_out(
-            &mut verified,
-            repository,
-            &commit,
-            settings,
-            session.environment(),
-            ui,
-        )?;
+        // If the base cannot be read, everything is new.
+        let version_control = repository.at_base(base_tree);
+        let options = arguments.options(&version_control);
+        verified.leave_out(&base.verify(&roots, &options)?);
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     let facts = RunFacts {
         time: source_date(session.environment())?.unwrap_or(started),
         commit: repository.and_then(Repository::head),
-        base,
+        base: base_commit,
         is_online: arguments.online,
     };
     let mut formats = arguments
@@ -367,11 +367,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(Outcome::of(!errors.is_empty(), report.has_error()))
 }
 
-/// Whether a root module has a finding.
-fn has_findings(verified: &ProjectReport<VerifiedRoot>) -> bool {
+/// Whether a root module has a finding, or could not be checked.
+fn has_reason_to_fail(verified: &ProjectReport<VerifiedRoot>) -> bool {
     verified.roots.iter().any(|(_, result)| match result {
-        Ok(root) => !root.findings.is_empty(),
-        Err(_) => false,
+        Ok(root) => !root.findings.is_empty() || !root.errors.is_empty(),
+        Err(_) => true,
     })
 }
 
@@ -428,53 +428,6 @@ impl VerifyArgs {
         report_paths::refuse(reports, &environment.current_directory)?;
         refuse_cache_within(session)?;
         refuse_changed_sources(session, environment)
-    }
-
-    /// Removes findings from a report that the base also has. `settings` are from `--config`.
-    fn leave_out(
-        &self,
-        verified: &mut ProjectReport<VerifiedRoot>,
-        repository: &Repository,
-        commit: &str,
-        settings: Option<Settings>,
-        environment: &Environment,
-        ui: &Ui,
-    ) -> anyhow::Result<()> {
-        let files = tempfile::tempdir()?;
-        let top = canonicalize(files.path())?;
-        repository.write_commit(commit, &top)?;
-        let current = canonicalize(&environment.current_directory)?;
-        let directory = top.join(current.strip_prefix(repository.top())?);
-        let at = |path: &PathBuf| {
-            let path = current.join(path);
-            path.strip_prefix(repository.top())
-                .ok()
-                .map(|path| top.join(path))
-                .filter(|path| path.exists())
-        };
-        let selection = self.what.roots.selection(false);
-        let mut paths: Vec<_> = selection.paths.iter().filter_map(at).collect();
-        if selection.paths.is_empty() && directory.exists() {
-            paths.push(directory.clone());
-        }
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let environment = Environment {
-            current_directory: directory.clone(),
-            ..environment.clone()
-        };
-        let mut options = SessionOptions::default();
-        self.complete(&mut options, &environment, ui);
-        options.dialect = ui.global.dialect;
-        options.settings = settings.map(|settings| settings.relative_to(&directory));
-        options.boundary = Boundary::around([&top]);
-        let session = Session::new(environment, options)?;
-        let found = session.roots(&Selection { paths, ..selection })?;
-        let base = repository.base(&top);
-        let before = session.verify(&found, &self.options(&base))?;
-        verified.leave_out(&before, &current, &directory);
-        Ok(())
     }
 }
 

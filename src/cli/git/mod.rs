@@ -1,5 +1,6 @@
 //! Runs git and reads its answers.
 
+mod base_tree;
 mod command;
 mod repositories;
 mod repository;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::Result;
@@ -16,20 +16,19 @@ use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::{Obstacle, Tracking};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
-use provlock::system::{canonicalize, files, parallel, repository};
+use provlock::system::{Overlay, Replaced, canonicalize, files, parallel, repository};
 
+use super::base_tree::{self, BaseFiles};
 use super::command::{
     Entry, IgnoreRule, StagedChange, contents, entries, ignore_rules, is_blob, is_blob_on_disk,
     listed, resolve, staged_changes,
 };
 use super::revision::{self, Commit};
-use super::tree::{Blobs, files_in, follow_links, links_in};
+use super::tree::{Blobs, files_in, follow_links};
 use super::work_tree::changed_files;
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
-/// The endings of data that configurations read.
-const DATA_ENDINGS: [&str; 3] = [".toml", ".yaml", ".yml"];
 /// Maximum size of an ignore file that is read, in bytes.
 const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
@@ -70,8 +69,8 @@ struct LinkedFile {
 /// The differences of the work tree and the index from a commit.
 struct Differences {
     commit: Commit,
-    /// Tracked files that differ on disk.
-    changed: BTreeSet<OsString>,
+    /// Tracked files that differ on disk, with what the commit has.
+    changed: BaseFiles,
     staged: Vec<StagedChange>,
 }
 
@@ -228,12 +227,11 @@ impl Repository {
         self.data_directories(root).into_iter().all(is_unchanged)
     }
 
-    /// Git's knowledge of the compared commit, whose files [`Repository::write_commit`] has written
-    /// to a directory.
-    pub(crate) fn base<'a>(&'a self, directory: &'a Path) -> impl VersionControl + 'a {
-        Base {
+    /// Git's knowledge of the compared commit, whose files are over those of the work tree.
+    pub(crate) fn at_base<'a>(&'a self, overlay: &'a Overlay) -> impl VersionControl + 'a {
+        AtBase {
             repository: self,
-            directory,
+            overlay,
         }
     }
 
@@ -259,11 +257,12 @@ impl Repository {
         let base_blobs = blobs_before(&now, staged.iter());
         let linked = self.linked_files(&now, |path| {
             path.ancestors().any(|above| {
-                base.changed.contains(above.as_os_str())
+                base.changed.contains_key(above.as_os_str())
                     || submodules.contains(&self.top.join(above))
             })
         });
         let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
+        let base_tree = self.base_tree(&base.changed, &now, &submodules)?;
 
         // Git unpacks only the files that are compared: lock files, settings, and all files in
         // touched directories.
@@ -289,11 +288,12 @@ impl Repository {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
             commit: base.commit.name.clone(),
+            base: Arc::new(base_tree),
             touched: self.below_top(&touched),
             before,
             unchanged,
-            differing: self.below_top(&base.changed),
-            links: self.links(&base.changed),
+            differing: self.below_top(base.changed.keys()),
+            links: self.links(base.changed.keys()),
             link_targets: self.link_targets(&linked),
             omitted: self.below_top(omitted(&now)),
             files_now: now
@@ -322,6 +322,27 @@ impl Repository {
             changed: changed?,
             staged: staged?,
         }))
+    }
+
+    /// The files of the commit. Files that git does not track yet belong to the change, too.
+    fn base_tree(
+        &self,
+        changed: &BaseFiles,
+        now: &BTreeMap<OsString, Entry>,
+        submodules: &BTreeSet<PathBuf>,
+    ) -> Result<Overlay> {
+        let mut added = Vec::new();
+        for (path, entry) in now {
+            if !entry.is_tracked {
+                added.push(PathBuf::from(path));
+            }
+        }
+        for submodule in submodules {
+            if !submodule.exists() {
+                added.push(submodule.clone());
+            }
+        }
+        base_tree::overlay(&self.directory, &self.top, changed, added)
     }
 
     /// Whether a file is read, or its name matters.
@@ -469,36 +490,6 @@ impl Repository {
             .map(|path| self.top.join(path))
             .filter(|path| path.is_symlink())
             .collect()
-    }
-
-    /// Writes the lock files, settings, configurations and the files that these usually read from a
-    /// commit into an empty directory. Git does not write them, so neither filters nor hooks run.
-    pub(crate) fn write_commit(&self, commit: &str, to: &Path) -> Result<()> {
-        let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
-        let is_read = |name: &OsStr| {
-            name.to_str()
-                .is_some_and(|name| ReviewedChange::reads(name) || has_data(name))
-        };
-        let links = links_in(&self.top, commit)?;
-        let mut blobs = files_in(&self.top, commit, false, &[], is_read)?;
-        blobs.extend(links.clone());
-        let is_link = |path: &Path| {
-            path.strip_prefix(&self.top)
-                .is_ok_and(|path| links.contains_key(path))
-        };
-        let (files, _) = self.contents(blobs)?;
-        std::fs::create_dir(to.join(".git"))?;
-        for (path, bytes) in files.iter().map(|(path, bytes)| (Path::new(path), bytes)) {
-            let copy = to.join(path.strip_prefix(&self.top)?);
-            std::fs::create_dir_all(copy.parent().unwrap_or(to))?;
-            match std::str::from_utf8(bytes) {
-                #[cfg(unix)]
-                Ok(target) if is_link(path) => std::os::unix::fs::symlink(target, copy)?,
-                _ if is_link(path) => {}
-                _ => std::fs::write(copy, bytes)?,
-            }
-        }
-        Ok(())
     }
 
     /// The content of a file in a commit at the same path. Links of directories in the commit are
@@ -658,33 +649,52 @@ impl VersionControl for Repository {
     }
 }
 
-/// The copy of a commit in a directory.
-struct Base<'a> {
+/// Git's knowledge of the compared commit.
+struct AtBase<'a> {
     repository: &'a Repository,
-    directory: &'a Path,
+    overlay: &'a Overlay,
 }
 
-impl VersionControl for Base<'_> {
-    /// The tracked data files if they are unchanged. Nothing else is known, so that only a finding
-    /// about the same files is treated as known from the commit.
-    fn tracked(&self, root: &Path, _: bool) -> Tracked {
-        let root = root
-            .strip_prefix(self.directory)
-            .map(|below| self.repository.top.join(below));
-        let root = root
-            .ok()
-            .filter(|root| self.repository.has_unchanged_data(root));
-        let data_files = root
-            .map(|root| self.repository.data_files(&root))
-            .unwrap_or_default();
-        Tracked {
-            data_files,
-            ..Tracked::default()
+impl AtBase<'_> {
+    /// Whether the commit has a lock file. If it does not differ, the index knows.
+    fn tracking(&self, root: &Path, name: &str) -> Tracking {
+        match self.overlay.replaced().get(&root.join(name)) {
+            Some(Replaced::Absent) => Tracking::Unknown,
+            Some(_) => Tracking::Tracked,
+            None => self.repository.tracking(root, name),
         }
+    }
+}
+
+impl VersionControl for AtBase<'_> {
+    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
+        let mut tracked = Tracked {
+            lock_file: self.tracking(root, LOCK_FILE_NAME),
+            ..Tracked::default()
+        };
+        if has_modules {
+            tracked.module_lock_file = self.tracking(root, MODULE_LOCK_FILE_NAME);
+        }
+        // Of changed data files nothing is known, so that only a finding about the same files is
+        // treated as known from the commit.
+        if self.repository.has_unchanged_data(root) {
+            tracked.data_files = self.repository.data_files(root);
+        }
+        tracked
     }
 
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        vec![None; roots.len()]
+        let mut rules = self.repository.ignore_rules(roots);
+        for rule in &mut rules {
+            let is_changed = rule.as_ref().is_some_and(|rule| {
+                let path = self.repository.directory.join(rule.path());
+                self.overlay.replaced().contains_key(&path)
+            });
+            if is_changed {
+                *rule = None;
+            }
+        }
+        rules
     }
 }
 
@@ -701,13 +711,13 @@ fn is_always_compared(path: &Path) -> bool {
 fn touched_directories(
     now: &BTreeMap<OsString, Entry>,
     base_blobs: &BTreeMap<OsString, String>,
-    changed: &BTreeSet<OsString>,
+    changed: &BaseFiles,
     linked: &[LinkedFile],
 ) -> BTreeSet<PathBuf> {
     let added = now.keys().filter(|path| !base_blobs.contains_key(*path));
     let altered = base_blobs
         .keys()
-        .filter(|path| changed.contains(*path) || !now.contains_key(*path));
+        .filter(|path| changed.contains_key(*path) || !now.contains_key(*path));
     let behind_links = linked.iter().filter(|link| link.is_changed);
 
     let mut directories = BTreeSet::new();

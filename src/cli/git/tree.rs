@@ -49,15 +49,6 @@ pub(crate) fn files_in(
     Ok(blobs)
 }
 
-/// The symbolic links in a commit.
-pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<Blobs> {
-    let entries = tree(directory, &["--end-of-options", commit].map(OsStr::new))?.into_iter();
-    let links = entries.filter(|(words, _)| words.starts_with(LINK));
-    Ok(links
-        .filter_map(|(words, path)| Some((path, blob(&words, 2)?)))
-        .collect())
-}
-
 /// Replaces symbolic links among the files of an object, as for [`files_in`], by the files behind
 /// them in the object. A link that leads out of the object remains, and a link to nothing is
 /// removed.

@@ -4,7 +4,7 @@
 //! as the filter of Git LFS. All filters are switched off here. Conversions that git makes itself,
 //! such as of line endings, stay.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
@@ -14,6 +14,7 @@ use anyhow::Result;
 use provlock::system::parallel;
 use sha2::{Digest as _, Sha256};
 
+use super::base_tree::{BaseFile, BaseFiles};
 use super::command::{
     EMPTY, FALSE, Paths, contents, is_blob, is_blob_on_disk, native_path, native_text, run,
     run_with, successful,
@@ -33,15 +34,15 @@ struct Candidate {
 }
 
 /// The tracked files below the top of a work tree that differ from a commit, or exist in only one
-/// of the two. Submodules are not listed.
-pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BTreeSet<OsString>> {
+/// of the two, with what the commit has. Submodules are not listed.
+pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BaseFiles> {
     let filters_off = filters_off(top)?;
-    let mut changed = BTreeSet::new();
+    let mut changed = BaseFiles::new();
     let mut candidates = Vec::new();
     for (words, path) in differences(top, commit, &filters_off)? {
         match candidate(&words, &path) {
             Some(candidate) => candidates.push(candidate),
-            None => _ = changed.insert(path.into_os_string()),
+            None => _ = changed.insert(path.into_os_string(), BaseFile::of_words(&words)),
         }
     }
 
@@ -61,7 +62,13 @@ pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BTreeSet<OsStrin
     let filtered = unchanged_behind_filters(top, &differing)?;
     differing.retain(|candidate| !filtered.contains(&candidate.path));
 
-    changed.extend(differing.into_iter().map(|one| one.path.into_os_string()));
+    for candidate in differing {
+        let at_base = match candidate.is_link {
+            true => BaseFile::Link(candidate.blob),
+            false => BaseFile::File(candidate.blob),
+        };
+        changed.insert(candidate.path.into_os_string(), at_base);
+    }
     Ok(changed)
 }
 

@@ -328,6 +328,16 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             "Not checked: {unread} lock files, because they contain errors"
         )),
     }
+    let failed = roots
+        .iter()
+        .filter(|root| root.has_failed_as_before)
+        .count();
+    if failed > 0 {
+        lines.push(format!(
+            "Not checked: {}, for the same reason as at the base",
+            count(failed, "root module")
+        ));
+    }
     let compared = compared(roots);
     if compared.is_empty() {
         return lines;

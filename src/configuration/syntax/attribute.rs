@@ -7,6 +7,7 @@ use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
+use crate::hcl::code_lines::code;
 use crate::hcl::evaluate::arithmetic::constant_number;
 use crate::hcl::evaluate::decimal::decimal;
 use crate::hcl::evaluate::expression::constant;
@@ -50,6 +51,11 @@ pub(in crate::configuration) enum Strings {
 impl Attribute {
     fn written(&self) -> &str {
         &self.location.file.text[self.location.span.clone()]
+    }
+
+    /// The text of the value without comments and white space.
+    pub(in crate::configuration) fn code(&self) -> String {
+        code(self.written())
     }
 
     pub(in crate::configuration) fn fault(&self, message: impl Into<String>) -> Fault {

@@ -165,9 +165,10 @@ impl<'a> Parsed<'a> {
     fn autoinclude(&self) -> Option<Unknown> {
         const NAME: &str = "terragrunt.autoinclude.hcl";
         let path = self.context.directory.join(NAME);
-        path.symlink_metadata()
-            .ok()
-            .map(|_| Unknown::new(format!("{NAME} is not read"), None))
+        if !self.evaluation.repository.tree().has(&path) {
+            return None;
+        }
+        Some(Unknown::new(format!("{NAME} is not read"), None))
     }
 
     /// Runs a step with the evaluator of the file.
@@ -391,11 +392,9 @@ fn read_terragrunt_config(
         return failure("takes a path and a default");
     };
     let mut path = join(&context.directory, &*path.as_string()?);
-    if evaluation
-        .repository
-        .resolve(&path)
-        .is_ok_and(|path| path.is_dir())
-    {
+    let repository = evaluation.repository;
+    let is_directory = |path: PathBuf| repository.tree().is_dir(&path);
+    if repository.resolve(&path).is_ok_and(is_directory) {
         path.push(CONFIGURATION);
     }
     if let (Err(Stop::Failure(_)), Some(default)) =

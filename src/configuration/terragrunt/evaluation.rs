@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,7 +10,7 @@ use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
 use crate::modules::is_configuration;
-use crate::system::{canonicalize, files, lock};
+use crate::system::{Tree, files, lock};
 
 pub(crate) const MAX_FILE_SIZE: u64 = 4 << 20;
 
@@ -27,6 +26,7 @@ pub(crate) struct Repository {
     known: PathBuf,
     /// The same directory, absolute and without symbolic links.
     canonical: PathBuf,
+    tree: Tree,
     /// Paths that exist and were not read.
     unread: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
@@ -36,22 +36,27 @@ impl Repository {
     ///
     /// # Errors
     /// The directory does not exist or cannot be reached.
-    pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        Self::open_from(root, root)
+    pub(crate) fn open(tree: &Tree, root: &Path) -> io::Result<Self> {
+        Self::open_from(tree, root, root)
     }
 
     /// [`Repository::open`], showing paths relative to the directory `known`.
     ///
     /// # Errors
     /// A directory does not exist or cannot be reached.
-    pub(crate) fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
-        let (root, canonical) = (canonicalize(root)?, canonicalize(known)?);
+    pub(crate) fn open_from(tree: &Tree, root: &Path, known: &Path) -> io::Result<Self> {
         Ok(Self {
-            root,
+            root: tree.canonicalize(root)?,
             known: known.to_owned(),
-            canonical,
+            canonical: tree.canonicalize(known)?,
+            tree: tree.clone(),
             unread: Arc::default(),
         })
+    }
+
+    /// The files that configurations are read from.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -70,7 +75,7 @@ impl Repository {
         if !self.contains(&plain) {
             return unknown("the path leads out of the repository");
         }
-        let followed = match canonicalize(&plain) {
+        let followed = match self.tree.canonicalize(&plain) {
             Ok(path) if self.contains(&path) => return Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -100,7 +105,7 @@ impl Repository {
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let path = self.resolve(path)?;
         let shown = self.shown(&path);
-        let unread = match files::read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
+        let unread = match self.tree.read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
             Ok(Ok(text)) => return Ok(SourceFile::new(shown, text)),
             Ok(Err(_)) => failure(format!("{} is not UTF-8", shown.display())),
             Err(_) => {
@@ -117,11 +122,12 @@ impl Repository {
 }
 
 /// Whether a directory contains configuration files.
-pub(super) fn has_configuration(directory: &Path) -> bool {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+pub(super) fn has_configuration(tree: &Tree, directory: &Path) -> bool {
+    let entries = tree.entries(directory).unwrap_or_default();
     entries
+        .iter()
         .take(MAX_ENTRIES)
-        .any(|entry| is_configuration(&entry.file_name().to_string_lossy()))
+        .any(|entry| is_configuration(&entry.text()))
 }
 
 /// Returns the path from one absolute directory to another, as Go's `filepath.Rel` does.

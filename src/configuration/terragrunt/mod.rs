@@ -33,7 +33,6 @@ pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, source_of_unit, unread_u
 pub(crate) use unit::{
     CACHE, Unit, UnitSource, UnitState, is_unit, read_generated, read_or_unknown,
 };
-pub(in crate::configuration) use working_directory::is_generated;
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
 
 /// Whether Terragrunt may read a file of this name.

@@ -180,7 +180,7 @@ impl ParsingContext {
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {
     match repository.resolve(path) {
-        Ok(path) => Ok(Value::Bool(path.is_file())),
+        Ok(path) => Ok(Value::Bool(repository.tree().is_file(&path))),
         Err(Stop::Failure(_)) => Ok(Value::Bool(false)),
         Err(stop) => Err(stop),
     }

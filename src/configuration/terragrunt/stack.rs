@@ -16,7 +16,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::Unknown;
 use crate::hcl::{parse, scan};
 use crate::lockfile::SIZE_LIMIT;
-use crate::system::files;
+use crate::system::{Tree, files};
 
 /// Block that includes a different file.
 pub(crate) const INCLUDE: &str = "include";
@@ -103,13 +103,14 @@ pub(crate) fn source_of_unit(
 /// Returns the text of a stack's file, or the reason why it is not read.
 fn read_stack(path: &Path, repository: &Repository) -> Result<Arc<SourceFile>, &'static str> {
     // A link could resolve to a file that must not be quoted.
-    if path.is_symlink() {
+    let tree = repository.tree();
+    if tree.is_symlink(path) {
         return Err("is a symbolic link");
     }
-    if !path.exists() {
+    if !tree.exists(path) {
         return Err("does not exist");
     }
-    let text = files::read(path, MAX_FILE_SIZE).map(String::from_utf8);
+    let text = tree.read(path, MAX_FILE_SIZE).map(String::from_utf8);
     let Ok(Ok(text)) = text else {
         return Err("cannot be read");
     };
@@ -158,7 +159,13 @@ fn source_of_block(
         (None, None) => return unknown("the source of the unit is not a literal", span),
     };
     match repository.resolve(&source) {
-        Ok(source) if FILE_NAMES.iter().any(|name| source.join(name).is_file()) => Ok(source),
+        Ok(source)
+            if FILE_NAMES
+                .iter()
+                .any(|name| repository.tree().is_file(&source.join(name))) =>
+        {
+            Ok(source)
+        }
         Ok(_) => unknown("the source of the unit has no terragrunt.hcl", span),
         Err(_) => unknown("the source of the unit is not in the repository", span),
     }
@@ -178,6 +185,7 @@ fn below_top(written: &str) -> Option<&str> {
 /// repository, of [`INCLUDE`] and of blocks in units, and of paths of units that replace files of
 /// the repository; that of the file if it cannot be read.
 pub(crate) fn unread_units(
+    tree: &Tree,
     path: &Path,
     shown: &Path,
     top: &Path,
@@ -185,10 +193,10 @@ pub(crate) fn unread_units(
 ) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
     // A link could resolve to a file that must not be quoted.
-    if path.is_symlink() {
+    if tree.is_symlink(path) {
         return unreadable();
     }
-    let Ok(Ok(text)) = files::read(path, SIZE_LIMIT).map(String::from_utf8) else {
+    let Ok(Ok(text)) = tree.read(path, SIZE_LIMIT).map(String::from_utf8) else {
         return unreadable();
     };
     if scan::lone_return(text.as_bytes()).is_some() {

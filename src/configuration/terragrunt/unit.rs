@@ -1,7 +1,6 @@
 //! A unit: the module that it runs and the files that it generates.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,8 +16,8 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::modules::{ModuleSourceError, RemoteSource};
-use crate::system::files;
-use crate::system::{canonicalize, walk};
+use crate::system::tree::{Entry, Tree};
+use crate::system::{files, walk};
 
 /// A unit: a directory with a `terragrunt.hcl`.
 #[derive(Clone, Debug)]
@@ -114,8 +113,10 @@ pub(crate) const CACHE: &str = ".terragrunt-cache";
 /// Maximum number of files and directories that are searched for a unit below a unit.
 const MOST_ENTRIES: usize = 10_000;
 
-pub(crate) fn is_unit(directory: &Path) -> bool {
-    FILE_NAMES.iter().any(|name| directory.join(name).is_file())
+pub(crate) fn is_unit(tree: &Tree, directory: &Path) -> bool {
+    FILE_NAMES
+        .iter()
+        .any(|name| tree.is_file(&directory.join(name)))
 }
 
 /// [`read_in`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read. `environment`
@@ -177,14 +178,17 @@ fn read_copy(
     generated: &Path,
 ) -> Result<Unit, Unknown> {
     let repository = evaluation.repository;
-    let resolve = |directory: &Path| match canonicalize(directory) {
+    let resolve = |directory: &Path| match repository.tree().canonicalize(directory) {
         Ok(directory) => repository.resolve(&directory),
         Err(_) => failure("the directory does not exist"),
     };
     let read = || {
         let directory = resolve(directory)?;
         let generated = resolve(generated)?;
-        if directory.join(JSON_CONFIGURATION).is_file() {
+        if repository
+            .tree()
+            .is_file(&directory.join(JSON_CONFIGURATION))
+        {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
         let context = ParsingContext::new(&generated, &generated);
@@ -442,12 +446,11 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
     }))
 }
 
-fn has_unit_below(directory: &Path) -> bool {
+fn has_unit_below(tree: &Tree, directory: &Path) -> bool {
     let (looked_at, found) = (AtomicUsize::new(0), AtomicBool::new(false));
-    walk::below(directory, |below| {
-        let is_unit = |file: &DirEntry| {
-            FILE_NAMES.iter().any(|name| file.file_name() == *name) && !below.ignores(file)
-        };
+    walk::below(tree, directory, |below| {
+        let is_unit =
+            |file: &Entry| FILE_NAMES.iter().any(|name| file.name == *name) && !below.ignores(file);
         if below.path != directory && below.files.iter().any(is_unit) {
             found.store(true, Ordering::Relaxed);
         }
@@ -460,10 +463,10 @@ fn has_unit_below(directory: &Path) -> bool {
 impl Unit {
     /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it
     /// runs no module, and its directory contains no configuration.
-    pub(crate) fn is_parent(&self) -> bool {
+    pub(crate) fn is_parent(&self, tree: &Tree) -> bool {
         self.source == Ok(UnitSource::Unit)
-            && !has_configuration(&self.directory)
-            && has_unit_below(&self.directory)
+            && !has_configuration(tree, &self.directory)
+            && has_unit_below(tree, &self.directory)
     }
 
     /// Whether [`CACHE`] contains a working directory that the next run uses without reading the

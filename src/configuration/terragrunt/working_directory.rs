@@ -3,7 +3,6 @@
 //! (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
+use crate::system::tree::{Kind, Tree};
 
 const MAX_FILES: usize = 10_000;
 
@@ -28,11 +28,6 @@ const PLUGIN_DIRECTORY: &str = "terraform.d";
 
 /// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
-
-/// Whether a location is in a generated file.
-pub(in crate::configuration) fn is_generated(location: &Location) -> bool {
-    location.path().starts_with(GENERATED)
-}
 
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
 const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
@@ -63,7 +58,10 @@ pub(crate) fn working_directory(
     repository: &Repository,
     remote: Option<(&Path, &Path)>,
 ) -> WorkingDirectory {
-    let (unknown, uncertain_values) = (unit.unknown.clone(), uncertain_values(unit));
+    let (unknown, uncertain_values) = (
+        unit.unknown.clone(),
+        uncertain_values(repository.tree(), unit),
+    );
     let mut working = WorkingDirectory {
         unknown,
         uncertain_values,
@@ -73,7 +71,7 @@ pub(crate) fn working_directory(
         Ok(UnitSource::Unit) => {}
         Ok(UnitSource::Local(module)) => working.copy(module, repository),
         Ok(UnitSource::Remote(_)) => match remote {
-            Some((directory, shown)) => working.copy_remote(directory, shown, unit),
+            Some((directory, shown)) => working.copy_remote(directory, shown, unit, repository),
             None => working.is_module_missing = true,
         },
         Err(unknown) => working.unknown.push(unknown.clone()),
@@ -87,6 +85,7 @@ pub(crate) fn working_directory(
     let mut overlaid = BTreeSet::new();
     if let Some(module) = module {
         find_overlaid(
+            repository.tree(),
             &unit.directory,
             module,
             unit.copies_hidden_files,
@@ -95,7 +94,7 @@ pub(crate) fn working_directory(
         );
     }
     working.unknown.extend(overlaid.into_iter().map(|file| {
-        if file.is_symlink() {
+        if repository.tree().is_symlink(&file) {
             repository.note_unread(file.clone());
         }
         let location = Location::of_file(repository.shown(&file));
@@ -108,7 +107,7 @@ pub(crate) fn working_directory(
     for generated in &unit.generated {
         let is_second = generated.action != Action::Nothing
             && !written.insert(join(Path::new(""), &generated.path));
-        if let Err(reason) = working.generate(generated, is_second) {
+        if let Err(reason) = working.generate(repository.tree(), generated, is_second) {
             working.unknown.push(reason);
         }
     }
@@ -162,9 +161,15 @@ impl WorkingDirectory {
     }
 
     /// Adds the files of a remote module.
-    fn copy_remote(&mut self, directory: &Path, shown: &Path, unit: &Unit) {
+    fn copy_remote(
+        &mut self,
+        directory: &Path,
+        shown: &Path,
+        unit: &Unit,
+        repository: &Repository,
+    ) {
         self.sources.push(directory.to_owned());
-        let read = Repository::open(directory)
+        let read = Repository::open(repository.tree(), directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
             .and_then(|repository| configuration_files(directory, &repository));
         match read {
@@ -179,7 +184,12 @@ impl WorkingDirectory {
     }
 
     /// Writes a generated file, or returns why the outcome is unknown.
-    fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
+    fn generate(
+        &mut self,
+        tree: &Tree,
+        generated: &GeneratedFile,
+        is_second: bool,
+    ) -> Result<(), Unknown> {
         let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
         if generated.action == Action::Nothing {
             return Ok(());
@@ -206,7 +216,8 @@ impl WorkingDirectory {
         let directory = path.parent().unwrap_or(&path);
         // A call of a directory that exists only when it is generated is an error.
         let may_be_called = |directory: &Path, caller: &Path| {
-            has_configuration(directory) || (directory.is_dir() && !caller.starts_with(directory))
+            has_configuration(tree, directory)
+                || (tree.is_dir(directory) && !caller.starts_with(directory))
         };
         let may_be_called = || {
             self.sources
@@ -268,7 +279,7 @@ impl WorkingDirectory {
 
 /// Returns why files of values in the working directory may differ from those in the unit's
 /// directory, if they may.
-fn uncertain_values(unit: &Unit) -> Option<&'static str> {
+fn uncertain_values(tree: &Tree, unit: &Unit) -> Option<&'static str> {
     let is_values = |path: &Path| {
         path.file_name()
             .and_then(|name| name.to_str())
@@ -276,7 +287,7 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
     };
     let is_generated =
         |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
-    let own = automatic_files(&unit.directory);
+    let own = automatic_files(tree, &unit.directory);
     let is_replaced = |path: &Path| own.iter().any(|own| own.file_name() == path.file_name());
     if unit.generated.iter().any(is_generated) {
         return Some("a file of values is generated, which is not read");
@@ -286,7 +297,7 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
     }
     match &unit.source {
         Ok(UnitSource::Local(module))
-            if automatic_files(module)
+            if automatic_files(tree, module)
                 .iter()
                 .any(|path| !is_replaced(path)) =>
         {
@@ -300,39 +311,38 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
 /// copies the unit's over it. A linked directory, or one below `depth`, is treated as if it
 /// contained such a file.
 fn find_overlaid(
+    tree: &Tree,
     unit: &Path,
     module: &Path,
     with_hidden: bool,
     depth: usize,
     found: &mut BTreeSet<PathBuf>,
 ) {
-    let entries = fs::read_dir(unit).into_iter().flatten().flatten();
-    let is_copied = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
+    for entry in tree.entries(unit).unwrap_or_default() {
+        let name = &entry.name;
         let is_installed = name == DATA_DIRECTORY || name == CACHE || name == ".git";
-        !is_installed && (with_hidden || !name.as_encoded_bytes().starts_with(b"."))
-    };
-    for entry in entries.filter(is_copied) {
-        let (own, other) = (entry.path(), module.join(entry.file_name()));
-        if !own.is_dir() || !other.is_dir() {
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        if is_installed || (is_hidden && !with_hidden) {
             continue;
         }
-        if own.is_symlink() {
+        let own = unit.join(name);
+        let other = module.join(name);
+        if !tree.is_dir(&own) || !tree.is_dir(&other) {
+            continue;
+        }
+        if entry.kind == Kind::Link {
             found.insert(own);
             continue;
         }
-        let files = fs::read_dir(&own)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|file| file.path());
+        let files = tree.entries(&own).unwrap_or_default();
+        let files = files.into_iter().map(|file| own.join(file.name));
         let is_read = |file: &PathBuf| {
             file.to_str()
                 .is_some_and(|name| is_configuration(name) || is_test(name))
         };
         found.extend(files.filter(|file| depth == 0 || is_read(file)).min());
         if let Some(depth) = depth.checked_sub(1) {
-            find_overlaid(&own, &other, with_hidden, depth, found);
+            find_overlaid(tree, &own, &other, with_hidden, depth, found);
         }
     }
 }
@@ -346,7 +356,8 @@ fn is_signed(text: &str) -> bool {
 /// Reads the configuration files of a directory of the repository, except hidden ones. For a file,
 /// reads only that file.
 fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
-    if path.is_file() {
+    let tree = repository.tree();
+    if tree.is_file(path) {
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
@@ -354,22 +365,23 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
         return Ok([(name.to_owned(), repository.read(path)?)].into());
     }
     let path = repository.resolve(path)?;
-    let Ok(entries) = fs::read_dir(&path) else {
+    let Ok(entries) = tree.entries(&path) else {
         return failure(format!(
             "{} cannot be read",
             repository.shown(&path).display()
         ));
     };
     let mut files = Files::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || !is_configuration(&name) || entry.path().is_dir() {
+    for entry in entries {
+        let name = entry.text().into_owned();
+        let file = path.join(&entry.name);
+        if name.starts_with('.') || !is_configuration(&name) || tree.is_dir(&file) {
             continue;
         }
-        if entry.file_name().to_str().is_none() {
+        if entry.name.to_str().is_none() {
             return failure(format!(
                 "the name of {} is not UTF-8",
-                repository.shown(&entry.path()).display()
+                repository.shown(&file).display()
             ));
         }
         if files.len() == MAX_FILES {
@@ -378,7 +390,7 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
                 repository.shown(&path).display()
             ));
         }
-        files.insert(name, repository.read(&entry.path())?);
+        files.insert(name, repository.read(&file)?);
     }
     Ok(files)
 }

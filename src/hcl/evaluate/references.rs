@@ -24,6 +24,15 @@ impl References {
     }
 }
 
+/// Whether the value of an expression depends on names, such as locals. A text that is no
+/// expression may depend on anything.
+pub(crate) fn depends_on_names(text: &str) -> bool {
+    match text.parse::<Expression>() {
+        Ok(expression) => !References::of(&expression).names.is_empty(),
+        Err(_) => true,
+    }
+}
+
 impl Visit for References {
     fn visit_expr(&mut self, expression: &Expression) {
         if let Expression::Variable(root) = expression {

@@ -289,6 +289,9 @@ pub struct VerifiedRoot {
     pub is_incomplete: bool,
     /// Reason why the state, which may need more providers, is not known; `None` if it was read.
     pub unknown_state: Option<String>,
+    /// Whether something could not be checked for the same reason as at the base revision, which
+    /// is no error then ([`Report::leave_out`](crate::project::Report::leave_out)).
+    pub has_failed_as_before: bool,
     /// Number of lock files with errors for which nothing in them was checked.
     pub unread: usize,
     /// Authentication of the locked release of each provider by its registry, if that was asked.
@@ -355,7 +358,11 @@ impl VerifiedRoot {
 
     /// Whether something about it was not checked that this run should check.
     pub fn is_partly_checked(&self) -> bool {
-        !self.errors.is_empty() || self.is_incomplete || self.unread > 0 || !self.is_confirmed()
+        !self.errors.is_empty()
+            || self.has_failed_as_before
+            || self.is_incomplete
+            || self.unread > 0
+            || !self.is_confirmed()
     }
 
     pub(super) fn status(&self) -> RootStatus {

@@ -8,18 +8,20 @@
 //! platform a hash is for. Packages whose hashes are known answer that; else it is reported as not
 //! known.
 
-mod altered_calls;
 mod audited_root;
 mod base;
+mod decisions;
 mod file;
 mod ignore;
 mod installed_modules;
 mod locked_modules;
+mod made_unknown;
 mod new_findings;
 mod online;
 mod overrides;
 mod platforms;
 pub(super) mod policy;
+mod readings;
 mod requirements;
 mod root_change;
 mod several_roots;
@@ -52,7 +54,7 @@ const AUDITS: &[Audit] = &[
     file::checks_without_git,
     policy::unpinned_modules,
     file::untracked_modules,
-    root_change::added_modules,
+    made_unknown::added_publishers,
     locked_modules::check,
     root_change::check_modules,
     file::state,
@@ -65,6 +67,7 @@ const AUDITS: &[Audit] = &[
     requirements::refused,
     shared_lock_file::check,
     root_change::check,
+    decisions::check,
     policy::check_ages,
     platforms::installed,
     policy::registry_data,
@@ -77,7 +80,7 @@ const CHANGE_AUDITS: &[Audit] = &[
     root_change::unit_added,
     root_change::lock_file_ignored,
     root_change::excluded_from_upload,
-    root_change::made_unknown,
+    made_unknown::check,
 ];
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.

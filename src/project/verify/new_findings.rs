@@ -2,20 +2,18 @@
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::audited_root::VerifiedRoot;
-use crate::diagnostic::{Code, Diagnostic, Label, Location, Severity, fold};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Severity, fold};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
-use crate::system::canonicalize;
 
-/// Identity of a finding: its message, and the texts that it is about, without line numbers,
-/// because lines may move.
+/// Identity of a finding or an error: its message, and the texts that it is about, without line
+/// numbers, because lines may move.
 #[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
-    root: PathBuf,
     code: Code,
     severity: Severity,
     message: String,
@@ -26,80 +24,79 @@ struct FindingKey {
 }
 
 impl FindingKey {
-    fn new(root: &VerifiedRoot, finding: &Diagnostic, top: &Path) -> Self {
-        let Diagnostic {
-            code,
-            severity,
-            left_out,
-            more_labels,
-            ..
-        } = *finding;
+    fn new(finding: &Diagnostic, dialect: Dialect) -> Self {
         let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
-        let message = message.replace(&top.join("").display().to_string(), "");
-        let content = |Label { location, .. }: &Label| {
-            (
-                relative(location.path(), top),
-                content(location, root.dialect),
-            )
-        };
-        let (providers, contents) = (
-            finding.providers.clone(),
-            finding.labels.iter().map(content).collect(),
-        );
-        let root = relative(&root.path, top);
+        let mut contents = Vec::new();
+        for Label { location, .. } in &finding.labels {
+            contents.push((location.path().to_owned(), content(location, dialect)));
+        }
         Self {
-            root,
-            code,
-            severity,
-            message,
-            providers,
+            code: finding.code,
+            severity: finding.severity,
+            message: message.clone(),
+            providers: finding.providers.clone(),
             contents,
-            left_out,
-            more_labels,
+            left_out: finding.left_out,
+            more_labels: finding.more_labels,
+        }
+    }
+}
+
+/// What the base revision has about one root module. One finding of the base excuses one finding.
+#[derive(Default)]
+struct Known(HashMap<FindingKey, usize>);
+
+impl Known {
+    fn of<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>, dialect: Dialect) -> Self {
+        let mut known = HashMap::new();
+        for finding in findings {
+            *known.entry(FindingKey::new(finding, dialect)).or_default() += 1;
+        }
+        Self(known)
+    }
+
+    /// Whether the base has one more finding of this kind.
+    fn takes(&mut self, finding: &Diagnostic, dialect: Dialect) -> bool {
+        // The targets of refused links were not compared.
+        if finding.code == Code::OutsideRepository {
+            return false;
+        }
+        match self.0.get_mut(&FindingKey::new(finding, dialect)) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
         }
     }
 }
 
 impl Report<VerifiedRoot> {
-    /// Removes the findings that the base revision has, too: of the same root module, with the same
-    /// message, about the same text. `before` is the report of the base, whose files are below
-    /// `directory` as the verified files are below the current directory. Both paths are absolute
-    /// and without symlinks.
+    /// Removes the findings and errors that the base revision has, too: of the same root module,
+    /// with the same message, about the same text. `before` is the report of the base, whose paths
+    /// are the same.
     ///
-    /// Findings about the change as a whole stay. So do refused links, because their targets were
-    /// not compared. The root modules are counted by all of their findings.
-    pub fn leave_out(&mut self, before: &Self, current: &Path, directory: &Path) {
-        let mut known = HashMap::<_, usize>::new();
-        for root in before
+    /// Findings about the change as a whole stay. The root modules are counted by all of their
+    /// findings.
+    pub fn leave_out(&mut self, before: &Self) {
+        let before: HashMap<_, _> = before
             .roots
             .iter()
-            .filter_map(|(_, root)| root.as_ref().ok())
-        {
-            for finding in &root.findings {
-                *known
-                    .entry(FindingKey::new(root, finding, directory))
-                    .or_default() += 1;
+            .map(|(path, root)| (path, root))
+            .collect();
+        for (path, result) in &mut self.roots {
+            match (&mut *result, before.get(path)) {
+                (Ok(root), Some(Ok(before))) => root.leave_out(before),
+                (Err(errors), Some(Err(before))) if is_the_same_failure(errors, before) => {
+                    let failed = VerifiedRoot {
+                        path: path.clone(),
+                        has_failed_as_before: true,
+                        ..VerifiedRoot::default()
+                    };
+                    *result = Ok(failed);
+                }
+                _ => {}
             }
-        }
-        for root in self
-            .roots
-            .iter_mut()
-            .filter_map(|(_, root)| root.as_mut().ok())
-        {
-            let (count, mut findings) = (root.findings.len(), take(&mut root.findings));
-            findings.retain(|finding| {
-                let is_compared = finding.code != Code::OutsideRepository;
-                let known = is_compared
-                    .then(|| known.get_mut(&FindingKey::new(root, finding, current)))
-                    .flatten();
-                // One finding of the base excuses one finding.
-                known
-                    .filter(|left| **left > 0)
-                    .map(|left| *left -= 1)
-                    .is_none()
-            });
-            root.suppressed.base += count - findings.len();
-            root.findings = findings;
         }
     }
 }
@@ -114,6 +111,30 @@ impl Report<VerifiedRoot> {
             }
         }
     }
+}
+
+impl VerifiedRoot {
+    fn leave_out(&mut self, before: &Self) {
+        let dialect = self.dialect;
+        let mut known = Known::of(&before.findings, before.dialect);
+        let number = self.findings.len();
+        self.findings
+            .retain(|finding| !known.takes(finding, dialect));
+        self.suppressed.base += number - self.findings.len();
+
+        let mut known = Known::of(&before.errors, before.dialect);
+        let number = self.errors.len();
+        self.errors.retain(|error| !known.takes(error, dialect));
+        self.has_failed_as_before |= self.errors.len() < number;
+    }
+}
+
+/// Whether every error of a root module that cannot be read is one of the base, too.
+fn is_the_same_failure(errors: &Diagnostics, before: &Diagnostics) -> bool {
+    // Without a lock file that can be read, its dialect does not matter.
+    let dialect = Dialect::default();
+    let mut known = Known::of(before, dialect);
+    errors.iter().all(|error| known.takes(error, dialect))
 }
 
 /// The text that a location stands for: a whole entry of a lock file, or a line. The whole file if
@@ -142,15 +163,6 @@ fn content(location: &Location, dialect: Dialect) -> String {
         .find('\n')
         .map_or(text.len(), |length| location.span.end + length);
     text[start..end].trim().to_owned()
-}
-
-/// A path below a directory.
-fn relative(path: &Path, directory: &Path) -> PathBuf {
-    let path = directory.join(path);
-    let path = canonicalize(&path).unwrap_or(path);
-    path.strip_prefix(directory)
-        .map(Path::to_owned)
-        .unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -183,7 +195,7 @@ mod tests {
                 more_labels,
                 ..known.clone()
             });
-            now.leave_out(&report(&known), Path::new("/"), Path::new("/"));
+            now.leave_out(&report(&known));
             assert_eq!(
                 now.roots[0].1.as_ref().unwrap().findings.len(),
                 findings,

@@ -452,7 +452,7 @@ impl<'a> EntryCheck<'a> {
             None => facts
                 .and_then(|facts| facts.versions().get(address))
                 .into_iter()
-                .flatten()
+                .flat_map(BTreeMap::keys)
                 .rev()
                 .collect(),
         };

@@ -5,23 +5,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
-use super::base::{Base, BaseFacts, BaseLockFile, alters_code};
-use crate::configuration::{self, Backend, Module, ModuleCall, UnknownCall, VariableCall};
+use super::base::{Base, BaseFacts, BaseLockFile};
+use super::made_unknown;
+use crate::configuration::{Backend, Module};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Pattern, Remedy, RunOption, Severity};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LFS_HELP, LOCK_FILE_NAME, LockFileOf,
-    LockedModule, ProviderDiff, UNIT_ADDRESS, is_lfs_pointer, module_name,
+    LockedModule, ProviderDiff, is_lfs_pointer,
 };
-use crate::modules::{is_configuration, locked};
+use crate::modules::locked;
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
 use crate::project::root_module::{DialectReason, RootModule};
-use crate::project::unit::TerragruntUnit;
 use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::{excludes_from_upload, files};
-
-/// Number of unreadable locations that the finding shows.
-const UNKNOWN_SHOWN: usize = 3;
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
@@ -260,122 +257,6 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         .push(finding.help("make sure that Terragrunt should run it from now on"));
 }
 
-/// Requirements that the change makes unknown. It is a warning where a unit of the base runs the
-/// same module, which could not be read there either.
-pub(super) fn made_unknown(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = root.base else {
-        return;
-    };
-    let are_values_new = facts.may_alter_values(root.module);
-    let is_altered = |unit: &TerragruntUnit| {
-        let alters_source = unit.read.source.is_err() && alters_code(facts.change, &unit.read);
-        alters_source || unit.is_made_unreadable(facts.change)
-    };
-    let are_units_altered = root.module.units.iter().any(is_altered);
-    let is_of_unit = |location: &Location| {
-        location
-            .path()
-            .file_name()
-            .is_some_and(|name| !is_configuration(&name.to_string_lossy()))
-    };
-    let is_new = |unknown: &&UnknownCall| {
-        (are_units_altered && is_of_unit(&unknown.location))
-            || (are_values_new && unknown.origin.input.is_some())
-            || facts.makes_unknown(root.module, unknown)
-    };
-    let new = root.declared.unknown.iter().filter(is_new);
-    let sources: Vec<_> = root
-        .module
-        .units
-        .iter()
-        .filter_map(TerragruntUnit::literal_source)
-        .collect();
-    let is_of_base = |location: &&Location| {
-        let mut of_unit = sources.iter().filter(|(_, source)| source == location);
-        of_unit.any(|(source, _)| facts.unit_sources().contains(*source))
-    };
-    let (of_base, new): (Vec<_>, Vec<_>) =
-        new.map(|unknown| &unknown.location).partition(is_of_base);
-    let note = "units of the base have the same source, so their requirements are unknown, too";
-    let of_base = unknown(&of_base).map(|finding| Diagnostic {
-        severity: Severity::Warning,
-        ..finding.note(note)
-    });
-    report
-        .findings
-        .extend(unknown(&new).into_iter().chain(of_base));
-    let directory = &root.module.canonical;
-    let below = facts
-        .change
-        .differing
-        .range(directory.join("")..)
-        .take_while(|path| path.starts_with(directory));
-    let altered = below.filter(|path| path.parent() == Some(directory));
-    let mut of_stack =
-        altered.filter(|path| path.file_name().is_some_and(configuration::is_of_stack));
-    let of_stack = of_stack
-        .next()
-        .map(|path| Location::of_file(facts.change.shown(path)));
-    report
-        .findings
-        .extend(of_stack.and_then(|location| unknown(&[&location])));
-    depending_on_input(root, facts, are_values_new, report);
-}
-
-/// Calls that the change adds or alters, and whose module depends on an input of the run. Only the
-/// module for the value of this run was read, while other users may set a different value.
-fn depending_on_input(
-    root: &AuditedRoot<'_>,
-    facts: &BaseFacts<'_>,
-    are_values_new: bool,
-    report: &mut VerifiedRoot,
-) {
-    let mut seen = Vec::new();
-    for VariableCall {
-        key,
-        locations,
-        input,
-        origin,
-        ..
-    } in &root.declared.variable
-    {
-        let is_new = are_values_new
-            || facts.alters(root.module, &locations.iter().collect::<Vec<_>>(), origin);
-        if !is_new || seen.contains(&locations) {
-            continue;
-        }
-        seen.push(locations);
-        let name = module_name(key);
-        let message = format!(
-            "because of this change {} decides from where {name} comes",
-            input.name
-        );
-        let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(locations, "");
-        let note = "a run with a different value uses a module that was not checked";
-        let help = "write source and version as plain text, or compute them from locals";
-        report.findings.push(finding.note(note).help(help));
-    }
-}
-
-/// The finding about locations that the change adds and that cannot be read.
-pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
-    let message = "this change makes the requirements of the configuration unknown";
-    let mut finding = Diagnostic::finding(Code::MadeUnknown, message)
-        .at_each(
-            locations.iter().take(UNKNOWN_SHOWN).copied(),
-            "cannot be read",
-        )
-        .help("use a source that provlock can read, or give the job access to it");
-    let more = locations
-        .len()
-        .checked_sub(UNKNOWN_SHOWN)
-        .filter(|more| *more > 0);
-    finding
-        .notes
-        .extend(more.map(|more| format!("and {more} more")));
-    (!locations.is_empty()).then_some(finding)
-}
-
 fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
     let (name, version) = (root.name(&change.address), &entry.locked.version);
     let mut findings = Vec::new();
@@ -467,6 +348,10 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     };
     let mut added = change.hashes_added();
     added.retain(|hash| hash.is_known() && !is_confirmed(hash));
+    // A different lock file of the base records the same hash for the same version.
+    if let Some(Base { facts, .. }) = &root.base {
+        added.retain(|hash| !facts.records(address, version, hash));
+    }
     if added.is_empty() || root.online.is_some() {
         return None;
     }
@@ -500,17 +385,24 @@ pub(super) fn added_providers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot)
         .filter(|named| !facts.providers.contains(named.address))
     {
         // A provider that is not locked may have been required before.
-        let declarations = named
-            .requirement
-            .into_iter()
-            .flat_map(|requirement| &requirement.declarations);
-        let mut locations = declarations.flat_map(|one| one.source.iter().chain([&one.location]));
-        if named.entry.is_some() || locations.any(|location| facts.change.is_new_line(location)) {
-            report.findings.extend(
-                new_provider(root, facts, named.address).map(|finding| named.place(finding)),
-            );
+        let is_required_before =
+            || !made_unknown::is_affected(root, facts) || is_required_at_base(root, named.address);
+        if named.entry.is_none() && is_required_before() {
+            continue;
+        }
+        for finding in new_provider(root, facts, named.address) {
+            report.findings.push(named.place(finding));
         }
     }
+}
+
+/// Whether the root module requires a provider at the base.
+fn is_required_at_base(root: &AuditedRoot<'_>, address: &ProviderAddress) -> bool {
+    let Some(Base { facts, .. }) = &root.base else {
+        return false;
+    };
+    let before = facts.readings.of(root.module);
+    before.providers.contains(address)
 }
 
 /// Findings about the host, the namespace and the name of a provider that the base does not lock.
@@ -683,7 +575,7 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
     if facts.locked.is_empty() || new.is_empty() {
         return None;
     }
-    new.retain(|publisher| !facts.called().publishers.contains(publisher));
+    new.retain(|publisher| !facts.readings.publishers().names.contains(publisher));
     if new.is_empty() {
         return None;
     }
@@ -695,53 +587,8 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
     Some(source_added(name, origin, entry.source()))
 }
 
-/// Calls that the change adds or alters, from hosts or publishers from which the base called none.
-/// Nothing is reported if the base called none at all. Where the base locks modules,
-/// [`new_publisher`] checks the entries.
-pub(super) fn added_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = root.base else {
-        return;
-    };
-    if root.modules.is_some() && !facts.locked.is_empty() {
-        return;
-    }
-    let calls = root.declared.own_package_calls().into_iter();
-    let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
-    let is_new = |call: &ModuleCall| match &*call.key {
-        UNIT_ADDRESS => root
-            .module
-            .units
-            .iter()
-            .any(|unit| facts.may_alter(&unit.read)),
-        _ => facts.alters(root.module, &[&call.location], &call.origin),
-    };
-    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
-    if new.is_empty() {
-        return;
-    }
-    let called = facts.called().publishers.iter().chain(facts.run());
-    let known: BTreeSet<_> = facts
-        .locked
-        .iter()
-        .chain(called)
-        .chain(kept.iter().map(|(_, name)| name))
-        .collect();
-    let is_first = known.is_empty() && !facts.called().is_computed;
-    for (call, publisher) in new
-        .iter()
-        .filter(|(_, publisher)| !is_first && !known.contains(publisher))
-    {
-        let origin = format!(" from {publisher}, which is new: the base calls no module from it");
-        report.findings.push(source_added(
-            call.name().into_owned(),
-            origin,
-            &call.location,
-        ));
-    }
-}
-
 /// The finding about a module of a new publisher. The findings about all its modules are folded.
-fn source_added(name: String, origin: String, location: &Location) -> Diagnostic {
+pub(super) fn source_added(name: String, origin: String, location: &Location) -> Diagnostic {
     let pattern = Pattern::text("")
         .and_names("module", [name])
         .and_verb(" comes", " come")

@@ -12,7 +12,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::root_module::DialectReason;
 use crate::project::session::Session;
 use crate::provider::Dialect;
-use crate::system::{canonicalize, glob};
+use crate::system::{Tree, glob};
 
 /// Findings about repositories whose lock files contain providers of both default registries, each
 /// with the index of a root module: the first of the minority. Root modules whose settings specify
@@ -38,7 +38,7 @@ pub(super) fn mixed(
         if root.registry.is_none() || is_set {
             continue;
         }
-        let Ok(directory) = canonicalize(&root.path) else {
+        let Ok(directory) = session.tree().canonicalize(&root.path) else {
             continue;
         };
         let repository = session
@@ -51,11 +51,11 @@ pub(super) fn mixed(
     }
     repositories
         .values()
-        .filter_map(|roots| mixed_in(roots))
+        .filter_map(|roots| mixed_in(session.tree(), roots))
         .collect()
 }
 
-fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
+fn mixed_in(tree: &Tree, roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
     let (tofu, terraform): (Vec<_>, Vec<_>) = roots
         .iter()
         .partition(|(_, root)| root.registry == Some(Dialect::Tofu));
@@ -80,16 +80,16 @@ fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
         other.name()
     );
     let warning = Diagnostic::finding(Code::MixedDialects, message)
-        .at_each(&entry_of(first, dialect), "one registry here")
-        .at_each(&entry_of(first_other, other), "the other here")
+        .at_each(&entry_of(tree, first, dialect), "one registry here")
+        .at_each(&entry_of(tree, first_other, other), "the other here")
         .note(format!("locked for {host}: {names}"));
     Some((index, warning.help(help)))
 }
 
 /// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping
 /// the texts of ten thousand root modules would take too much memory.
-fn entry_of(root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
-    let bytes = lockfile::read(&root.lock_path).ok()??;
+fn entry_of(tree: &Tree, root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
+    let bytes = lockfile::read_in(tree, &root.lock_path).ok()??;
     let lock_file = lockfile::parse(&root.lock_path, &bytes, root.dialect).lock_file?;
     let entry = lock_file
         .entries()

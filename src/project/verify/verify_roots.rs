@@ -46,7 +46,7 @@ impl Session<'_> {
             parallel::cores()
         };
         let change = self.options.change.as_ref();
-        let facts = change.map(|change| BaseFacts::of(change, &self.environment, &self.modules));
+        let facts = change.map(|change| BaseFacts::of(change, self, options.ignore_tests));
         let removed = change
             .map(|change| self.removed(&roots.selection, change))
             .transpose()?;
@@ -113,7 +113,7 @@ impl Session<'_> {
             for list in [&mut report.findings, &mut report.not_shared] {
                 *list = take(list).into_iter().map(in_root).collect();
             }
-            if !module.has_configuration(&self.modules) && module.has_stack() {
+            if !module.has_configuration(&self.modules) && module.has_stack(self.tree()) {
                 for finding in &mut report.findings {
                     if finding.help.as_ref().is_some_and(Help::locks) {
                         finding.help = Some(Help::text(LOCK_STACK));
@@ -426,6 +426,6 @@ impl RootModule {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
             return self.requirements_with(modules, ignore_tests, true, resolver);
         }
-        Ok(self.without_configuration("checked on its own"))
+        Ok(self.without_configuration(modules.tree(), "checked on its own"))
     }
 }

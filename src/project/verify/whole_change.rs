@@ -6,15 +6,16 @@ use std::fs;
 use std::path::Path;
 
 use super::audited_root::VerifyOptions;
-use super::root_change::unknown;
+use super::decisions::removed_roots;
+use super::made_unknown::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::{ReviewedChange, lines};
-use crate::project::roots::{Roots, Selection, normal};
+use crate::project::roots::{Roots, Selection};
 use crate::project::session::Session;
-use crate::settings::{self, RootLevels, Settings, SettingsAbove, on_disk};
-use crate::system::canonicalize;
+use crate::settings::{self, RootLevels, Settings, SettingsAbove, read_in};
+use crate::system::{Tree, canonicalize};
 
 impl Session<'_> {
     /// Returns the findings about the change as a whole. `removed` are lock files that the change
@@ -90,7 +91,7 @@ impl Session<'_> {
         let mut edited = Vec::new();
         for path in &paths {
             let before = change.file_before(path);
-            let Some(what) = what_changed(before, on_disk(path)) else {
+            let Some(what) = what_changed(before, read_in(&Tree::Work, path)) else {
                 continue;
             };
             let is_base_unusable = before.is_some_and(|bytes| is_unusable(change, path, bytes));
@@ -150,26 +151,25 @@ fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<D
     Some(Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable"))
 }
 
-/// One finding for each lock file that the change removes from a directory that stays, and one for
-/// each directory that it removes.
+/// One finding for each lock file that the change removes from a directory that stays, and a note
+/// for each directory that it removes or moves as a whole.
 fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
-    let (mut findings, mut directories) = (Vec::new(), BTreeMap::<&Path, Vec<&Path>>::new());
+    let mut findings = Vec::new();
+    let mut by_removed_directory = BTreeMap::<&Path, BTreeSet<&Path>>::new();
     for path in removed {
-        match path
-            .parent()
-            .and_then(|directory| change.removed_directory(directory))
-        {
-            Some(directory) if !path.exists() => directories
-                .entry(directory)
-                .or_default()
-                .push(change.shown(path)),
+        let root = path.parent().unwrap_or(path);
+        match change.removed_directory(root) {
+            // Something else may be in place of the directory.
+            Some(directory) if !path.exists() && !directory.is_file() => {
+                let roots = by_removed_directory.entry(directory).or_default();
+                roots.insert(root);
+            }
             _ => findings.push(removed_lock_file(change, path)),
         }
     }
-    let directories = directories.iter();
-    findings.extend(
-        directories.map(|(directory, paths)| removed_directory(change.shown(directory), paths)),
-    );
+    for (directory, roots) in by_removed_directory {
+        findings.push(removed_roots(change, directory, &roots));
+    }
     findings
 }
 
@@ -186,32 +186,6 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
         "restore it; if this is intended",
         Code::RootRemoved,
     ))
-}
-
-/// Finding about a removed directory that contained these lock files.
-fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
-    let name = |path: &Path| normal(path).display().to_string();
-    let roots: BTreeSet<_> = lock_files.iter().filter_map(|path| path.parent()).collect();
-    let roots: Vec<_> = roots.into_iter().map(name).collect();
-    let finding = Diagnostic::finding(Code::RootRemoved, "");
-    let (finding, note) = match &roots[..] {
-        [one] => (
-            finding.naming(Path::new(one), |one| {
-                format!("the root module in {one} was removed")
-            }),
-            None,
-        ),
-        roots => (
-            finding.naming(&normal(directory), |directory| {
-                format!("{directory} was removed, with {} root modules", roots.len())
-            }),
-            Some(format!("root modules: {}", few(roots))),
-        ),
-    };
-    let finding = finding.at_each(lock_files.first().map(Location::of_file).as_ref(), "");
-    let help = owner_allows("if this is intended", Code::RootRemoved)
-        .and_text("; a moved root module is checked as a new one");
-    note.into_iter().fold(finding, Diagnostic::note).help(help)
 }
 
 /// Findings about links in the paths of root modules, selected ones and root modules of the base.

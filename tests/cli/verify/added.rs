@@ -352,6 +352,14 @@ fn a_version_that_is_too_young_is_not_let_in() {
     verify(&["--online"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
+note[decision-changed]: acme/gamma 1.0.0 → 1.2.0
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.2.0"
+  |                 ^^^^^^^
+  |
+help: make sure that this is intended
+
 error[version-too-young]: acme/gamma 1.2.0 may not be used yet: published [TIME], and it must be 7 days old
  --> .terraform.lock.hcl:5:17
   |
@@ -361,11 +369,19 @@ error[version-too-young]: acme/gamma 1.2.0 may not be used yet: published [TIME]
 help: wait until it is old enough, or lock an older version
 
 ----- stderr -----
-1 error in .terraform.lock.hcl
+1 error and 1 note in .terraform.lock.hcl
 "#]]);
     verify(&["--allow", "hash-not-checked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
+note[decision-changed]: acme/gamma 1.0.0 → 1.2.0
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.2.0"
+  |                 ^^^^^^^
+  |
+help: make sure that this is intended
+
 warning[version-too-young]: acme/gamma 1.2.0 is new, and its age was not checked against min-age
  --> .terraform.lock.hcl:5:17
   |
@@ -376,7 +392,7 @@ help: provlock verify --online -p linux_amd64
 
 ----- stderr -----
 Not checked: hashes against the registry (--online does)
-1 warning in .terraform.lock.hcl
+1 warning and 1 note in .terraform.lock.hcl
 "#]]);
     environment.write(
         "provlock.toml",

@@ -190,7 +190,7 @@ fn a_root_that_is_new_has_no_change_to_judge() {
     environment.write("new/.terraform.lock.hcl", environment.lock_file());
     assert_eq!(
         found(&environment, &["--base", "HEAD", "new"]),
-        ["warning untracked-lock-file", "warning hash-not-checked"]
+        ["warning untracked-lock-file"]
     );
 }
 

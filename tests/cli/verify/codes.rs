@@ -169,6 +169,7 @@ codes! {
     outside_repository: Case::new(), [], |case| case.write("calls.tf", call("../home"));
     look_alike: Case::new(), [], |case| case.write("main.tf", requires("hashlcorp/null", ""));
     hashes_replaced: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.4", &[OTHER_H1]);
+    decision_changed: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.5", &[OTHER_H1]);
     downgrade: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.3", &[OTHER_H1]);
     host_changed: Case::new(), ["--base", "main"], |case| {
         case.write("main.tf", requires("registry.example.com/acme/null", "~> 3.0"));
@@ -192,7 +193,7 @@ codes! {
     hash_not_checked: Case::new(), ["--base", "main"], |case| case.add_hash(H1);
     policy_changed: Case::new(), ["--base", "main"], |case| case.policy("pin-modules = true\n");
     root_removed: Case::with(|case| case.other_root("old", NULL)), ["-r", "--base", "main"], |case| {
-        fs::remove_dir_all(case.environment.project().join("old")).unwrap();
+        case.remove("old/.terraform.lock.hcl");
     };
     entry_removed: Case::with(|case| {
         case.other_root("unknown", NULL);

@@ -10,6 +10,7 @@ mod confused_hosts;
 mod copied_lock_files;
 mod coverage;
 mod data_directory;
+mod decisions;
 mod dialects;
 mod everyday_changes;
 mod failing_git;
@@ -106,7 +107,11 @@ fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
 #[track_caller]
 pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let before = environment.snapshot();
-    let output = verify(environment, arguments);
+    // Decisions are no defects; tests of their own are about them.
+    let output = verify(
+        environment,
+        &[arguments, &["--allow", "decision-changed"]].concat(),
+    );
     before.assert_same(&environment.snapshot());
     let report = validated(&output.stdout);
     assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");

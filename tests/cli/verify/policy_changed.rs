@@ -270,8 +270,24 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing o
   |
 help: provlock -C live verify --online
 
+note[decision-changed]: hashicorp/null 3.2.4 is no longer locked
+ --> live/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: make sure that this is intended
+
+note[decision-changed]: evil/null 3.2.4 is locked
+ --> live/.terraform.lock.hcl:5:13
+  |
+5 |   version = "3.2.4"
+  |             ^^^^^^^
+  |
+help: make sure that this is intended
+
 ----- stderr -----
-3 errors and 1 warning in 3 files
+3 errors, 1 warning and 2 notes in 3 files
 2 root modules: 2 with errors
 1 changed module: needs no lock file
 1 error about the change as a whole

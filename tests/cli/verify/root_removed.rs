@@ -10,7 +10,7 @@ use provlock_test::git::Repository;
 use provlock_test::survived;
 
 #[test]
-fn removing_the_only_root_module_is_a_finding() {
+fn removing_the_only_root_module_is_a_note() {
     let repository = Repository::new();
     repository
         .environment
@@ -19,22 +19,22 @@ fn removing_the_only_root_module_is_a_finding() {
     repository.git(["rm", "--quiet", "main.tf", ".terraform.lock.hcl"]);
     repository.git(["commit", "--quiet", "--message=remove"]);
 
-    let arguments = ["verify", "-r", "--base", "HEAD~1", "--deny", "root-removed"];
+    let arguments = ["verify", "-r", "--base", "HEAD~1"];
     repository.environment.provlock(arguments).matches(provlock_test::str![[r#"
-exit code: 1
+exit code: 0
 ----- stdout -----
-error[root-removed]: the root module in . was removed
- --> .terraform.lock.hcl:1:1
+note[decision-changed]: the root module in . was removed
+ --> .:1:1
   |
 1 |
   | ^
   |
-help: if this is intended, an owner allows it with --warn root-removed; a moved root module is checked as a new one
+help: make sure that this is intended
 
 ----- stderr -----
 No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
-1 error in .terraform.lock.hcl
-1 error about the change as a whole
+1 note in .
+1 note about the change as a whole
 "#]]);
     let report = validated(
         &repository
@@ -42,12 +42,12 @@ No root module in . or below: none has a backend, a lock file, or providers that
             .provlock(arguments.iter().chain(&["--json"]))
             .stdout,
     );
-    assert_eq!(report["findings"][0]["code"], "root-removed");
+    assert_eq!(report["findings"][0]["code"], "decision-changed");
     for format in ["github", "sarif", "gitlab", "junit", "html"] {
         let output = repository
             .environment
             .provlock(arguments.iter().chain(&["--format", format]));
-        output.assert_code(1).assert_stdout_has("root-removed");
+        output.assert_code(0).assert_stdout_has("decision-changed");
     }
 }
 
@@ -147,16 +147,14 @@ fn a_removed_lock_file_of_modules_is_reported_once() {
     remove(&gate, &["net/.modules.lock.hcl"]);
     assert_eq!(errors(), ["root-removed"]);
     remove(&gate, &["net"]);
-    gate.run(&["-r"])
-        .assert_code(1)
-        .assert_stdout_has("error[root-removed]: the root module in net was removed");
-    assert_eq!(errors(), ["root-removed"]);
+    assert_eq!(errors(), [] as [&str; 0], "nothing is left of it");
     remove(&gate, &["both"]);
-    assert_eq!(
-        errors(),
-        ["root-removed"],
-        "both lock files are one root module"
+    assert_eq!(errors(), [] as [&str; 0]);
+    remove(
+        &gate,
+        &["both/.modules.lock.hcl", "both/.terraform.lock.hcl"],
     );
+    assert_eq!(errors(), ["root-removed"]);
     gate.git(&["mv", "net", "moved"]);
     gate.remove("moved/.modules.lock.hcl");
     assert_eq!(errors(), ["root-removed"]);
@@ -170,22 +168,35 @@ fn a_directory_that_was_removed_as_a_whole_is_one_line() {
         }
     });
     remove(&gate, &["team"]);
-    gate.run(&["-r"]).matches(provlock_test::str![[r#"
-exit code: 1
+    gate.provlock(&["verify", "-r", "--base", "main"])
+        .matches(provlock_test::str![[r#"
+exit code: 0
 ----- stdout -----
-error[root-removed]: team was removed, with 3 root modules
- --> team/a/.terraform.lock.hcl:1:1
+note[decision-changed]: team was removed, with 3 root modules
+ --> team:1:1
   |
 1 |
   | ^
   |
-  = root modules: team/a, team/b/c and team/b/d
-help: if this is intended, an owner allows it with --warn root-removed; a moved root module is checked as a new one
+  = the root module in team/a was removed
+  = the root module in team/b/c was removed
+  = the root module in team/b/d was removed
+help: make sure that this is intended
+
+note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails, in 2 root modules
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = also in other
+help: provlock lock -r -p all, or set platforms in provlock.toml
 
 ----- stderr -----
-1 error in team/a/.terraform.lock.hcl
+Not checked: platforms (select with -p), hashes against the registry (--online)
+3 notes in 3 files
 3 root modules: 2 OK, 1 excluded by provlock.toml
-1 error about the change as a whole
+1 note about the change as a whole
 "#]]);
 }
 

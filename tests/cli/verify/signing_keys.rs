@@ -120,6 +120,14 @@ fn the_key_of_a_withdrawn_or_refused_version_is_reported_as_unknown() {
     verify(&repository).matches(str![[r#"
 exit code: 0
 ----- stdout -----
+note[decision-changed]: acme/gamma 1.0.0 → 1.1.0
+ --> app/.terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.1.0"
+  |                 ^^^^^^^
+  |
+help: make sure that this is intended
+
 note[signing-key-changed]: the key that signed acme/gamma 1.0.0 is unknown, because its source no longer lists it
  --> app/.terraform.lock.hcl:5:17
   |
@@ -131,7 +139,7 @@ help: ask the publisher, and not the registry, whether the key has changed
 ----- stderr -----
 OK: 1 provider locked as required, for linux_amd64
 All hashes are published
-1 note in app/.terraform.lock.hcl
+2 notes in app/.terraform.lock.hcl
 "#]]);
     registry
         .publish("acme/gamma", "1.0.0")

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::evaluation::Evaluation;
 use super::unit::{GeneratedFile, read_in};
 use super::{Repository, Unit, WorkingDirectory, working_directory};
-use crate::system::canonicalize;
+use crate::system::{self, canonicalize};
 
 mod expressions;
 mod files;
@@ -60,7 +60,7 @@ impl Tree {
     }
 
     fn repository(&self) -> Repository {
-        Repository::open(&self.root()).unwrap()
+        Repository::open(&system::Tree::Work, &self.root()).unwrap()
     }
 
     fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {

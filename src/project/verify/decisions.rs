@@ -1,0 +1,242 @@
+//! Decisions that a change makes: which versions of providers and which modules a later `init`
+//! installs. Each is a note, so that a reviewer sees it without reading hashes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
+use super::base::{Base, BaseFacts};
+use super::made_unknown::is_affected;
+use super::readings::Reading;
+use crate::configuration::ModuleCall;
+use crate::diagnostic::words::MOST_NAMED;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::lockfile::{
+    self, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider,
+    MODULE_LOCK_FILE_NAME,
+};
+use crate::project::reviewed_change::ReviewedChange;
+use crate::project::roots::normal;
+
+/// Adds a note for each decision about a root module that the change makes.
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let Some(base) = &root.base else {
+        return;
+    };
+    if is_new(root, base) {
+        let directory = root.module.path().display();
+        let message = format!("the root module in {directory} is new");
+        report.findings.push(decision(message, &own_file(root)));
+        return;
+    }
+    check_providers(root, base, report);
+    check_locked_modules(root, base, report);
+    if !root.is_policy_only() && is_affected(root, base.facts) {
+        let before = base.facts.readings.of(root.module);
+        check_calls(root, &before, report);
+    }
+}
+
+/// Whether the base has neither a lock file nor any other file of the root module.
+fn is_new(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
+    let change = base.facts.change;
+    !root.is_policy_only()
+        && base.providers.bytes.is_empty()
+        && base.modules.bytes.is_empty()
+        && change.is_new(&root.module.canonical)
+}
+
+/// Start of the lock file, or of the directory without one.
+fn own_file(root: &AuditedRoot<'_>) -> Location {
+    if root.module.lock_bytes.is_some() {
+        Location::of_file(&root.module.lock_path)
+    } else {
+        Location::of_file(root.module.path())
+    }
+}
+
+fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+    let now = root.module.lock_bytes.as_deref();
+    if root.state != FileState::Readable || now == Some(base.providers.bytes) {
+        return;
+    }
+    if base.providers.bytes.is_empty() {
+        let path = &root.module.lock_path;
+        let message = format!("the lock file {} is new", path.display());
+        report
+            .findings
+            .push(decision(message, &Location::of_file(path)));
+        return;
+    }
+    let Some(before) = &base.providers.parsed().lock_file else {
+        return;
+    };
+    let differences = lockfile::diff(before.locks(), root.lock_file.locks());
+    for change in differences.changes() {
+        let name = root.name(&change.address);
+        let Some(message) = provider_message(base.facts, &name, change) else {
+            continue;
+        };
+        let location = match root.lock_file.entry(&change.address) {
+            Some(entry) => entry.version().clone(),
+            None => Location::of_file(&root.module.lock_path),
+        };
+        let note = decision(message, &location);
+        report.findings.push(note.about(&change.address));
+    }
+}
+
+/// The decision about an entry of a provider; `None` if its version stays, or if a finding about a
+/// new provider says the same.
+fn provider_message(
+    facts: &BaseFacts<'_>,
+    name: &str,
+    change: &EntryDiff<LockedProvider>,
+) -> Option<String> {
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => version_message(name, &old.version, &new.version),
+        (None, Some(new)) if facts.providers.contains(&change.address) => {
+            Some(format!("{name} {} is locked", new.version))
+        }
+        (Some(old), None) => Some(format!("{name} {} is no longer locked", old.version)),
+        (None, _) => None,
+    }
+}
+
+fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+    // A removed file is a finding of its own.
+    let Some(modules) = &root.modules else {
+        return;
+    };
+    if root.module.module_lock_bytes.is_none() {
+        return;
+    }
+    let (Some(now), Some(before)) = (&modules.lock_file, &base.modules.parsed().lock_file) else {
+        return;
+    };
+    let differences = lockfile::diff(before.locks(), now.locks());
+    for change in differences.changes() {
+        let name = LockedModule::label_name(&change.address);
+        let Some(message) = module_message(&name, change) else {
+            continue;
+        };
+        let location = match now.entry(&change.address) {
+            Some(entry) => entry.version().clone(),
+            None => Location::of_file(&root.module.module_lock_path),
+        };
+        report.findings.push(decision(message, &location));
+    }
+}
+
+/// The decision about an entry of a module; `None` for one that the change adds, which its call
+/// shows.
+fn module_message(name: &str, change: &EntryDiff<LockedModule>) -> Option<String> {
+    if change.change == EntryChange::Removed {
+        return Some(format!("{name} is no longer locked"));
+    }
+    let old = change.old.as_ref()?.version.as_ref()?;
+    let new = change.new.as_ref()?.version.as_ref()?;
+    version_message(name, old, new)
+}
+
+fn version_message<V: PartialEq + std::fmt::Display>(
+    name: &str,
+    old: &V,
+    new: &V,
+) -> Option<String> {
+    if old == new {
+        return None;
+    }
+    Some(format!("{name} {old} → {new}"))
+}
+
+/// Adds the decisions about calls of modules of other packages. A further call of a module that the
+/// root module calls anyway is none.
+fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRoot) {
+    let calls = root.declared.own_package_calls();
+    let known: BTreeSet<&String> = before.sources.values().collect();
+    let mut keys = BTreeSet::new();
+    for call in &calls {
+        keys.insert(&call.key);
+        let source = call.shown_source();
+        let name = call.name();
+        let message = match before.sources.get(&call.key) {
+            Some(old) if *old == source => continue,
+            Some(old) => format!("{name} {old} → {source}"),
+            None if known.contains(&source) => continue,
+            None => format!("{name} {source} is called"),
+        };
+        report.findings.push(decision(message, &call.location));
+    }
+    for (key, source) in &before.sources {
+        if !keys.contains(key) && !calls.iter().any(|call| call.shown_source() == *source) {
+            let name = lockfile::module_name(key);
+            let message = format!("{name} {source} is no longer called");
+            report.findings.push(decision(message, &own_file(root)));
+        }
+    }
+}
+
+impl ModuleCall {
+    /// Source and constraints as messages show them.
+    pub(super) fn shown_source(&self) -> String {
+        let constraints = self.constraints.to_string();
+        if constraints.is_empty() {
+            self.source.to_string()
+        } else {
+            format!("{} ({constraints})", self.source)
+        }
+    }
+}
+
+/// The note that root modules were removed with everything in their directories, or are in
+/// different directories now.
+pub(super) fn removed_roots(
+    change: &ReviewedChange,
+    directory: &Path,
+    roots: &BTreeSet<&Path>,
+) -> Diagnostic {
+    let name = |path: &Path| normal(change.shown(path)).display().to_string();
+    let location = Location::of_file(normal(change.shown(directory)));
+    let mut notes = Vec::new();
+    for root in roots {
+        notes.push(match moved_to(change, root) {
+            Some(target) => format!(
+                "the root module in {} was moved to {}",
+                name(root),
+                name(target)
+            ),
+            None => format!("the root module in {} was removed", name(root)),
+        });
+    }
+    if let [only] = &notes[..] {
+        return decision(only.clone(), &location);
+    }
+    let count = roots.len();
+    let message = format!("{} was removed, with {count} root modules", name(directory));
+    notes.truncate(MOST_NAMED);
+    notes
+        .into_iter()
+        .fold(decision(message, &location), Diagnostic::note)
+}
+
+/// The directory of a new lock file that has the bytes of the lock file of a removed directory.
+fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path> {
+    for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+        let Some(bytes) = change.file_before(&directory.join(name)) else {
+            continue;
+        };
+        for path in change.now_named(name) {
+            let is_added = change.file_before(path).is_none();
+            if is_added && lockfile::read(path).is_ok_and(|now| now.as_deref() == Some(bytes)) {
+                return path.parent();
+            }
+        }
+    }
+    None
+}
+
+fn decision(message: String, location: &Location) -> Diagnostic {
+    let note = finding(Code::DecisionChanged, message, location, "");
+    note.help("make sure that this is intended")
+}

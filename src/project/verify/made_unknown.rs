@@ -1,0 +1,249 @@
+//! Requirements that a change makes unknown, and publishers of modules that it adds: what the head
+//! reads, and the base does not read in the same way.
+
+use std::path::Path;
+
+use super::audited_root::{AuditedRoot, VerifiedRoot};
+use super::base::{Base, BaseFacts, alters_code};
+use super::readings::Reading;
+use super::root_change::source_added;
+use crate::configuration::terragrunt::FILE_NAMES;
+use crate::configuration::{self, UnknownCall};
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::hcl::evaluate::references::depends_on_names;
+use crate::lockfile::{UNIT_ADDRESS, module_name};
+use crate::modules::locked;
+use crate::project::unit::TerragruntUnit;
+use crate::system::canonicalize;
+
+/// Number of unreadable locations that the finding shows.
+const UNKNOWN_SHOWN: usize = 3;
+
+/// Adds the findings about requirements that the change makes unknown.
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let Some(Base { facts, .. }) = &root.base else {
+        return;
+    };
+    let declared = &root.declared;
+    let has_suspicion = !declared.unknown.is_empty() || !declared.variable.is_empty();
+    if has_suspicion && is_affected(root, facts) {
+        let before = facts.readings.of(root.module);
+        report_unknown(root, facts, &before, report);
+        report_inputs(root, facts, &before, report);
+    }
+    report_stack(root, facts, report);
+}
+
+/// Adds the findings about parts that cannot be read.
+fn report_unknown(
+    root: &AuditedRoot<'_>,
+    facts: &BaseFacts<'_>,
+    before: &Reading,
+    report: &mut VerifiedRoot,
+) {
+    let are_values_altered = facts.may_alter_values(root.module);
+    let are_units_altered = root.module.units.iter().any(|unit| is_altered(unit, facts));
+    let mut new = Vec::new();
+    for part in &root.declared.unknown {
+        let is_of_unit = part.key == UNIT_ADDRESS;
+        let is_altered = facts.change.may_alter_files(&part.origin.files)
+            || (part.origin.input.is_some() && are_values_altered)
+            || (is_of_unit && are_units_altered);
+        let is_emptied = match &part.directory {
+            Some(directory) => facts.change.empties(directory),
+            None => false,
+        };
+        let is_known = before.has(part) || is_shared_by_units(root, facts, before, part);
+        if !is_known || is_altered || is_emptied {
+            new.push(&part.location);
+        }
+    }
+    report.findings.extend(unknown(&new));
+}
+
+impl Reading {
+    /// Whether this revision has the same part, which could or could not be read there.
+    fn has(&self, unknown: &UnknownCall) -> bool {
+        let id = unknown.id();
+        self.unknown.contains(&id) || self.calls.contains(&id)
+    }
+}
+
+/// Whether a new unit has a part that cannot be read for units of the base either: in a file of the
+/// base that the change does not alter, or in a text of its own that depends on no names.
+fn is_shared_by_units(
+    root: &AuditedRoot<'_>,
+    facts: &BaseFacts<'_>,
+    before: &Reading,
+    unknown: &UnknownCall,
+) -> bool {
+    if before.exists || unknown.key != UNIT_ADDRESS {
+        return false;
+    }
+    let path = facts.change.current_directory.join(unknown.location.path());
+    let path = canonicalize(&path).unwrap_or(path);
+    let is_own = path.parent() == Some(&root.module.canonical);
+    let is_unaltered = !is_own && !facts.change.differing.contains(&path);
+    let text = unknown
+        .location
+        .file
+        .text
+        .get(unknown.location.span.clone());
+    let is_same_text = !depends_on_names(text.unwrap_or_default());
+    (is_unaltered || is_same_text) && facts.readings.unknown_of_units().contains(&unknown.id())
+}
+
+/// Whether the change alters what decides on the source of a unit, or a file that cannot be read
+/// for it.
+fn is_altered(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
+    if unit.is_made_unreadable(facts.change) {
+        return true;
+    }
+    if unit.read.source.is_ok() {
+        return false;
+    }
+    let directory = &unit.read.directory;
+    let is_own_altered = FILE_NAMES
+        .iter()
+        .any(|name| facts.change.differing.contains(&directory.join(name)));
+    let is_unread = unit.read.files.is_empty();
+    (is_unread && is_own_altered) || alters_code(facts.change, &unit.read)
+}
+
+/// Adds the findings about calls whose module depends on an input of the run. Only the module for
+/// the value of this run was read, while other users may set a different value.
+fn report_inputs(
+    root: &AuditedRoot<'_>,
+    facts: &BaseFacts<'_>,
+    before: &Reading,
+    report: &mut VerifiedRoot,
+) {
+    let are_values_altered = facts.may_alter_values(root.module);
+    let mut seen = Vec::new();
+    for call in &root.declared.variable {
+        let is_known = before.variable.contains(&call.id());
+        let is_altered = are_values_altered || facts.change.may_alter_files(&call.origin.files);
+        if (is_known && !is_altered) || seen.contains(&&call.locations) {
+            continue;
+        }
+        seen.push(&call.locations);
+        let name = module_name(&call.key);
+        let input = &call.input.name;
+        let message = format!("because of this change {input} decides from where {name} comes");
+        let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(&call.locations, "");
+        let note = "a run with a different value uses a module that was not checked";
+        let help = "write source and version as plain text, or compute them from locals";
+        report.findings.push(finding.note(note).help(help));
+    }
+}
+
+/// Adds the finding about files of a stack of HCP Terraform, which are not read.
+fn report_stack(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut VerifiedRoot) {
+    let directory = &root.module.canonical;
+    let below = facts.change.differing.range(directory.join("")..);
+    for path in below.take_while(|path| path.starts_with(directory)) {
+        let is_here = path.parent() == Some(directory);
+        if is_here && path.file_name().is_some_and(configuration::is_of_stack) {
+            let location = Location::of_file(facts.change.shown(path));
+            report.findings.extend(unknown(&[&location]));
+            return;
+        }
+    }
+}
+
+/// The finding about locations that the change adds and that cannot be read.
+pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
+    let message = "this change makes the requirements of the configuration unknown";
+    let mut finding = Diagnostic::finding(Code::MadeUnknown, message)
+        .at_each(
+            locations.iter().take(UNKNOWN_SHOWN).copied(),
+            "cannot be read",
+        )
+        .help("use a source that provlock can read, or give the job access to it");
+    let more = locations
+        .len()
+        .checked_sub(UNKNOWN_SHOWN)
+        .filter(|more| *more > 0);
+    finding
+        .notes
+        .extend(more.map(|more| format!("and {more} more")));
+    (!locations.is_empty()).then_some(finding)
+}
+
+/// Adds the findings about calls of publishers of which the base calls no module. Nothing is
+/// reported if the base calls none at all. Where the base locks modules, entries are checked
+/// instead.
+pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let Some(Base { facts, .. }) = &root.base else {
+        return;
+    };
+    let are_entries_checked = root.modules.is_some() && !facts.locked.is_empty();
+    if are_entries_checked || !is_affected(root, facts) {
+        return;
+    }
+    let mut new = Vec::new();
+    for call in root.declared.own_package_calls() {
+        if let Some(request) = call.request()
+            && let Some(publisher) = locked::publisher(&request)
+            && !facts.locked.contains(&publisher)
+        {
+            new.push((call, publisher));
+        }
+    }
+    if new.is_empty() {
+        return;
+    }
+    let before = facts.readings.of(root.module);
+    new.retain(|(_, publisher)| !before.publishers.contains(publisher));
+    if new.is_empty() {
+        return;
+    }
+
+    let known = facts.readings.publishers();
+    let is_first = known.names.is_empty() && facts.locked.is_empty() && !known.is_incomplete;
+    if is_first {
+        return;
+    }
+    for (call, publisher) in new {
+        if !known.names.contains(&publisher) {
+            let origin =
+                format!(" from {publisher}, which is new: the base calls no module from it");
+            let name = call.name().into_owned();
+            report
+                .findings
+                .push(source_added(name, origin, &call.location));
+        }
+    }
+}
+
+/// Whether the change may alter what a root module requires: a file that was read for it, or that
+/// may have been.
+pub(super) fn is_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
+    let change = facts.change;
+    let module = root.module;
+    let is_touched = |directory: &Path| {
+        change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
+    };
+    let mut called = root.declared.modules.iter();
+    if is_touched(&module.canonical)
+        || is_touched(&module.lock_directory)
+        || called.any(|module| is_touched(&module.canonical))
+        || facts.may_alter_values(module)
+    {
+        return true;
+    }
+
+    // Parts that cannot be read may come from any file.
+    let declared = &root.declared;
+    let has_unknown = !declared.unknown.is_empty() || !declared.variable.is_empty();
+    let is_emptied = |unknown: &UnknownCall| match &unknown.directory {
+        Some(directory) => change.empties(directory),
+        None => false,
+    };
+    (has_unknown && change.alters_other_files())
+        || declared.unknown.iter().any(is_emptied)
+        || module
+            .units
+            .iter()
+            .any(|unit| unit.is_made_unreadable(change))
+}

@@ -1,0 +1,230 @@
+//! Readings of the base revision: its root modules, read by the code that reads the head. What the
+//! head has and the base has in the same way is not new, wherever it is written.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::configuration::{PartId, Requirements, Resolver, listings};
+use crate::modules::locked;
+use crate::project::module_locks;
+use crate::project::reviewed_change::ReviewedChange;
+use crate::project::root_module::{OtherReading, RootModule};
+use crate::project::roots::{FoundRoot, kind_of};
+use crate::project::session::Session;
+use crate::provider::{Dialect, ProviderAddress};
+use crate::system::{OnceMap, parallel, walk};
+
+/// What a root module requires in one revision.
+#[derive(Default)]
+pub(super) struct Reading {
+    /// Whether the revision has the root module.
+    pub(super) exists: bool,
+    /// Parts that cannot be read.
+    pub(super) unknown: BTreeSet<PartId>,
+    /// Calls of other packages.
+    pub(super) calls: BTreeSet<PartId>,
+    /// Calls that depend on an input of the run.
+    pub(super) variable: BTreeSet<PartId>,
+    /// Sources and constraints of calls of other packages, by the paths of the calls.
+    pub(super) sources: BTreeMap<String, String>,
+    /// Publishers of the called packages.
+    pub(super) publishers: BTreeSet<String>,
+    pub(super) providers: BTreeSet<ProviderAddress>,
+}
+
+/// Readings of the base revision. Each root module is read when a comparison first needs it.
+pub(super) struct BaseReadings {
+    session: Session<'static>,
+    top: PathBuf,
+    ignore_tests: bool,
+    readings: OnceMap<PathBuf, Arc<Reading>>,
+    publishers: OnceLock<CalledPublishers>,
+    unknown_of_units: OnceLock<BTreeSet<PartId>>,
+}
+
+/// Publishers of the modules that a revision calls.
+#[derive(Default)]
+pub(super) struct CalledPublishers {
+    pub(super) names: BTreeSet<String>,
+    /// Whether there is a call whose module is not known.
+    pub(super) is_incomplete: bool,
+}
+
+impl BaseReadings {
+    pub(super) fn new(
+        session: Session<'static>,
+        change: &ReviewedChange,
+        ignore_tests: bool,
+    ) -> Self {
+        Self {
+            session,
+            top: change.top.clone(),
+            ignore_tests,
+            readings: OnceMap::default(),
+            publishers: OnceLock::new(),
+            unknown_of_units: OnceLock::new(),
+        }
+    }
+
+    /// The reading of a root module of the head. A root module that cannot be read has nothing.
+    pub(super) fn of(&self, head: &RootModule) -> Arc<Reading> {
+        self.readings.get_or_compute(&head.canonical, || {
+            Arc::new(self.read(head).unwrap_or_default())
+        })
+    }
+
+    fn read(&self, head: &RootModule) -> Option<Reading> {
+        let tree = self.session.tree();
+        let canonical = tree.canonicalize(&head.canonical).ok()?;
+        let kind = kind_of(tree, &canonical);
+        let mut found = FoundRoot::new(head.found.path.clone(), Some(canonical), kind);
+        for other in &head.found.sharing {
+            if tree.is_dir(&other.canonical) {
+                found.sharing.push(other.clone());
+            }
+        }
+        let root = self.session.open_root(&found).ok()?;
+
+        let mut reading = Reading {
+            exists: true,
+            ..Reading::default()
+        };
+        let mut dialects = vec![root.dialect];
+        if head.other_reading != OtherReading::Ignored {
+            dialects.push(root.dialect.other());
+        }
+        for dialect in dialects {
+            if let Some(requirements) = self.requirements(&root, dialect) {
+                reading.add(&requirements);
+            }
+        }
+        Some(reading)
+    }
+
+    fn requirements(&self, root: &RootModule, dialect: Dialect) -> Option<Requirements> {
+        let mut modules = None;
+        if root.locks_modules(false) {
+            modules = Some(root.parsed_module_lock_file());
+        }
+        let following = modules.as_ref().map(module_locks::following);
+        let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        let cache = &self.session.modules;
+        let read = root.requirements_as(dialect, cache, self.ignore_tests, true, resolver, &|_| ());
+        read.ok()
+    }
+
+    /// Parts of units that cannot be read. Units share files, so a new unit may have the same.
+    pub(super) fn unknown_of_units(&self) -> &BTreeSet<PartId> {
+        self.unknown_of_units.get_or_init(|| {
+            let mut units = Vec::new();
+            for (path, listing) in listings(self.session.tree(), &self.top).unwrap_or_default() {
+                if listing.is_unit {
+                    units.push(path);
+                }
+            }
+            let read = parallel::map(units, parallel::cores(), |unit| self.unknown_in(&unit));
+            read.into_iter().flatten().collect()
+        })
+    }
+
+    fn unknown_in(&self, directory: &Path) -> BTreeSet<PartId> {
+        let Some(root) = self.open(directory) else {
+            return BTreeSet::new();
+        };
+        let Some(requirements) = self.requirements(&root, root.dialect) else {
+            return BTreeSet::new();
+        };
+        requirements.unknown.iter().map(|part| part.id()).collect()
+    }
+
+    /// The publishers of all modules that the base calls.
+    pub(super) fn publishers(&self) -> &CalledPublishers {
+        self.publishers.get_or_init(|| {
+            let listed = listings(self.session.tree(), &self.top).unwrap_or_default();
+            let mut directories: Vec<PathBuf> = listed.into_keys().collect();
+            directories.retain(|directory| {
+                let below = directory.strip_prefix(&self.top);
+                below.is_ok_and(|below| !walk::is_skipped(below))
+            });
+            let search = self
+                .session
+                .search(&self.top, true, false)
+                .unwrap_or_default();
+            let mut roots = HashSet::new();
+            for root in &search.roots {
+                roots.extend(root.canonical.clone());
+            }
+
+            let called = parallel::map(directories, parallel::cores(), |directory| {
+                let is_root = roots.contains(&directory);
+                let is_read = search.read.contains(&directory);
+                self.called_by(&directory, is_root, is_read)
+            });
+            let mut all = CalledPublishers::default();
+            for called in called.into_iter().flatten() {
+                all.names.extend(called.names);
+                all.is_incomplete |= called.is_incomplete;
+            }
+            all
+        })
+    }
+
+    /// Publishers of the modules that a directory calls. `is_read` returns whether a root module
+    /// reads it with the values of its callers.
+    fn called_by(
+        &self,
+        directory: &Path,
+        is_root: bool,
+        is_read: bool,
+    ) -> Option<CalledPublishers> {
+        let root = self.open(directory)?;
+        if is_root || root.is_unit() {
+            let requirements = self.requirements(&root, root.dialect)?;
+            let mut reading = Reading::default();
+            reading.add(&requirements);
+            return Some(CalledPublishers {
+                is_incomplete: !reading.unknown.is_empty() || !reading.variable.is_empty(),
+                names: reading.publishers,
+            });
+        }
+        if is_read {
+            return None;
+        }
+        let module = root.module(&self.session.modules);
+        let requests = module.requests(root.dialect);
+        Some(CalledPublishers {
+            names: requests
+                .filter_map(|request| locked::publisher(&request))
+                .collect(),
+            is_incomplete: module.computes_sources(),
+        })
+    }
+
+    fn open(&self, directory: &Path) -> Option<RootModule> {
+        let kind = kind_of(self.session.tree(), directory);
+        let path = self.session.environment.shown(directory);
+        let found = FoundRoot::new(path, Some(directory.to_owned()), kind);
+        self.session.open_root(&found).ok()
+    }
+}
+
+impl Reading {
+    fn add(&mut self, requirements: &Requirements) {
+        for part in &requirements.unknown {
+            self.unknown.insert(part.id());
+        }
+        for call in &requirements.variable {
+            self.variable.insert(call.id());
+        }
+        for call in requirements.own_package_calls() {
+            self.calls.insert(call.id());
+            self.sources.insert(call.key.clone(), call.shown_source());
+            if let Some(request) = call.request() {
+                self.publishers.extend(locked::publisher(&request));
+            }
+        }
+        self.providers
+            .extend(requirements.providers.keys().cloned());
+    }
+}

@@ -1,0 +1,625 @@
+//! The files of a project in one revision. A revision is not written to disk: it is the work tree
+//! with some files replaced, at the same absolute paths. So two readings of a project differ only
+//! where the revisions do.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Debug, Formatter};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::ops::Bound;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::files;
+
+/// Maximum number of links in one path, as on Linux.
+const MOST_LINKS: usize = 40;
+
+/// The files of a project. Everything that belongs to a project is read from here, so that the same
+/// code reads the work tree and a revision.
+#[derive(Clone, Debug, Default)]
+pub enum Tree {
+    /// The files on disk.
+    #[default]
+    Work,
+    /// The files of a different revision.
+    Revision(Arc<Overlay>),
+}
+
+/// A revision: the work tree with some files replaced.
+pub struct Overlay {
+    /// Directory to which relative paths are relative.
+    current_directory: PathBuf,
+    /// Absolute paths without symlinks that differ from the work tree, with what the revision has
+    /// there.
+    replaced: BTreeMap<PathBuf, Replaced>,
+    /// Reads the content of a file of the revision.
+    read: Box<ReadBlob>,
+}
+
+/// Reads the content of a file of a revision, of at most a number of bytes.
+///
+/// # Errors
+/// It is larger, or cannot be read.
+pub type ReadBlob = dyn Fn(&str, u64) -> io::Result<Vec<u8>> + Send + Sync;
+
+/// What a revision has at a path at which it differs from the work tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// Nothing. A directory may be here if the revision has files below.
+    Absent,
+    /// A file, with the name of its content for [`ReadBlob`].
+    File(String),
+    /// A symbolic link, with its target.
+    Link(PathBuf),
+    /// A submodule. Its files are not part of the revision, so they are those of the work tree.
+    Submodule,
+}
+
+/// An entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: OsString,
+    pub(crate) kind: Kind,
+}
+
+/// Kind of a file. A link is one of these itself if nothing follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    /// A pipe, a device or a socket.
+    Other,
+}
+
+/// A file of a revision.
+struct Found {
+    /// Absolute path, without symlinks except possibly the last part.
+    path: PathBuf,
+    node: Node,
+}
+
+impl Default for Found {
+    /// The start of every absolute path.
+    fn default() -> Self {
+        Self {
+            path: PathBuf::new(),
+            node: Node::Work(Kind::Directory),
+        }
+    }
+}
+
+impl Found {
+    fn is_in_work_tree(&self) -> bool {
+        matches!(self.node, Node::Work(_))
+    }
+}
+
+/// Place of a file's content.
+enum Node {
+    /// The work tree, which the revision does not change here.
+    Work(Kind),
+    /// A file of the revision.
+    Blob(String),
+    /// A link of the revision.
+    Link(PathBuf),
+    /// A directory that only the revision has.
+    Directory,
+}
+
+impl Tree {
+    /// Reads a regular file of at most `limit` bytes, a whole number of MiB.
+    ///
+    /// # Errors
+    /// The path resolves to something else, the file is larger, or it cannot be read.
+    pub(crate) fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let Self::Revision(overlay) = self else {
+            return files::read(path, limit);
+        };
+        let found = overlay.find(path, true)?;
+        match found.node {
+            Node::Work(_) => files::read(&found.path, limit),
+            Node::Blob(name) => (overlay.read)(&name, limit),
+            Node::Link(_) | Node::Directory => {
+                Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"))
+            }
+        }
+    }
+
+    /// Lists a directory.
+    ///
+    /// # Errors
+    /// The path does not resolve to a directory, or it cannot be listed.
+    pub(crate) fn entries(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+        match self {
+            Self::Work => entries_on_disk(directory),
+            Self::Revision(overlay) => {
+                let found = overlay.find(directory, true)?;
+                overlay.entries(&found)
+            }
+        }
+    }
+
+    /// Kind of the file that a path resolves to.
+    pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
+        match self {
+            Self::Work => kind_of(fs::metadata(path).ok()?.file_type()),
+            Self::Revision(overlay) => Some(overlay.find(path, true).ok()?.node.kind()),
+        }
+    }
+
+    /// Kind of the file at a path, which may be a link.
+    pub(crate) fn own_kind(&self, path: &Path) -> Option<Kind> {
+        match self {
+            Self::Work => kind_of(fs::symlink_metadata(path).ok()?.file_type()),
+            Self::Revision(overlay) => Some(overlay.find(path, false).ok()?.node.kind()),
+        }
+    }
+
+    /// Whether there is surely nothing at a path, so that a path that may not be read is not
+    /// overlooked.
+    pub(crate) fn is_missing(&self, path: &Path) -> bool {
+        let found = match self {
+            Self::Work => fs::symlink_metadata(path).map(drop),
+            Self::Revision(overlay) => overlay.find(path, false).map(drop),
+        };
+        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+
+    /// Whether a path resolves to something.
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        self.kind(path).is_some()
+    }
+
+    /// Whether there is something at a path, if only a link to nothing.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.own_kind(path).is_some()
+    }
+
+    /// Whether a path resolves to a directory.
+    pub(crate) fn is_dir(&self, path: &Path) -> bool {
+        self.kind(path) == Some(Kind::Directory)
+    }
+
+    /// Whether a path resolves to a regular file.
+    pub(crate) fn is_file(&self, path: &Path) -> bool {
+        self.kind(path) == Some(Kind::File)
+    }
+
+    /// Whether there is a symbolic link at a path.
+    pub(crate) fn is_symlink(&self, path: &Path) -> bool {
+        self.own_kind(path) == Some(Kind::Link)
+    }
+
+    /// Returns the target of a symbolic link, as it is written.
+    ///
+    /// # Errors
+    /// There is no link at the path.
+    pub(crate) fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        let Self::Revision(overlay) = self else {
+            return fs::read_link(path);
+        };
+        let found = overlay.find(path, false)?;
+        match found.node {
+            Node::Link(target) => Ok(target),
+            Node::Work(_) => fs::read_link(&found.path),
+            Node::Blob(_) | Node::Directory => Err(ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Returns the tracked files of this tree, relative to the top of the repository, given those of
+    /// the work tree.
+    pub(crate) fn tracked(&self, top: &Path, listed: Vec<PathBuf>) -> Vec<PathBuf> {
+        let Self::Revision(overlay) = self else {
+            return listed;
+        };
+        let mut tracked: BTreeSet<PathBuf> = listed.into_iter().collect();
+        for (path, replaced) in &overlay.replaced {
+            let Ok(path) = path.strip_prefix(top) else {
+                continue;
+            };
+            if *replaced == Replaced::Absent {
+                tracked.remove(path);
+            } else {
+                tracked.insert(path.to_owned());
+            }
+        }
+        tracked.into_iter().collect()
+    }
+
+    /// The absolute path without symlinks, `.` and `..`, of something that exists
+    /// ([`files::canonicalize`]).
+    ///
+    /// # Errors
+    /// The path does not exist, or may not be read.
+    pub(crate) fn canonicalize(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        match self {
+            Self::Work => files::canonicalize(path),
+            Self::Revision(overlay) => Ok(overlay.find(path.as_ref(), true)?.path),
+        }
+    }
+}
+
+impl Overlay {
+    /// The work tree with the files at these absolute paths replaced. Relative paths are relative
+    /// to `current_directory`, which is absolute, and `read` reads the replacing files.
+    pub fn new(
+        current_directory: PathBuf,
+        replaced: BTreeMap<PathBuf, Replaced>,
+        read: Box<ReadBlob>,
+    ) -> Self {
+        Self {
+            current_directory,
+            replaced,
+            read,
+        }
+    }
+
+    /// The paths at which the revision differs from the work tree.
+    pub fn replaced(&self) -> &BTreeMap<PathBuf, Replaced> {
+        &self.replaced
+    }
+
+    /// Follows a path. `follows_last` returns whether a link at the path itself is followed, too.
+    fn find(&self, path: &Path, follows_last: bool) -> io::Result<Found> {
+        let absolute = self.current_directory.join(path);
+        let mut rest: VecDeque<OsString> = parts(&absolute).collect();
+        let mut found = Found::default();
+        let mut links = 0;
+        while let Some(part) = rest.pop_front() {
+            match Path::new(&part).components().next() {
+                None | Some(Component::CurDir) => continue,
+                Some(Component::ParentDir) => {
+                    // The path has no links any more, so it can be followed again from the start.
+                    let above = found.path.parent().unwrap_or(&found.path).to_owned();
+                    parts(&above).rev().for_each(|part| rest.push_front(part));
+                    found = Found::default();
+                    continue;
+                }
+                Some(_) => {}
+            }
+            let directory = found;
+            found = self.entry(&directory, &part)?;
+            match found.node.kind() {
+                Kind::Directory => continue,
+                Kind::Link if rest.is_empty() && !follows_last => continue,
+                Kind::Link => {}
+                Kind::File | Kind::Other if rest.is_empty() => continue,
+                Kind::File | Kind::Other => return Err(ErrorKind::NotADirectory.into()),
+            }
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(io::Error::other("too many symbolic links"));
+            }
+            let target = match &found.node {
+                Node::Link(target) => target.clone(),
+                _ => fs::read_link(&found.path)?,
+            };
+            parts(&target).rev().for_each(|part| rest.push_front(part));
+            found = directory;
+        }
+        Ok(found)
+    }
+
+    /// What is in a directory under a name.
+    fn entry(&self, directory: &Found, name: &OsStr) -> io::Result<Found> {
+        let path = directory.path.join(name);
+        let node = self.node(&path, directory.is_in_work_tree())?;
+        Ok(Found { path, node })
+    }
+
+    /// What is at an absolute path without links. `is_on_disk` returns whether the work tree has its
+    /// directory, too.
+    fn node(&self, path: &Path, is_on_disk: bool) -> io::Result<Node> {
+        let is_absent = match self.replaced.get(path) {
+            Some(Replaced::File(name)) => return Ok(Node::Blob(name.clone())),
+            Some(Replaced::Link(target)) => return Ok(Node::Link(target.clone())),
+            Some(Replaced::Absent) => true,
+            Some(Replaced::Submodule) | None => false,
+        };
+        let mut kind = Err(ErrorKind::NotFound.into());
+        if is_on_disk && !is_absent {
+            kind = fs::symlink_metadata(path).map(|metadata| kind_of(metadata.file_type()));
+        }
+        if self.has_below(path) && !matches!(kind, Ok(Some(Kind::Directory))) {
+            return Ok(Node::Directory);
+        }
+        let kind = kind?.unwrap_or(Kind::Other);
+        if kind == Kind::Directory && self.is_added(path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        Ok(Node::Work(kind))
+    }
+
+    /// Whether the revision has files below a path where it differs from the work tree.
+    fn has_below(&self, path: &Path) -> bool {
+        self.below(path)
+            .any(|(_, replaced)| *replaced != Replaced::Absent)
+    }
+
+    fn below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Replaced)> {
+        // Paths are compared by their parts, so those below a path follow it.
+        self.replaced
+            .range::<Path, _>((Bound::Excluded(path), Bound::Unbounded))
+            .take_while(move |(below, _)| below.starts_with(path))
+    }
+
+    /// Whether a directory of the work tree has nothing but files that the revision lacks. Git does
+    /// not know directories, so that one comes with its first file.
+    fn is_added(&self, directory: &Path) -> bool {
+        let mut below = self.below(directory).peekable();
+        if below.peek().is_none() || below.any(|(_, replaced)| *replaced != Replaced::Absent) {
+            return false;
+        }
+        let Ok(entries) = entries_on_disk(directory) else {
+            return false;
+        };
+        entries.iter().all(|entry| {
+            let path = directory.join(&entry.name);
+            match self.replaced.get(&path) {
+                Some(replaced) => *replaced == Replaced::Absent,
+                None => entry.kind == Kind::Directory && self.is_added(&path),
+            }
+        })
+    }
+
+    fn entries(&self, found: &Found) -> io::Result<Vec<Entry>> {
+        let directory = &found.path;
+        if found.node.kind() != Kind::Directory {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        let mut names = BTreeSet::new();
+        if let Node::Work(_) = found.node {
+            let on_disk = entries_on_disk(directory)?;
+            names.extend(on_disk.into_iter().map(|entry| entry.name));
+        }
+        for (path, replaced) in self.below(directory) {
+            if *replaced == Replaced::Absent {
+                continue;
+            }
+            let below = path.strip_prefix(directory).unwrap_or(path);
+            if let Some(name) = below.iter().next() {
+                names.insert(name.to_owned());
+            }
+        }
+        let mut entries = Vec::new();
+        for name in names {
+            // A file that only the work tree has is no entry.
+            if let Ok(entry) = self.entry(found, &name) {
+                let kind = entry.node.kind();
+                entries.push(Entry { name, kind });
+            }
+        }
+        Ok(entries)
+    }
+}
+
+impl Debug for Overlay {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let paths = self.replaced.keys();
+        formatter.debug_set().entries(paths).finish()
+    }
+}
+
+impl Node {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Work(kind) => *kind,
+            Self::Blob(_) => Kind::File,
+            Self::Link(_) => Kind::Link,
+            Self::Directory => Kind::Directory,
+        }
+    }
+}
+
+impl Entry {
+    /// Whether it is a directory, and no link to one.
+    pub(crate) fn is_dir(&self) -> bool {
+        self.kind == Kind::Directory
+    }
+
+    /// The name with U+FFFD for bytes that are not text.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        self.name.to_string_lossy()
+    }
+}
+
+fn entries_on_disk(directory: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type().ok().and_then(kind_of);
+        entries.push(Entry {
+            name: entry.file_name(),
+            kind: kind.unwrap_or(Kind::Other),
+        });
+    }
+    Ok(entries)
+}
+
+fn kind_of(file_type: fs::FileType) -> Option<Kind> {
+    Some(if file_type.is_dir() {
+        Kind::Directory
+    } else if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Other
+    })
+}
+
+/// The parts of a path; the root and a prefix are parts, too.
+fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    path.components().map(|part| part.as_os_str().to_owned())
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The files of a revision by their paths.
+    type Files = BTreeMap<&'static str, Content>;
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    enum Content {
+        Text(u8),
+        Link(&'static str),
+    }
+
+    /// Every path is a file in some revision and a directory in another.
+    const PATHS: [&str; 10] = [
+        "a", "a/b", "a/b/c", "a/d", "e", "e/f", "e/f/g", "h", "h/i", "j",
+    ];
+
+    /// Paths that are looked up, some through links.
+    const LOOKED_UP: [&str; 16] = [
+        "", "a", "a/b", "a/b/c", "a/d", "a/../a/b", "e", "e/f", "e/f/g", "e/../h", "h", "h/i", "j",
+        "j/b", "j/f/g", "absent",
+    ];
+
+    fn content() -> impl Strategy<Value = Content> {
+        let target = prop_oneof![
+            Just("a"),
+            Just("../a"),
+            Just("e/f"),
+            Just("b"),
+            Just("nowhere")
+        ];
+        prop_oneof![
+            3 => (0u8..3).prop_map(Content::Text),
+            1 => target.prop_map(Content::Link),
+        ]
+    }
+
+    /// A revision in which no file is in a file.
+    fn revision() -> impl Strategy<Value = Files> {
+        let contents = prop::collection::vec(prop::option::of(content()), PATHS.len());
+        contents.prop_map(|contents| {
+            let mut files = Files::new();
+            for (path, content) in PATHS.into_iter().zip(contents) {
+                let is_in_file = Path::new(path)
+                    .ancestors()
+                    .skip(1)
+                    .any(|above| files.contains_key(above.to_str().unwrap()));
+                if let Some(content) = content
+                    && !is_in_file
+                {
+                    files.insert(path, content);
+                }
+            }
+            files
+        })
+    }
+
+    fn write(files: &Files, top: &Path) {
+        for (path, content) in files {
+            let path = top.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match content {
+                Content::Text(text) => fs::write(path, [*text]).unwrap(),
+                Content::Link(target) => symlink(target, path).unwrap(),
+            }
+        }
+    }
+
+    /// The tree of `base` over the files of `work`, which are in `top`.
+    fn overlay(top: &Path, work: &Files, base: &Files) -> Tree {
+        let mut replaced = BTreeMap::new();
+        for path in PATHS {
+            let at_base = match base.get(path) {
+                content if content == work.get(path) => continue,
+                None => Replaced::Absent,
+                Some(Content::Text(text)) => Replaced::File(text.to_string()),
+                Some(Content::Link(target)) => Replaced::Link(target.into()),
+            };
+            replaced.insert(top.join(path), at_base);
+        }
+        let read: Box<ReadBlob> = Box::new(|name, _| Ok(vec![name.parse().unwrap()]));
+        Tree::Revision(Arc::new(Overlay::new(top.to_owned(), replaced, read)))
+    }
+
+    fn sorted(entries: io::Result<Vec<Entry>>) -> Option<Vec<(String, Kind)>> {
+        let mut sorted = Vec::new();
+        for entry in entries.ok()? {
+            sorted.push((entry.text().into_owned(), entry.kind));
+        }
+        sorted.sort_by(|one, other| one.0.cmp(&other.0));
+        Some(sorted)
+    }
+
+    proptest! {
+        #[test]
+        fn a_revision_over_the_work_tree_is_read_like_one_on_disk(
+            work in revision(),
+            base in revision(),
+        ) {
+            let on_disk = tempfile::tempdir().unwrap();
+            let overlaid = tempfile::tempdir().unwrap();
+            let on_disk_top = files::canonicalize(on_disk.path()).unwrap();
+            let top = files::canonicalize(overlaid.path()).unwrap();
+            // Git's own directory is in no revision, so that the top is never empty.
+            fs::write(on_disk_top.join(".git"), "").unwrap();
+            fs::write(top.join(".git"), "").unwrap();
+            write(&base, &on_disk_top);
+            write(&work, &top);
+            let tree = overlay(&top, &work, &base);
+            for path in LOOKED_UP {
+                let (expected, path) = (on_disk_top.join(path), top.join(path));
+                let shown = path.display();
+                prop_assert_eq!(tree.kind(&path), Tree::Work.kind(&expected), "{}", shown);
+                let kind = Tree::Work.own_kind(&expected);
+                prop_assert_eq!(tree.own_kind(&path), kind, "{}", shown);
+                let text = Tree::Work.read(&expected, 1 << 20).ok();
+                prop_assert_eq!(tree.read(&path, 1 << 20).ok(), text, "{}", shown);
+                let entries = sorted(Tree::Work.entries(&expected));
+                prop_assert_eq!(sorted(tree.entries(&path)), entries, "{}", shown);
+                let target = Tree::Work.read_link(&expected).ok();
+                prop_assert_eq!(tree.read_link(&path).ok(), target, "{}", shown);
+                let below = |path: io::Result<PathBuf>, top: &Path| {
+                    path.ok().map(|path| path.strip_prefix(top).unwrap().to_owned())
+                };
+                prop_assert_eq!(
+                    below(tree.canonicalize(&path), &top),
+                    below(Tree::Work.canonicalize(&expected), &on_disk_top),
+                    "{}", shown
+                );
+                prop_assert_eq!(tree.is_missing(&path), Tree::Work.is_missing(&expected));
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_git_does_not_track_are_the_same_in_every_revision() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = files::canonicalize(directory.path()).unwrap();
+        for path in [
+            "new/main.tf",
+            "new/.terraform/modules.json",
+            "added/main.tf",
+        ] {
+            fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+            fs::write(top.join(path), "").unwrap();
+        }
+        let replaced = ["new/main.tf", "added/main.tf"]
+            .map(|path| (top.join(path), Replaced::Absent))
+            .into();
+        let read: Box<ReadBlob> = Box::new(|_, _| Ok(Vec::new()));
+        let tree = Tree::Revision(Arc::new(Overlay::new(top.clone(), replaced, read)));
+        assert!(tree.is_file(Path::new("new/.terraform/modules.json")));
+        assert_eq!(sorted(tree.entries(&top.join("new"))).unwrap().len(), 1);
+        assert!(
+            !tree.exists(&top.join("added")),
+            "it came with its first file"
+        );
+        assert_eq!(sorted(tree.entries(&top)).unwrap().len(), 1);
+    }
+}
