@@ -16,6 +16,7 @@ use super::file::{
 };
 use super::merge::MergedFiles;
 use super::requirement::{Declaration, DeclarationKind};
+use super::storage::StorageBlock;
 use super::syntax::{Attribute, Block, BlockSchema, Content, Name, Schema, Strings, diagnose};
 
 const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
@@ -136,6 +137,11 @@ impl Decoder<'_> {
                 Err(_) if kind == "backend" => {
                     (self.found.backend, self.found.state_store) =
                         (Some(Backend::Remote(kind.to_owned())), None);
+                    self.found.storage = Some(StorageBlock {
+                        name: kind.to_owned(),
+                        location: None,
+                        block: None,
+                    });
                 }
                 Err(fault) => self.fault(fault),
             }
@@ -213,8 +219,17 @@ impl Decoder<'_> {
                 ),
                 _ => (Backend::Remote(kind.to_owned()), None),
             };
+            let name = match &backend {
+                Backend::Local(_) => "backend \"local\"".to_owned(),
+                Backend::Remote(name) => name.clone(),
+            };
             (decoder.found.backend, decoder.found.state_store) = (Some(backend), state_store);
             decoder.found.cloud_host = cloud_host(&block);
+            decoder.found.storage = Some(StorageBlock {
+                name,
+                location: Some(block.location(&block.header)),
+                block: Some(block),
+            });
             Ok(())
         });
         Ok(())

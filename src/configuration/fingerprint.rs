@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use hcl_edit::expr::{Expression, FuncCall};
+use hcl_edit::structure::Body;
+use hcl_edit::template::Element;
 use hcl_edit::visit::{self, Visit};
 use sha2::{Digest as _, Sha256};
+
+use crate::diagnostic::Location;
 
 /// Identity of an expression, and of everything that it refers to. Comments, white space and
 /// positions do not count.
@@ -62,6 +66,20 @@ impl FileReads {
         reads
     }
 
+    /// The scripts that an expression of Terragrunt's may run, or else any expression of its file.
+    /// Terragrunt's reader knows the files that its other functions read.
+    pub(crate) fn of_scripts(location: &Location) -> Self {
+        let mut scripts = Scripts::default();
+        let text = &location.file.text;
+        let own = text.get(location.span.clone()).unwrap_or_default();
+        if let Ok(expression) = own.parse() {
+            scripts.visit_expr(&expression);
+        } else if let Ok(body) = text.parse::<Body>() {
+            scripts.visit_body(&body);
+        }
+        scripts.0
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.has_computed_path |= other.has_computed_path;
@@ -81,9 +99,42 @@ impl Visit for FileReads {
     }
 }
 
+/// Collects the files that `run_cmd` may run: the script may be any argument.
+#[derive(Default)]
+struct Scripts(FileReads);
+
+impl Visit for Scripts {
+    fn visit_func_call(&mut self, call: &FuncCall) {
+        let mut arguments = call.args.iter();
+        let is_flag = |argument: &&Expression| matches!(argument, Expression::String(text) if text.starts_with("--"));
+        if call.name.name.as_str() == "run_cmd" {
+            let command = arguments.by_ref().find(|argument| !is_flag(argument));
+            if let Some(command) = command {
+                self.0.has_computed_path |= end_of_text(command).is_none();
+                self.0.paths.extend(end_of_text(command));
+            }
+            self.0.paths.extend(arguments.filter_map(end_of_text));
+        }
+        visit::visit_func_call(self, call);
+    }
+}
+
+/// The text at the end of a string: `/x.sh` of `"${get_repo_root()}/x.sh"`.
+fn end_of_text(expression: &Expression) -> Option<String> {
+    match expression {
+        Expression::String(text) => Some(text.to_string()),
+        Expression::StringTemplate(template) => match template.iter().last()? {
+            Element::Literal(text) => Some(text.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::SourceFile;
 
     #[test]
     fn a_fingerprint_depends_on_kinds_and_texts_and_their_order() {
@@ -119,5 +170,24 @@ mod tests {
         assert!(!reads.has_computed_path);
         assert!(of(r#"file("${path.module}/a")"#).has_computed_path);
         assert_eq!(of(r#"join("file(", ["a"])"#), FileReads::default());
+    }
+
+    #[test]
+    fn a_script_may_be_any_argument_of_a_command() {
+        let of = |text: &str| {
+            let file = SourceFile::new("terragrunt.hcl", text);
+            FileReads::of_scripts(&Location::new(&file, 0..text.len()))
+        };
+        for text in [
+            r#"trimspace(run_cmd("--terragrunt-quiet", "./version.sh"))"#,
+            r#"run_cmd("bash", "${get_repo_root()}/version.sh", get_env("A"))"#,
+        ] {
+            let scripts = of(text);
+            let is_script = |path: &String| path.ends_with("/version.sh");
+            assert!(scripts.paths.iter().any(is_script), "{text}");
+            assert!(!scripts.has_computed_path, "{text}");
+        }
+        assert!(of("run_cmd(local.script)").has_computed_path);
+        assert_eq!(of(r#"file("a")"#), FileReads::default());
     }
 }

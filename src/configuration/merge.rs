@@ -10,6 +10,7 @@ use super::file::{
     Backend, Call, CallSource, CloudHost, Import, ProviderBlock, ProviderReference,
     RequiredProvider, Resource,
 };
+use super::storage::StorageBlock;
 use super::syntax::Block;
 
 /// Maximum number of blocks and entries of `required_providers` in a module.
@@ -32,6 +33,7 @@ pub(super) struct MergedFiles {
     pub(super) names: Vec<Block>,
     pub(super) backend: Option<Backend>,
     pub(super) cloud_host: Option<CloudHost>,
+    pub(super) storage: Option<StorageBlock>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
     pub(super) diagnostics: Collector,

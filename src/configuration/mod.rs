@@ -33,6 +33,7 @@ pub mod rewrite;
 mod root;
 mod scope;
 mod state;
+mod storage;
 mod syntax;
 pub(crate) mod terragrunt;
 #[cfg(test)]
@@ -43,7 +44,7 @@ mod walk_errors;
 
 pub(crate) use file::{Backend, CloudHost};
 pub(crate) use files::{DATA_DIRECTORY, is_loaded, is_of_stack, is_test, no_configuration};
-pub(crate) use fingerprint::{FileReads, PartId};
+pub(crate) use fingerprint::{FileReads, Fingerprint, PartId};
 pub(crate) use listing::{DirectoryListing, has_tests, is_part_of_configuration, listings};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
@@ -59,4 +60,5 @@ pub(crate) use requirement::{ModuleCall, StateKnowledge, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;
+pub(crate) use storage::StateStorage;
 pub use variables::{InputVariables, VariableFlag};

@@ -27,6 +27,7 @@ use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
 use super::requirement::{Declaration, DeclarationKind};
 use super::root::RootFiles;
+use super::storage::StorageBlock;
 use super::syntax::Block;
 
 /// A module directory that was read. It depends only on the files of the directory and the dialect.
@@ -45,6 +46,8 @@ pub(crate) struct Module {
     pub(crate) backend: Option<Backend>,
     /// Host of HCP Terraform or Terraform Enterprise, if the backend has one.
     pub(crate) cloud_host: Option<CloudHost>,
+    /// The block that specifies these.
+    pub(super) storage: Option<StorageBlock>,
     /// Constraints on the version of OpenTofu or Terraform.
     pub(crate) required_version: ConstraintList,
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider`
@@ -259,6 +262,7 @@ impl Module {
             foreign: false,
             backend: files.backend,
             cloud_host: files.cloud_host,
+            storage: files.storage,
             required_version: files.required_version.clone(),
             configures_providers,
             may_be_root: false,
@@ -333,13 +337,6 @@ impl Module {
             CallSource::Constant(source) => is_copied && is_local(source),
             CallSource::Expression(_) | CallSource::Missing => true,
         })
-    }
-
-    /// Whether it calls a module whose source is not plain text.
-    pub(crate) fn computes_sources(&self) -> bool {
-        self.calls
-            .iter()
-            .any(|call| matches!(call.source, CallSource::Expression(_)))
     }
 
     /// Whether everything in its directory was read, and the directory has no test files.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::fingerprint::PartId;
 use super::origin::{Origin, RunInput};
+use super::storage::StateStorage;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::lockfile::module_name;
 use crate::modules::ModuleSource;
@@ -36,6 +37,9 @@ pub struct Requirements {
     pub(crate) variable: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
+    /// Places of the state: none if it is in the default file, several if several blocks, as those
+    /// of several units with one lock file, specify one.
+    pub(crate) storages: Vec<StateStorage>,
     /// Providers of state files beside the root module that its backend does not use, each with the
     /// first such file. `init` offers to copy these states.
     pub(crate) unused_state: BTreeMap<ProviderAddress, PathBuf>,
@@ -259,6 +263,7 @@ impl Requirements {
         self.unknown.extend(other.unknown);
         self.variable.extend(other.variable);
         self.state = self.state.and(other.state);
+        self.storages.extend(other.storages);
         self.unused_state.extend(other.unused_state);
         self
     }

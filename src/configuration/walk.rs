@@ -403,6 +403,12 @@ impl<'a> Walk<'a> {
             ..
         } = self.input;
         let scope = Scope::new(module, Values::User(values), options.dialect, allowance);
+        let is_test = !key.is_empty();
+        if let Some(block) = &module.storage
+            && !is_test
+        {
+            self.found.storages.push(block.evaluate(&scope));
+        }
         let installed = &InstallPath {
             directory: PathBuf::from("."),
             package: None,

@@ -254,38 +254,20 @@ codes! {
         DecisionChanged = "decision-changed": Note, true, Base, None;
         /// A version became older.
         Downgrade = "downgrade": Warning, true, Base, Weakness;
-        /// A provider moved to another host.
-        HostChanged = "host-changed": Warning, false, Base, Substitution;
-        /// A change adds a host.
-        HostAdded = "host-added": Note, false, Base, Substitution;
-        /// A change adds a namespace.
-        NamespaceAdded = "namespace-added": Note, true, Base, Weakness;
-        /// A change adds a provider.
-        ProviderAdded = "provider-added": Note, true, Base, Weakness;
+        /// A host, a namespace, a provider or the owner of a module is new.
+        PublisherAdded = "publisher-added": Note, false, Base, Substitution;
         /// The new version is signed with a different key than the old one.
         SigningKeyChanged = "signing-key-changed": Note, false, Network, Substitution;
         /// A new version is younger than the policy allows.
         VersionTooYoung = "version-too-young": Error, false, Network, Exposure;
-        /// A module comes from a new host or publisher.
-        ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
         /// No checked source confirms a recorded hash.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits a settings file or an ignore comment that applies to it.
         PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
         RootRemoved = "root-removed": Error, false, Base, None;
-        /// A change removes an entry whose provider may still be required.
-        EntryRemoved = "entry-removed": Error, false, Base, None;
-        /// A change switches the dialect of a lock file.
-        DialectChanged = "dialect-changed": Error, false, Base, Substitution;
-        /// A change makes a symbolic link of a checked directory.
-        LinkAdded = "link-added": Error, false, Base, Substitution;
-        /// A change adds a file whose path differs only in case from a file that is read.
-        CaseVariant = "case-variant": Error, true, Base, Substitution;
-        /// A change makes the requirements of a configuration unknown.
-        MadeUnknown = "made-unknown": Error, true, Circumstances, Exposure;
-        /// A change turns a root module into a Terragrunt unit.
-        UnitAdded = "unit-added": Warning, true, Base, None;
+        /// A change decides something that cannot be checked.
+        NotDecided = "not-decided": Error, true, Circumstances, Substitution;
         /// An ignore comment is not valid.
         InvalidIgnore = "invalid-ignore": Warning, true, Circumstances, None;
         /// An ignore comment matches no finding.

@@ -4,6 +4,7 @@ use std::path::{self, Path, PathBuf};
 
 use super::code::{Code, Severity};
 use super::pattern::Pattern;
+use super::reason::Reason;
 use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
@@ -68,6 +69,8 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Its stable name.
     pub code: Code,
+    /// The reason, where the code has several.
+    pub reason: Option<Reason>,
     /// One sentence: a lower-case fragment without a full stop.
     pub message: String,
     /// The message without the directory of a root module, if it names a file of one: several root
@@ -102,6 +105,7 @@ impl Diagnostic {
         Self {
             severity: Severity::Error,
             code,
+            reason: None,
             message: message.into(),
             shared_message: None,
             named: None,
@@ -114,6 +118,29 @@ impl Diagnostic {
             providers: Vec::new(),
             more_labels: 0,
             left_out: 0,
+        }
+    }
+
+    /// A finding about a change that cannot be decided.
+    pub(crate) fn not_decided(reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            reason: Some(reason),
+            ..Self::finding(Code::NotDecided, message)
+        }
+    }
+
+    /// A finding about a new publisher. A new host is a warning.
+    pub(crate) fn publisher_added(reason: Reason, message: impl Into<String>) -> Self {
+        let finding = Self::finding(Code::PublisherAdded, message);
+        let is_host = matches!(reason, Reason::HostAdded | Reason::HostChanged);
+        Self {
+            severity: if is_host {
+                Severity::Warning
+            } else {
+                finding.severity
+            },
+            reason: Some(reason),
+            ..finding
         }
     }
 

@@ -69,13 +69,7 @@ pub struct LockedVersions {
 }
 
 /// Findings of a change that are warnings or notes by default, and that an attacker would cause.
-const DENIED: [Code; 5] = [
-    Code::Downgrade,
-    Code::HostChanged,
-    Code::ModuleSourceAdded,
-    Code::SigningKeyChanged,
-    Code::UnitAdded,
-];
+const DENIED: [Code; 2] = [Code::Downgrade, Code::SigningKeyChanged];
 
 /// A locked version of a provider, with the dialect whose rules apply.
 type LockedRelease = (ProviderAddress, Version, Dialect);

@@ -278,7 +278,8 @@ impl Session<'_> {
         let is_new =
             |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
         let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
-        let kept = if is_new { None } else { before };
+        let is_migrated = named.is_none() && before.is_some() && self.is_migrated(root);
+        let kept = if is_new || is_migrated { None } else { before };
         let known = named.or(kept).or_else(of_lock_file).or(before);
         let (dialect, dialect_reason) = match known {
             Some(known) => known,
@@ -289,6 +290,8 @@ impl Session<'_> {
             !reason.is_guess() || reason == DialectReason::OtherLockFiles
         };
         let other_reading = match named.or(before) {
+            // Files that only one of the tools reads must not hide the others.
+            _ if is_migrated => OtherReading::MeetsPolicy,
             Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
             known if self.options.change.is_some() && !known.is_some_and(is_certain) => {
                 OtherReading::MeetsPolicy
@@ -297,6 +300,22 @@ impl Session<'_> {
         };
         (root.dialect, root.dialect_reason, root.other_reading) =
             (dialect, dialect_reason, other_reading);
+    }
+
+    /// Whether the change under review moves a root module to the tool for which other root modules
+    /// of the base are locked.
+    fn is_migrated(&self, root: &RootModule) -> bool {
+        let (Some(change), Some(bytes)) = (&self.options.change, &root.lock_bytes) else {
+            return false;
+        };
+        let path = root.lock_directory.join(LOCK_FILE_NAME);
+        let before = change.file_before(&path).and_then(lockfile::detect_dialect);
+        let now = lockfile::detect_dialect(bytes);
+        if before.is_none() || now.is_none() || before == now {
+            return false;
+        }
+        let mut lock_files = change.before_named(LOCK_FILE_NAME);
+        lock_files.any(|(_, bytes)| lockfile::detect_dialect(bytes) == now)
     }
 
     /// Returns the requirements of a root module's configuration, as far as its modules are

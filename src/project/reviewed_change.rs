@@ -193,6 +193,13 @@ impl ReviewedChange {
     /// The topmost directory, this one or one above it, that contains no configuration, lock file
     /// or settings any more. `None` if this one still does.
     pub(super) fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
+        if directory == self.top {
+            // Root modules below may stay.
+            let is_configured = self
+                .now_in(directory)
+                .any(|path| is_part_of_configuration(name(path)));
+            return (!is_configured).then_some(directory);
+        }
         let is_empty = |directory: &&Path| !self.now_below(directory).any(Path::exists);
         let above = directory
             .ancestors()
@@ -201,6 +208,66 @@ impl ReviewedChange {
             .take_while(is_empty)
             .last()
             .or_else(|| Some(directory).filter(is_empty))
+    }
+
+    /// The directory from which the change moves a root module here: a directory of the base with a
+    /// lock file of which nothing is left, and which had one of the files of this new directory.
+    pub(super) fn moved_from(&self, directory: &Path) -> Option<PathBuf> {
+        if !self.is_new(directory) {
+            return None;
+        }
+        let mut contents = Vec::new();
+        for path in self.now_in(directory) {
+            let is_meant = is_configuration(name(path)) || name(path) == LOCK_FILE_NAME;
+            if is_meant && let Ok(content) = files::read(path, lockfile::SIZE_LIMIT) {
+                contents.push(content);
+            }
+        }
+        contents.retain(|content| !content.is_empty());
+        for lock_name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+            for (lock_file, _) in self.before_named(lock_name) {
+                let Some(old) = lock_file.parent() else {
+                    continue;
+                };
+                if self.files_now.contains(lock_file.as_os_str()) || self.has_configuration(old) {
+                    continue;
+                }
+                let mut before = self.files_before(old);
+                if before.any(|(_, before)| contents.iter().any(|now| lines(now) == lines(before)))
+                {
+                    return Some(old.to_owned());
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the change moves a configuration file from the directory of a removed lock file to
+    /// a new directory, and not the lock file.
+    pub(super) fn moves_configuration_without(&self, lock_file: &Path) -> bool {
+        let (Some(directory), Some(lock_name)) = (lock_file.parent(), lock_file.file_name()) else {
+            return false;
+        };
+        for (old, bytes) in self.files_before(directory) {
+            let file_name = name(old);
+            if !is_configuration(file_name) || bytes.is_empty() {
+                continue;
+            }
+            for new in self.changed(|name| name == file_name) {
+                let is_new = self.file_before(new).is_none();
+                let has_lock_file = self
+                    .files_now
+                    .contains(new.with_file_name(lock_name).as_os_str());
+                if is_new
+                    && !has_lock_file
+                    && files::read(new, lockfile::SIZE_LIMIT)
+                        .is_ok_and(|now| lines(&now) == lines(bytes))
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Files of this name that are there now.
@@ -324,6 +391,12 @@ impl ReviewedChange {
     pub(super) fn is_new(&self, directory: &Path) -> bool {
         self.names_before(directory)
             .is_some_and(|mut names| names.next().is_none())
+    }
+
+    /// Whether a directory has a configuration, which may consist of tests only.
+    pub(super) fn has_configuration(&self, directory: &Path) -> bool {
+        self.now_in(directory)
+            .any(|path| is_configuration(name(path)))
     }
 
     /// Whether a directory that the change touches had a configuration or a lock file at the base

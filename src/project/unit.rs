@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::reviewed_change::ReviewedChange;
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution,
-    Resolver, RootFiles, RootSource, UnknownCall,
+    self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements,
+    Resolution, Resolver, RootFiles, RootSource, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
@@ -184,6 +184,7 @@ impl TerragruntUnit {
                 .collect());
         }
         let mut requirements = read?;
+        requirements.storages.extend(self.read.storage.clone());
         let configuration::Options {
             dialect,
             fetch_modules,
@@ -367,6 +368,7 @@ impl TerragruntUnit {
 fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
     let mut origin = Origin::default();
     origin.fingerprint.mix(reason, text);
+    origin.files = FileReads::of_scripts(&location);
     UnknownCall {
         location,
         key: UNIT_ADDRESS.to_owned(),

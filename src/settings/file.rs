@@ -246,13 +246,9 @@ impl VerifyTable {
         errors: &mut Diagnostics,
     ) -> FileLevels {
         let mut own = levels(self.deny, self.warn, self.allow, source, errors);
-        for (code, is_forbidden) in [
-            (Code::ModuleRefFloating, policy.pin_modules),
-            (Code::HostAdded, policy.denies_new_hosts),
-        ] {
-            if is_forbidden && !own.warn.contains(&code) && !own.allow.contains(&code) {
-                own.deny.push(Denied::Code(code));
-            }
+        let code = Code::ModuleRefFloating;
+        if policy.pin_modules && !own.warn.contains(&code) && !own.allow.contains(&code) {
+            own.deny.push(Denied::Code(code));
         }
         let mut paths = Vec::new();
         for table in self.paths {

@@ -133,6 +133,11 @@ impl Policy {
             .all(|tiers| tiers.iter().any(|one| one == tier))
     }
 
+    /// Whether a change may add no hosts.
+    pub(crate) fn denies_new_hosts(&self) -> bool {
+        self.rules.iter().any(|rules| rules.denies_new_hosts)
+    }
+
     pub(crate) fn pins_modules(&self) -> bool {
         self.rules.iter().any(|rules| rules.pin_modules)
     }

@@ -90,7 +90,7 @@ fn expected() -> String {
          allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
          require-signed = true\n\n\
          [verify]\n\
-         deny = [\"downgrade\", \"host-changed\", \"module-source-added\", \"signing-key-changed\", \"unit-added\"]\n\n\
+         deny = [\"downgrade\", \"publisher-added\", \"publisher-added\", \"signing-key-changed\", \"not-decided\"]\n\n\
          [trust]\n\
          \"registry.opentofu.org/acme/*\" = [\"{rsa}\"]\n\
          \"registry.opentofu.org/hashicorp/*\" = [\"{other}\"]\n"
@@ -219,7 +219,7 @@ const ATTACKS: [Attack; 21] = [
     (
         "a unit",
         |at| write(at, "live/0/terragrunt.hcl", "locals {}\n"),
-        "unit-added",
+        "not-decided",
     ),
     (
         "the header of the other program",
@@ -272,7 +272,7 @@ const ATTACKS: [Attack; 21] = [
                 &call("s3::https://s3.amazonaws.com/b/m.zip"),
             );
         },
-        "made-unknown",
+        "not-decided",
     ),
     (
         "looser settings nearby",
@@ -342,7 +342,7 @@ const ATTACKS: [Attack; 21] = [
                 &call(&format!("git::https://{GIT_HOST}/m.git?ref={name}")),
             );
         },
-        "made-unknown",
+        "not-decided",
     ),
     (
         "a ref of 64 digits, which is a branch wherever git fetches from",

@@ -362,7 +362,7 @@ fn a_state_in_a_change_hides_no_finding() {
     verify(&[]).assert_lacks(SECRET).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-note[provider-added]: acme/two is new: no lock file of the base contains it
+note[publisher-added]: acme/two is new: no lock file of the base contains it
   --> .terraform.lock.hcl:12:10
    |
 12 | provider "registry.opentofu.org/acme/two" {

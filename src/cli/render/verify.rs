@@ -487,7 +487,7 @@ fn is_about_state(code: Code) -> bool {
 /// Whether findings with this code say that requirements are unknown.
 fn is_about_unknown(code: Code) -> bool {
     let is_missing = matches!(code, Code::ModuleNotInstalled | Code::NoConfiguration);
-    is_missing || matches!(code, Code::RequirementsNotKnown | Code::MadeUnknown)
+    is_missing || matches!(code, Code::RequirementsNotKnown | Code::NotDecided)
 }
 
 /// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::Fault;
+use crate::hcl::code_lines::code;
 use crate::hcl::json::{self, Kind, Member};
 
 use super::attribute::{Attribute, Name, Strings};
@@ -113,6 +114,11 @@ impl Block {
     /// Location of a part of the block's file.
     pub(in crate::configuration) fn location(&self, span: &Range<usize>) -> Location {
         Location::new(&self.body.file, span.clone())
+    }
+
+    /// The text of the body without comments and white space.
+    pub(in crate::configuration) fn code(&self) -> String {
+        code(&self.body.file.text[self.body.span.clone()])
     }
 
     /// Returns `false` only if the body has no argument of this name. Cheaper than reading the

@@ -13,6 +13,7 @@ use super::merge::{Block, Configuration, Members, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext};
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::code_lines::code;
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
@@ -363,9 +364,32 @@ impl<'a> Parsed<'a> {
             locals,
             inputs: top("inputs"),
             may_pass_flags: self.may_pass_flags(),
+            init_arguments: self.init_arguments(),
             unknown,
             has_refused_include: false,
         }
+    }
+
+    /// The blocks of `extra_arguments` that decide what `init` installs, as text without comments
+    /// and white space.
+    fn init_arguments(&self) -> String {
+        const FLAGS: [&str; 5] = [
+            "backend-config",
+            "plugin-dir",
+            "from-module",
+            "lockfile",
+            "upgrade",
+        ];
+        let mut arguments = String::new();
+        for terraform in self.body.get_blocks("terraform") {
+            for block in terraform.body.get_blocks("extra_arguments") {
+                let text = code(&block.body.to_string());
+                if FLAGS.iter().any(|flag| text.contains(flag)) {
+                    arguments += &text;
+                }
+            }
+        }
+        arguments
     }
 
     /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not

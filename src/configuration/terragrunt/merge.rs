@@ -34,6 +34,8 @@ pub(super) struct Configuration {
     pub inputs: Option<Value>,
     /// Whether Terragrunt may pass flags with values of variables.
     pub may_pass_flags: bool,
+    /// Code of the `extra_arguments` that decide what `init` installs; empty if there are none.
+    pub init_arguments: String,
     /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
     /// Whether an included file certainly cannot be included, so that Terragrunt refuses the unit.
@@ -83,6 +85,7 @@ pub(super) fn merge(
             (parent, child) => child.or(parent),
         },
         may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
+        init_arguments: parent.init_arguments + &child.init_arguments,
         unknown,
         has_refused_include: parent.has_refused_include || child.has_refused_include,
     })

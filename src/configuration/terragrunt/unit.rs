@@ -12,6 +12,7 @@ use super::evaluation::{Evaluation, Repository, has_configuration};
 use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use crate::configuration::root::Inputs;
+use crate::configuration::storage::StateStorage;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
@@ -32,6 +33,8 @@ pub(crate) struct Unit {
     pub generated: Vec<GeneratedFile>,
     /// Place of its state.
     pub state: UnitState,
+    /// What `remote_state` specifies of this place.
+    pub storage: Option<StateStorage>,
     /// Values of `inputs`.
     pub inputs: Inputs,
     /// Whether working directories are not in [`CACHE`].
@@ -144,6 +147,7 @@ pub(crate) fn read_generated(
         source_location: None,
         generated: Vec::new(),
         state: UnitState::Local,
+        storage: None,
         inputs: Inputs {
             is_partial: true,
             ..Inputs::default()
@@ -296,6 +300,7 @@ fn unit(
         source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
         state: state_of(configuration),
+        storage: storage_of(configuration),
         generated: files,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: is_set("include_in_copy"),
@@ -319,6 +324,17 @@ fn state_of(configuration: &Configuration) -> UnitState {
         _ if configuration.has_refused_include => UnitState::Unknown,
         _ => UnitState::Local,
     }
+}
+
+/// The place of the state, as far as the configuration of the unit specifies it.
+fn storage_of(configuration: &Configuration) -> Option<StateStorage> {
+    let arguments = &configuration.init_arguments;
+    let storage = match &configuration.remote_state {
+        Some(block) => StateStorage::of_remote_state(&block.members, block.location.clone()),
+        None if arguments.is_empty() => return None,
+        None => StateStorage::default(),
+    };
+    Some(storage.with_arguments_of_init(arguments))
 }
 
 fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {

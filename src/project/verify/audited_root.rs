@@ -449,13 +449,5 @@ pub(super) fn is_about_address(code: Code) -> bool {
         code,
         Code::HostNotAllowed | Code::NamespaceNotAllowed | Code::ProviderNotAllowed
     );
-    is_not_allowed || code == Code::Lookalike || is_new(code)
-}
-
-/// Whether findings with this code are about a provider, namespace or host that the change adds.
-pub(super) fn is_new(code: Code) -> bool {
-    matches!(
-        code,
-        Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded
-    )
+    is_not_allowed || matches!(code, Code::Lookalike | Code::PublisherAdded)
 }

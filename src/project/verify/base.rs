@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::readings::BaseReadings;
+use super::readings::{BaseReadings, Reading};
 use crate::configuration::terragrunt;
 use crate::configuration::{DATA_DIRECTORY, ModuleCache};
 use crate::hcl::code_lines::{CodeLine, code_lines};
@@ -25,6 +25,8 @@ pub(super) struct Base<'a> {
     pub(super) facts: &'a BaseFacts<'a>,
     pub(super) providers: BaseLockFile<'a, LockedProvider>,
     pub(super) modules: BaseLockFile<'a, LockedModule>,
+    /// Directory at the base of a root module that the change moves.
+    pub(super) moved_from: Option<PathBuf>,
 }
 
 /// A lock file at the base revision. It is parsed once, when it is first needed.
@@ -65,24 +67,37 @@ pub(super) struct BaseFacts<'a> {
 
 impl<'a> Base<'a> {
     pub(super) fn new(facts: &'a BaseFacts<'a>, root: &'a RootModule) -> Self {
+        let moved_from = facts.change.moved_from(&root.lock_directory);
+        let old = moved_from.as_deref();
         Self {
             facts,
-            providers: BaseLockFile::new(facts.change, root),
-            modules: BaseLockFile::new(facts.change, root),
+            providers: BaseLockFile::new(facts.change, root, old),
+            modules: BaseLockFile::new(facts.change, root, old),
+            moved_from,
         }
     }
 }
 
+impl Base<'_> {
+    /// The reading of a root module at the base revision.
+    pub(super) fn reading(&self, root: &RootModule) -> Arc<Reading> {
+        self.facts.readings.of(root, self.moved_from.as_deref())
+    }
+}
+
 impl<'a, T: EntryKind> BaseLockFile<'a, T> {
-    fn new(change: &'a ReviewedChange, root: &'a RootModule) -> Self {
+    fn new(change: &'a ReviewedChange, root: &'a RootModule, moved_from: Option<&Path>) -> Self {
         if let Some(name) = &root.found.lock_name {
             return Self::copied(change, root, name);
         }
         let canonical = root.lock_directory.join(T::FILE_NAME);
-        let (bytes, is_altered) = (
-            change.file_before(&canonical).unwrap_or_default(),
-            change.differing.contains(&canonical),
-        );
+        let is_altered = change.differing.contains(&canonical);
+        let bytes = match change.file_before(&canonical) {
+            Some(bytes) => bytes,
+            None => moved_from
+                .and_then(|old| change.file_before(&old.join(T::FILE_NAME)))
+                .unwrap_or_default(),
+        };
         let path = root.lock_path.with_file_name(T::FILE_NAME);
         Self {
             path,

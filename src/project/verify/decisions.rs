@@ -8,14 +8,17 @@ use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts};
 use super::made_unknown::is_affected;
 use super::readings::Reading;
-use crate::configuration::ModuleCall;
+use super::root_change::demanded_by;
+use crate::configuration::{ModuleCall, StateStorage};
 use crate::diagnostic::words::MOST_NAMED;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{
     self, EntryChange, EntryDiff, EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider,
     MODULE_LOCK_FILE_NAME,
 };
+use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
+use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::roots::normal;
 
 /// Adds a note for each decision about a root module that the change makes.
@@ -27,13 +30,20 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         let directory = root.module.path().display();
         let message = format!("the root module in {directory} is new");
         report.findings.push(decision(message, &own_file(root)));
+        check_new_storage(root, base, report);
         return;
     }
     check_providers(root, base, report);
+    check_dialect(root, base, report);
+    check_required_version(root, base, report);
     check_locked_modules(root, base, report);
-    if !root.is_policy_only() && is_affected(root, base.facts) {
-        let before = base.facts.readings.of(root.module);
+    let is_lock_file_only = root.module.found.kind == DirectoryKind::OtherLockFile;
+    if !is_lock_file_only && is_affected(root, base.facts) {
+        let before = base.reading(root.module);
         check_calls(root, &before, report);
+        if before.exists {
+            check_storage(root, base, &before, report);
+        }
     }
 }
 
@@ -74,9 +84,12 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Verifie
     let differences = lockfile::diff(before.locks(), root.lock_file.locks());
     for change in differences.changes() {
         let name = root.name(&change.address);
-        let Some(message) = provider_message(base.facts, &name, change) else {
+        let Some(mut message) = provider_message(base.facts, &name, change) else {
             continue;
         };
+        if let Some(constraints) = demanded_by(root, change) {
+            message += &format!(", as the configuration demands ({constraints})");
+        }
         let location = match root.lock_file.entry(&change.address) {
             Some(entry) => entry.version().clone(),
             None => Location::of_file(&root.module.lock_path),
@@ -100,6 +113,46 @@ fn provider_message(
         }
         (Some(old), None) => Some(format!("{name} {} is no longer locked", old.version)),
         (None, _) => None,
+    }
+}
+
+/// Adds the decision that a lock file is for the other tool now, as other lock files of the base
+/// are.
+fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+    let now = root.module.dialect;
+    let before = lockfile::detect_dialect(base.providers.bytes);
+    let is_of_lock_file = root.module.dialect_reason == DialectReason::LockFile;
+    if let Some(before) = before
+        && before != now
+        && is_of_lock_file
+    {
+        let path = &root.module.lock_path;
+        let message = format!("{} is for {} now", path.display(), now.name());
+        let location = Location::of_file(path);
+        report.findings.push(decision(message, &location));
+    }
+}
+
+/// Adds the decision about the versions of the tool that a root module requires.
+fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+    let RootModule {
+        canonical, dialect, ..
+    } = root.module;
+    let Some(before) = base.facts.change.module_before(canonical, *dialect) else {
+        return;
+    };
+    let before = &before.required_version;
+    let module = root.module.module(root.packages);
+    let now = &module.required_version;
+    if before != now && !before.is_empty() {
+        let directory = root.module.path().display();
+        let now = if now.is_empty() {
+            "any version".to_owned()
+        } else {
+            now.to_string()
+        };
+        let message = format!("required_version of {directory}: {before} → {now}");
+        report.findings.push(decision(message, &own_file(root)));
     }
 }
 
@@ -177,6 +230,65 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRo
     }
 }
 
+/// Adds the decisions about the place of the state, which decides on providers, too. A store that
+/// no state of the base is in cannot be decided.
+fn check_storage(
+    root: &AuditedRoot<'_>,
+    base: &Base<'_>,
+    before: &Reading,
+    report: &mut VerifiedRoot,
+) {
+    let storages = &root.declared.storages;
+    let directory = root.module.path().display();
+    for (index, storage) in storages.iter().enumerate() {
+        let old = before.storages.get(index).cloned().unwrap_or_default();
+        let changes = storage.changes_from(&old);
+        if changes.is_empty() {
+            continue;
+        }
+        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
+        let changes = changes.join(", ");
+        let is_known = |known: &StateStorage| known.has_store_of(storage);
+        if is_known(&old) || base.facts.readings.whole().storages.iter().any(is_known) {
+            let message = format!("the state of {directory} moves: {changes}");
+            report.findings.push(decision(message, &location));
+            continue;
+        }
+        let message = format!(
+            "the state of {directory} moves to a store that the base does not use: {changes}"
+        );
+        let finding = Diagnostic::not_decided(Reason::StateMoved, message)
+            .at(location, "")
+            .note(
+                "init installs the providers that the state needs, without hashes of the lock file",
+            );
+        let help = "if this is intended, an owner allows it with ";
+        let help = Help::text(help).and(RunOption::Warn(Code::NotDecided));
+        report.findings.push(finding.help(help));
+    }
+    if storages.is_empty() && !before.storages.is_empty() {
+        let message = format!("the state of {directory} moves to files beside the configuration");
+        report.findings.push(decision(message, &own_file(root)));
+    }
+}
+
+/// Adds the decision that the state of a new root module is in a store of its own.
+fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+    for storage in &root.declared.storages {
+        let is_known = |known: &StateStorage| known.has_store_of(storage);
+        if base.facts.readings.whole().storages.iter().any(is_known) {
+            continue;
+        }
+        let arguments = storage.changes_from(&StateStorage::default()).join(", ");
+        let directory = root.module.path().display();
+        let message = format!(
+            "the state of {directory} is in a store that the base does not use: {arguments}"
+        );
+        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
+        report.findings.push(decision(message, &location));
+    }
+}
+
 impl ModuleCall {
     /// Source and constraints as messages show them.
     pub(super) fn shown_source(&self) -> String {
@@ -236,7 +348,8 @@ fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path
     None
 }
 
-fn decision(message: String, location: &Location) -> Diagnostic {
+/// A note about a decision.
+pub(super) fn decision(message: String, location: &Location) -> Diagnostic {
     let note = finding(Code::DecisionChanged, message, location, "");
     note.help("make sure that this is intended")
 }

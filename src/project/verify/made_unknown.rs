@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use super::audited_root::{AuditedRoot, VerifiedRoot};
-use super::base::{Base, BaseFacts, alters_code};
+use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
-use super::root_change::source_added;
+use super::root_change::{host, source_added};
 use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
 use crate::lockfile::{UNIT_ADDRESS, module_name};
 use crate::modules::locked;
@@ -21,13 +21,14 @@ const UNKNOWN_SHOWN: usize = 3;
 
 /// Adds the findings about requirements that the change makes unknown.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = &root.base else {
+    let Some(base) = &root.base else {
         return;
     };
+    let facts = base.facts;
     let declared = &root.declared;
     let has_suspicion = !declared.unknown.is_empty() || !declared.variable.is_empty();
     if has_suspicion && is_affected(root, facts) {
-        let before = facts.readings.of(root.module);
+        let before = base.reading(root.module);
         report_unknown(root, facts, &before, report);
         report_inputs(root, facts, &before, report);
     }
@@ -53,7 +54,7 @@ fn report_unknown(
             Some(directory) => facts.change.empties(directory),
             None => false,
         };
-        let is_known = before.has(part) || is_shared_by_units(root, facts, before, part);
+        let is_known = before.has(part) || is_shared(root, facts, before, part);
         if !is_known || is_altered || is_emptied {
             new.push(&part.location);
         }
@@ -69,15 +70,15 @@ impl Reading {
     }
 }
 
-/// Whether a new unit has a part that cannot be read for units of the base either: in a file of the
-/// base that the change does not alter, or in a text of its own that depends on no names.
-fn is_shared_by_units(
+/// Whether a new root module has a part that root modules of the base have, too: in a file of the
+/// base that the change does not alter, or a text that refers to the same values.
+fn is_shared(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
     before: &Reading,
     unknown: &UnknownCall,
 ) -> bool {
-    if before.exists || unknown.key != UNIT_ADDRESS {
+    if before.exists {
         return false;
     }
     let path = facts.change.current_directory.join(unknown.location.path());
@@ -89,8 +90,10 @@ fn is_shared_by_units(
         .file
         .text
         .get(unknown.location.span.clone());
-    let is_same_text = !depends_on_names(text.unwrap_or_default());
-    (is_unaltered || is_same_text) && facts.readings.unknown_of_units().contains(&unknown.id())
+    // The fingerprint of a part of a unit does not include the locals that it refers to.
+    let is_same_text = unknown.key != UNIT_ADDRESS || !depends_on_names(text.unwrap_or_default());
+    let fingerprint = unknown.id().fingerprint;
+    (is_unaltered || is_same_text) && facts.readings.whole().unknown.contains(&fingerprint)
 }
 
 /// Whether the change alters what decides on the source of a unit, or a file that cannot be read
@@ -130,7 +133,8 @@ fn report_inputs(
         let name = module_name(&call.key);
         let input = &call.input.name;
         let message = format!("because of this change {input} decides from where {name} comes");
-        let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(&call.locations, "");
+        let finding =
+            Diagnostic::not_decided(Reason::RunInput, message).at_each(&call.locations, "");
         let note = "a run with a different value uses a module that was not checked";
         let help = "write source and version as plain text, or compute them from locals";
         report.findings.push(finding.note(note).help(help));
@@ -154,7 +158,7 @@ fn report_stack(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut Veri
 /// The finding about locations that the change adds and that cannot be read.
 pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     let message = "this change makes the requirements of the configuration unknown";
-    let mut finding = Diagnostic::finding(Code::MadeUnknown, message)
+    let mut finding = Diagnostic::not_decided(Reason::UnknownPart, message)
         .at_each(
             locations.iter().take(UNKNOWN_SHOWN).copied(),
             "cannot be read",
@@ -170,13 +174,13 @@ pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     (!locations.is_empty()).then_some(finding)
 }
 
-/// Adds the findings about calls of publishers of which the base calls no module. Nothing is
-/// reported if the base calls none at all. Where the base locks modules, entries are checked
+/// Adds the findings about calls of publishers of which the base calls no module. Where the base locks modules, entries are checked
 /// instead.
 pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { facts, .. }) = &root.base else {
+    let Some(base) = &root.base else {
         return;
     };
+    let facts = base.facts;
     let are_entries_checked = root.modules.is_some() && !facts.locked.is_empty();
     if are_entries_checked || !is_affected(root, facts) {
         return;
@@ -193,25 +197,22 @@ pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot
     if new.is_empty() {
         return;
     }
-    let before = facts.readings.of(root.module);
+    let before = base.reading(root.module);
     new.retain(|(_, publisher)| !before.publishers.contains(publisher));
     if new.is_empty() {
         return;
     }
 
-    let known = facts.readings.publishers();
-    let is_first = known.names.is_empty() && facts.locked.is_empty() && !known.is_incomplete;
-    if is_first {
-        return;
-    }
+    let known = &facts.readings.whole().publishers;
     for (call, publisher) in new {
-        if !known.names.contains(&publisher) {
+        if !known.contains(&publisher) {
             let origin =
                 format!(" from {publisher}, which is new: the base calls no module from it");
             let name = call.name().into_owned();
-            report
-                .findings
-                .push(source_added(name, origin, &call.location));
+            let mut hosts = known.iter().map(|known| host(known));
+            let is_host_known = hosts.any(|known| known == host(&publisher));
+            let finding = source_added(name, origin, &call.location, is_host_known);
+            report.findings.push(finding);
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod audited_root;
 mod base;
+mod deciding_files;
 mod decisions;
 mod file;
 mod ignore;

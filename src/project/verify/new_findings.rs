@@ -25,7 +25,12 @@ struct FindingKey {
 
 impl FindingKey {
     fn new(finding: &Diagnostic, dialect: Dialect) -> Self {
-        let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
+        let mut message = finding.shared_message.as_ref().unwrap_or(&finding.message);
+        // The line of an ignore file is the cause, in however many root modules.
+        let no_message = String::new();
+        if finding.code == Code::UntrackedLockFile && !finding.labels.is_empty() {
+            message = &no_message;
+        }
         let mut contents = Vec::new();
         for Label { location, .. } in &finding.labels {
             contents.push((location.path().to_owned(), content(location, dialect)));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::mem::take;
 
-use super::audited_root::{VerifiedRoot, is_about_address, is_new};
+use super::audited_root::{VerifiedRoot, is_about_address};
 use crate::diagnostic::{Code, Collector, Diagnostic};
 use crate::settings::Levels;
 
@@ -58,7 +58,7 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
                 .min_by_key(|cause| order(&findings[**cause]))
             {
                 removed.insert(index);
-                if !is_new(findings[index].code) {
+                if findings[index].code != Code::PublisherAdded {
                     let note = findings[index].message.clone();
                     findings[cause].notes.push(note);
                 }
@@ -84,6 +84,7 @@ fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
         Code::HostNotAllowed => finding.code == Code::NamespaceNotAllowed,
         _ => false,
     };
-    let is_denied = is_about_address(cause.code) && !is_new(cause.code);
-    (follows || is_denied && is_new(finding.code)) && finding.severity <= cause.severity
+    let is_denied = is_about_address(cause.code) && cause.code != Code::PublisherAdded;
+    let is_new = finding.code == Code::PublisherAdded;
+    (follows || is_denied && is_new) && finding.severity <= cause.severity
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::configuration::{PartId, Requirements, Resolver, listings};
+use crate::configuration::{Fingerprint, PartId, Requirements, Resolver, StateStorage, listings};
 use crate::modules::locked;
 use crate::project::module_locks;
 use crate::project::reviewed_change::ReviewedChange;
@@ -31,6 +31,8 @@ pub(super) struct Reading {
     /// Publishers of the called packages.
     pub(super) publishers: BTreeSet<String>,
     pub(super) providers: BTreeSet<ProviderAddress>,
+    /// Places of the state.
+    pub(super) storages: Vec<StateStorage>,
 }
 
 /// Readings of the base revision. Each root module is read when a comparison first needs it.
@@ -39,16 +41,19 @@ pub(super) struct BaseReadings {
     top: PathBuf,
     ignore_tests: bool,
     readings: OnceMap<PathBuf, Arc<Reading>>,
-    publishers: OnceLock<CalledPublishers>,
-    unknown_of_units: OnceLock<BTreeSet<PartId>>,
+    whole: OnceLock<WholeBase>,
 }
 
-/// Publishers of the modules that a revision calls.
+/// What all directories of a revision use.
 #[derive(Default)]
-pub(super) struct CalledPublishers {
-    pub(super) names: BTreeSet<String>,
-    /// Whether there is a call whose module is not known.
-    pub(super) is_incomplete: bool,
+pub(super) struct WholeBase {
+    /// Publishers of the called modules.
+    pub(super) publishers: BTreeSet<String>,
+    /// Places of states.
+    pub(super) storages: Vec<StateStorage>,
+    /// Identities of the parts that cannot be read, wherever they are. A new root module may have
+    /// the same.
+    pub(super) unknown: HashSet<Fingerprint>,
 }
 
 impl BaseReadings {
@@ -62,23 +67,28 @@ impl BaseReadings {
             top: change.top.clone(),
             ignore_tests,
             readings: OnceMap::default(),
-            publishers: OnceLock::new(),
-            unknown_of_units: OnceLock::new(),
+            whole: OnceLock::new(),
         }
     }
 
-    /// The reading of a root module of the head. A root module that cannot be read has nothing.
-    pub(super) fn of(&self, head: &RootModule) -> Arc<Reading> {
+    /// The reading of a root module of the head, which the change may have moved from a different
+    /// directory. A root module that cannot be read has nothing.
+    pub(super) fn of(&self, head: &RootModule, moved_from: Option<&Path>) -> Arc<Reading> {
         self.readings.get_or_compute(&head.canonical, || {
-            Arc::new(self.read(head).unwrap_or_default())
+            Arc::new(self.read(head, moved_from).unwrap_or_default())
         })
     }
 
-    fn read(&self, head: &RootModule) -> Option<Reading> {
+    fn read(&self, head: &RootModule, moved_from: Option<&Path>) -> Option<Reading> {
         let tree = self.session.tree();
-        let canonical = tree.canonicalize(&head.canonical).ok()?;
+        let directory = moved_from.unwrap_or(&head.canonical);
+        let canonical = tree.canonicalize(directory).ok()?;
         let kind = kind_of(tree, &canonical);
-        let mut found = FoundRoot::new(head.found.path.clone(), Some(canonical), kind);
+        let path = match moved_from {
+            Some(directory) => self.session.environment.shown(directory),
+            None => head.found.path.clone(),
+        };
+        let mut found = FoundRoot::new(path, Some(canonical), kind);
         for other in &head.found.sharing {
             if tree.is_dir(&other.canonical) {
                 found.sharing.push(other.clone());
@@ -97,6 +107,9 @@ impl BaseReadings {
         for dialect in dialects {
             if let Some(requirements) = self.requirements(&root, dialect) {
                 reading.add(&requirements);
+                if dialect == root.dialect {
+                    reading.storages = requirements.storages;
+                }
             }
         }
         Some(reading)
@@ -114,33 +127,9 @@ impl BaseReadings {
         read.ok()
     }
 
-    /// Parts of units that cannot be read. Units share files, so a new unit may have the same.
-    pub(super) fn unknown_of_units(&self) -> &BTreeSet<PartId> {
-        self.unknown_of_units.get_or_init(|| {
-            let mut units = Vec::new();
-            for (path, listing) in listings(self.session.tree(), &self.top).unwrap_or_default() {
-                if listing.is_unit {
-                    units.push(path);
-                }
-            }
-            let read = parallel::map(units, parallel::cores(), |unit| self.unknown_in(&unit));
-            read.into_iter().flatten().collect()
-        })
-    }
-
-    fn unknown_in(&self, directory: &Path) -> BTreeSet<PartId> {
-        let Some(root) = self.open(directory) else {
-            return BTreeSet::new();
-        };
-        let Some(requirements) = self.requirements(&root, root.dialect) else {
-            return BTreeSet::new();
-        };
-        requirements.unknown.iter().map(|part| part.id()).collect()
-    }
-
-    /// The publishers of all modules that the base calls.
-    pub(super) fn publishers(&self) -> &CalledPublishers {
-        self.publishers.get_or_init(|| {
+    /// What all root modules of the base use.
+    pub(super) fn whole(&self) -> &WholeBase {
+        self.whole.get_or_init(|| {
             let listed = listings(self.session.tree(), &self.top).unwrap_or_default();
             let mut directories: Vec<PathBuf> = listed.into_keys().collect();
             directories.retain(|directory| {
@@ -161,31 +150,32 @@ impl BaseReadings {
                 let is_read = search.read.contains(&directory);
                 self.called_by(&directory, is_root, is_read)
             });
-            let mut all = CalledPublishers::default();
+            let mut all = WholeBase::default();
             for called in called.into_iter().flatten() {
-                all.names.extend(called.names);
-                all.is_incomplete |= called.is_incomplete;
+                all.publishers.extend(called.publishers);
+                all.storages.extend(called.storages);
+                all.unknown.extend(called.unknown);
             }
             all
         })
     }
 
-    /// Publishers of the modules that a directory calls. `is_read` returns whether a root module
-    /// reads it with the values of its callers.
-    fn called_by(
-        &self,
-        directory: &Path,
-        is_root: bool,
-        is_read: bool,
-    ) -> Option<CalledPublishers> {
+    /// What a directory uses. `is_read`
+    /// returns whether a root module reads it with the values of its callers.
+    fn called_by(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
         let root = self.open(directory)?;
         if is_root || root.is_unit() {
             let requirements = self.requirements(&root, root.dialect)?;
             let mut reading = Reading::default();
             reading.add(&requirements);
-            return Some(CalledPublishers {
-                is_incomplete: !reading.unknown.is_empty() || !reading.variable.is_empty(),
-                names: reading.publishers,
+            return Some(WholeBase {
+                publishers: reading.publishers,
+                storages: requirements.storages,
+                unknown: reading
+                    .unknown
+                    .iter()
+                    .map(|part| part.fingerprint)
+                    .collect(),
             });
         }
         if is_read {
@@ -193,11 +183,11 @@ impl BaseReadings {
         }
         let module = root.module(&self.session.modules);
         let requests = module.requests(root.dialect);
-        Some(CalledPublishers {
-            names: requests
+        Some(WholeBase {
+            publishers: requests
                 .filter_map(|request| locked::publisher(&request))
                 .collect(),
-            is_incomplete: module.computes_sources(),
+            ..WholeBase::default()
         })
     }
 

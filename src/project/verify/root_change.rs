@@ -9,7 +9,9 @@ use super::base::{Base, BaseFacts, BaseLockFile};
 use super::made_unknown;
 use crate::configuration::{Backend, Module};
 use crate::diagnostic::words::{count, enumerate};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Pattern, Remedy, RunOption, Severity};
+use crate::diagnostic::{
+    Code, Diagnostic, Help, Location, Pattern, Reason, Remedy, RunOption, Severity,
+};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LFS_HELP, LOCK_FILE_NAME, LockFileOf,
     LockedModule, ProviderDiff, is_lfs_pointer,
@@ -17,7 +19,7 @@ use crate::lockfile::{
 use crate::modules::locked;
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
 use crate::project::root_module::{DialectReason, RootModule};
-use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress, Version};
+use crate::provider::{AddressParts, ConstraintList, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::{excludes_from_upload, files};
 
 /// Compares the lock file with that of the base.
@@ -157,7 +159,7 @@ pub(super) fn dialect(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         dialect.name()
     );
     let finding =
-        Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(lock_path), "");
+        Diagnostic::not_decided(Reason::DialectChanged, "").at(Location::of_file(lock_path), "");
     let finding = finding.naming(lock_path, |path| format!("{path} {what}; {rules}"));
     let help =
         Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
@@ -249,7 +251,7 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(directory) = directories.first() else {
         return;
     };
-    let finding = Diagnostic::finding(Code::UnitAdded, "").naming(directory, |directory| {
+    let finding = Diagnostic::not_decided(Reason::UnitAdded, "").naming(directory, |directory| {
         format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it")
     });
     report
@@ -282,12 +284,11 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     if findings.is_empty() {
         findings.extend(not_checked(root, entry, change));
     }
-    findings.extend(downgrade(
-        &name,
-        entry,
-        change,
-        Remedy::upgrade(name.clone()),
-    ));
+    // The decision about the version names the constraints.
+    if demanded_by(root, change).is_none() {
+        let help = Remedy::upgrade(name.clone());
+        findings.extend(downgrade(&name, entry, change, help));
+    }
     if change.change == EntryChange::Added
         && let Some(before) = root.lock_file_before()
         && let Some(previous) = before
@@ -296,12 +297,24 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
             .find(|previous| moved(root, previous, &change.address))
     {
         let message = format!("{previous} was replaced by {}", change.address);
-        let warning = finding(Code::HostChanged, message, &entry.block, "");
+        let warning =
+            Diagnostic::publisher_added(Reason::HostChanged, message).at(entry.block.clone(), "");
         findings.push(
             warning.help("make sure that the new host is intended; it serves different packages"),
         );
     }
     findings
+}
+
+/// The constraints of the configuration that exclude the old version of an entry and did not exclude
+/// it at the base, if there are any.
+pub(super) fn demanded_by(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<ConstraintList> {
+    let old = &change.old.as_ref()?.version;
+    let new = &change.new.as_ref()?.version;
+    let requirement = root.requirements().providers.get(&change.address)?;
+    let constraints = &requirement.constraints;
+    let is_demanded = !constraints.allows(old) && constraints.allows(new);
+    is_demanded.then(|| constraints.clone())
 }
 
 /// An entry that the change removes although the configuration may require its provider. If the
@@ -315,17 +328,18 @@ fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagno
     if !requirements.is_incomplete || root.is_policy_only() || is_required {
         return None;
     }
+    // The entry leaves together with the requirement of which it is.
+    let is_required_now = requirements.providers.contains_key(&change.address);
+    if !is_required_now && is_required_at_base(root, &change.address) {
+        return None;
+    }
     let (name, old) = (root.name(&change.address), change.old.as_ref()?);
     let message = format!(
         "{name} {} is no longer locked, and the configuration may still require it",
         old.version
     );
-    let error = finding(
-        Code::EntryRemoved,
-        message,
-        &Location::of_file(&root.module.lock_path),
-        "",
-    );
+    let lock_file = Location::of_file(&root.module.lock_path);
+    let error = Diagnostic::not_decided(Reason::EntryRemoved, message).at(lock_file, "");
     Some(
         error
             .about(&change.address)
@@ -398,10 +412,10 @@ pub(super) fn added_providers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot)
 
 /// Whether the root module requires a provider at the base.
 fn is_required_at_base(root: &AuditedRoot<'_>, address: &ProviderAddress) -> bool {
-    let Some(Base { facts, .. }) = &root.base else {
+    let Some(base) = &root.base else {
         return false;
     };
-    let before = facts.readings.of(root.module);
+    let before = base.reading(root.module);
     before.providers.contains(address)
 }
 
@@ -427,20 +441,29 @@ fn new_provider(
         && !is_default)
         .then(|| {
             let message = format!("the host {hostname} is new: the base locks no provider from it");
-            Diagnostic::finding(Code::HostAdded, message)
-                .help("find out who runs the host, because it controls the packages")
+            let finding = Diagnostic::publisher_added(Reason::HostAdded, message);
+            let finding = if root.module.settings.policy.denies_new_hosts() {
+                Diagnostic {
+                    severity: Severity::Error,
+                    ..finding
+                }
+            } else {
+                finding
+            };
+            finding.help("find out who runs the host, because it controls the packages")
         });
     let namespace = (!facts.providers.iter().any(is_known)).then(|| {
         let message = format!(
             "the namespace {hostname}/{namespace} is new: the base locks no provider from it"
         );
-        Diagnostic::finding(Code::NamespaceAdded, message).help("find out whose namespace it is")
+        Diagnostic::publisher_added(Reason::NamespaceAdded, message)
+            .help("find out whose namespace it is")
     });
     let message = format!(
         "{} is new: no lock file of the base contains it",
         root.name(address)
     );
-    let provider = Diagnostic::finding(Code::ProviderAdded, message);
+    let provider = Diagnostic::publisher_added(Reason::ProviderAdded, message);
     let provider = provider.help("make sure that this provider and its publisher are intended");
     [host, namespace, Some(provider)].into_iter().flatten()
 }
@@ -575,7 +598,7 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
     if facts.locked.is_empty() || new.is_empty() {
         return None;
     }
-    new.retain(|publisher| !facts.readings.publishers().names.contains(publisher));
+    new.retain(|publisher| !facts.readings.whole().publishers.contains(publisher));
     if new.is_empty() {
         return None;
     }
@@ -584,17 +607,43 @@ fn new_publisher(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Option<
         " from {}, which is new: the base locks no module from it",
         enumerate(&new)
     );
-    Some(source_added(name, origin, entry.source()))
+    let mut known = facts
+        .locked
+        .iter()
+        .chain(&facts.readings.whole().publishers);
+    let is_host_known = known.any(|known| new.iter().all(|new| host(new) == host(known)));
+    Some(source_added(name, origin, entry.source(), is_host_known))
 }
 
 /// The finding about a module of a new publisher. The findings about all its modules are folded.
-pub(super) fn source_added(name: String, origin: String, location: &Location) -> Diagnostic {
+/// A new host is a warning.
+pub(super) fn source_added(
+    name: String,
+    origin: String,
+    location: &Location,
+    is_host_known: bool,
+) -> Diagnostic {
     let pattern = Pattern::text("")
         .and_names("module", [name])
         .and_verb(" comes", " come")
         .and_text(origin);
-    let warning = finding(Code::ModuleSourceAdded, String::new(), location, "");
-    warning
+    let mut finding = Diagnostic::publisher_added(Reason::ModuleSourceAdded, "");
+    if !is_host_known {
+        finding.severity = Severity::Warning;
+    }
+    finding
+        .at(location.clone(), "")
         .with_pattern(pattern)
         .help("make sure that you trust the publisher")
+}
+
+/// The host of a publisher of modules, such as `github.com` of `github.com/acme`.
+pub(super) fn host(publisher: &str) -> &str {
+    let start = publisher
+        .find("://")
+        .map_or(0, |scheme| scheme + "://".len());
+    match publisher[start..].find('/') {
+        Some(end) => &publisher[..start + end],
+        None => publisher,
+    }
 }

@@ -78,7 +78,7 @@ impl Session<'_> {
                 removed.retain(|path| path.parent() != Some(directory));
             }
         }
-        let findings = self.check_change(roots, options, &removed);
+        let findings = self.check_change(roots, options, facts.as_ref(), &removed);
         self.finish();
         let coverage = coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
@@ -424,7 +424,18 @@ impl RootModule {
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
-            return self.requirements_with(modules, ignore_tests, true, resolver);
+            let read = self.requirements_with(modules, ignore_tests, true, resolver);
+            // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
+            if let Err(errors) = &read
+                && self.is_unit()
+                && self.lock_bytes.is_none()
+                && errors
+                    .iter()
+                    .all(|error| error.code == Code::NoConfiguration)
+            {
+                return Ok(Requirements::default());
+            }
+            return read;
         }
         Ok(self.without_configuration(modules.tree(), "checked on its own"))
     }

@@ -6,10 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use super::audited_root::VerifyOptions;
+use super::base::BaseFacts;
+use super::deciding_files;
 use super::decisions::removed_roots;
 use super::made_unknown::unknown;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::{ReviewedChange, lines};
 use crate::project::roots::{Roots, Selection};
@@ -24,11 +26,13 @@ impl Session<'_> {
         &self,
         roots: &Roots,
         options: &VerifyOptions<'_>,
+        facts: Option<&BaseFacts<'_>>,
         removed: &BTreeSet<&Path>,
     ) -> Vec<Diagnostic> {
-        let Some(change) = &self.options.change else {
+        let Some(facts) = facts else {
             return Vec::new();
         };
+        let change = facts.change;
         let (start, settings) = self
             .settings(&roots.selection.first_directory())
             .unwrap_or_default();
@@ -47,6 +51,7 @@ impl Session<'_> {
         findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
         findings.extend(links(change, &roots.selection));
         findings.extend(case_variants(change));
+        findings.extend(deciding_files::check(facts, applies));
         let overrides = |directory: &Path| {
             let nearest = self.settings_at(directory, directory).ok();
             RootLevels::at(directory, &nearest.as_ref().unwrap_or(&settings).verify)
@@ -148,7 +153,9 @@ fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<D
     let message = format!(
         "{names} {verb} changed but not checked out (sparse checkout), so the change was not checked"
     );
-    Some(Diagnostic::finding(Code::MadeUnknown, message).help("git sparse-checkout disable"))
+    Some(
+        Diagnostic::not_decided(Reason::NotCheckedOut, message).help("git sparse-checkout disable"),
+    )
 }
 
 /// One finding for each lock file that the change removes from a directory that stays, and a note
@@ -160,7 +167,11 @@ fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnosti
         let root = path.parent().unwrap_or(path);
         match change.removed_directory(root) {
             // Something else may be in place of the directory.
-            Some(directory) if !path.exists() && !directory.is_file() => {
+            Some(directory)
+                if !path.exists()
+                    && !directory.is_file()
+                    && !change.moves_configuration_without(path) =>
+            {
                 let roots = by_removed_directory.entry(directory).or_default();
                 roots.insert(root);
             }
@@ -218,9 +229,10 @@ fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
         shown.display(),
         target.display()
     );
-    let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(shown), "");
+    let finding =
+        Diagnostic::not_decided(Reason::LinkAdded, message).at(Location::of_file(shown), "");
     let help = "check the directory behind the link under its own path; if the link is intended";
-    finding.help(owner_allows(help, Code::LinkAdded))
+    finding.help(owner_allows(help, Code::NotDecided))
 }
 
 /// Help that ends with the option by which an owner of the repository allows a finding.
@@ -249,7 +261,7 @@ fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
         few(shown().map(Path::display))
     );
     let locations: Vec<_> = shown().map(Location::of_file).collect();
-    let finding = Diagnostic::finding(Code::CaseVariant, message).at_each(&locations, "");
+    let finding = Diagnostic::not_decided(Reason::CaseVariant, message).at_each(&locations, "");
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
     (!variants.is_empty()).then(|| finding.note(note).help("rename or remove it"))
 }

@@ -108,7 +108,7 @@ allowed-namespaces = ["registry.opentofu.org/acme"]
 require-signed = true
 
 [verify]
-deny = ["downgrade", "host-changed", "module-source-added", "signing-key-changed", "unit-added"]
+deny = ["downgrade", "signing-key-changed"]
 
 [trust]
 "registry.opentofu.org/acme/*" = ["A25ECC4C5F13D8BD58C8F042D4C3D99898E3BB5C"]

@@ -42,7 +42,7 @@ fn a_comment_of_the_base_contains_no_provider() {
     });
     root(&gate, "live", evil);
     let found = gate.judge(&FLAGS);
-    for code in ["host-added", "namespace-added", "provider-added"] {
+    for code in ["publisher-added", "publisher-added", "publisher-added"] {
         assert!(found.contains(&code.to_owned()), "{found:?}");
     }
     survived("a comment of the base contains the entry of a new host", 1);
@@ -52,18 +52,18 @@ fn a_comment_of_the_base_contains_no_provider() {
 fn additions_of_a_change_are_notes() {
     let gate = gate("");
     root(&gate, "live", "registry.opentofu.org/hashicorp/random");
-    assert_eq!(gate.judge(&FLAGS), ["provider-added"]);
+    assert_eq!(gate.judge(&FLAGS), ["publisher-added"]);
     root(&gate, "live", GAMMA);
-    assert_eq!(gate.judge(&FLAGS), ["namespace-added", "provider-added"]);
+    assert_eq!(gate.judge(&FLAGS), ["publisher-added", "publisher-added"]);
     root(&gate, "live", "modules.example.com/acme/gamma");
     assert_eq!(
         gate.judge(&FLAGS),
-        ["host-added", "namespace-added", "provider-added"]
+        ["publisher-added", "publisher-added", "publisher-added"]
     );
     gate.run(&FLAGS).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-note[host-added]: the host modules.example.com is new: the base locks no provider from it
+warning[publisher-added]: the host modules.example.com is new: the base locks no provider from it
  --> live/.terraform.lock.hcl:4:10
   |
 4 | provider "modules.example.com/acme/gamma" {
@@ -71,7 +71,7 @@ note[host-added]: the host modules.example.com is new: the base locks no provide
   |
 help: find out who runs the host, because it controls the packages
 
-note[namespace-added]: the namespace modules.example.com/acme is new: the base locks no provider from it
+note[publisher-added]: the namespace modules.example.com/acme is new: the base locks no provider from it
  --> live/.terraform.lock.hcl:4:10
   |
 4 | provider "modules.example.com/acme/gamma" {
@@ -79,7 +79,7 @@ note[namespace-added]: the namespace modules.example.com/acme is new: the base l
   |
 help: find out whose namespace it is
 
-note[provider-added]: modules.example.com/acme/gamma is new: no lock file of the base contains it
+note[publisher-added]: modules.example.com/acme/gamma is new: no lock file of the base contains it
  --> live/.terraform.lock.hcl:4:10
   |
 4 | provider "modules.example.com/acme/gamma" {
@@ -88,9 +88,9 @@ note[provider-added]: modules.example.com/acme/gamma is new: no lock file of the
 help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
-OK: 2 providers of 2 root modules locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
-3 notes in live/.terraform.lock.hcl
+1 warning and 2 notes in live/.terraform.lock.hcl
+2 root modules: 1 with warnings, 1 OK
 "#]]);
 }
 
@@ -127,13 +127,19 @@ fn providers_in_an_invalid_lock_file_of_the_base_are_not_new() {
 #[test]
 fn settings_deny_what_a_change_brings() {
     for (settings, code) in [
-        ("[policy]\nnew-hosts = \"deny\"\n", "host-added"),
-        ("[verify]\ndeny = [\"host-added\"]\n", "host-added"),
+        ("[policy]\nnew-hosts = \"deny\"\n", "publisher-added"),
         (
-            "[verify]\ndeny = [\"namespace-added\"]\n",
-            "namespace-added",
+            "[verify]\ndeny = [\"publisher-added\"]\n",
+            "publisher-added",
         ),
-        ("[verify]\ndeny = [\"provider-added\"]\n", "provider-added"),
+        (
+            "[verify]\ndeny = [\"publisher-added\"]\n",
+            "publisher-added",
+        ),
+        (
+            "[verify]\ndeny = [\"publisher-added\"]\n",
+            "publisher-added",
+        ),
     ] {
         let gate = gate(settings);
         root(&gate, "live", "modules.example.com/acme/gamma");
@@ -249,7 +255,7 @@ fn unlocked_requirements_of_modules_of_a_change_are_checked() {
                     "resource \"evil_null\" \"a\" {\n  provider = evil\n}\n",
                 );
             },
-            &["provider-added"],
+            &["publisher-added"],
         ),
         (
             "a module that a root module calls",
@@ -475,7 +481,7 @@ fn a_module_source_that_loses_its_encryption_has_a_new_publisher() {
     gate.run(&flags).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[module-source-added]: module "m" comes from http://example.com/acme, which is new: the base calls no module from it
+warning[publisher-added]: module "m" comes from http://example.com/acme, which is new: the base calls no module from it
  --> live/git.tf:2:12
   |
 2 |   source = "git::http://example.com/acme/m.git?ref=v1.0.0"
@@ -490,11 +496,11 @@ Not checked: unknown requirements of 2 root modules
 3 root modules: 1 with warnings, 1 partly checked, 1 excluded by provlock.toml
 "#]]);
     gate.write("live/git.tf", git.replace("https", "git"));
-    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+    assert_eq!(gate.judge(&flags), ["publisher-added"]);
     gate.write("live/git.tf", &ssh);
     assert_eq!(gate.judge(&flags), [] as [&str; 0], "ssh is encrypted");
     gate.write("other/archive.tf", archive.replace("https", "http"));
-    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+    assert_eq!(gate.judge(&flags), ["publisher-added"]);
     gate.git(&["branch", "--force", "main"]);
     assert_eq!(gate.judge(&flags), [] as [&str; 0], "the base calls it");
 }
@@ -519,7 +525,7 @@ fn a_hidden_call_of_a_module_does_not_make_its_publisher_known() {
     assert_eq!(gate.judge(&flags), [] as [&str; 0]);
     gate.git(&["branch", "--force", "main"]);
     gate.write("live/call.tf", call("m", "evil"));
-    assert_eq!(gate.judge(&flags), ["module-source-added"]);
+    assert_eq!(gate.judge(&flags), ["publisher-added"]);
 }
 
 #[test]
@@ -568,7 +574,7 @@ fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
         gate.git(&["branch", "--force", "main"]);
         for root in ["live", "of-terraform"] {
             gate.write(&format!("{root}/call.tf"), call("evil"));
-            assert_eq!(gate.judge(&flags), ["module-source-added"], "{files:?}");
+            assert_eq!(gate.judge(&flags), ["publisher-added"], "{files:?}");
             gate.write(&format!("{root}/call.tf"), call("acme"));
         }
     }

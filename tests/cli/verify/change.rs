@@ -177,7 +177,7 @@ fn host_changed() {
     );
     let expected = [
         "error look-alike",
-        "warning host-changed",
+        "warning publisher-added",
         "warning hash-not-checked",
     ];
     assert_eq!(found(&environment, &["--base", "HEAD"]), expected);
@@ -206,8 +206,8 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
         found(&environment, &["--base", "HEAD"]),
         [
             "warning lock-file-syntax",
-            "note namespace-added",
-            "note provider-added"
+            "note publisher-added",
+            "note publisher-added"
         ]
     );
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
@@ -223,7 +223,7 @@ warning[lock-file-syntax]: the change of .terraform.lock.hcl was not checked: th
   = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
 help: review the change yourself
 
-note[namespace-added]: the namespace registry.opentofu.org/hashicorp is new: the base locks no provider from it
+note[publisher-added]: the namespace registry.opentofu.org/hashicorp is new: the base locks no provider from it
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
@@ -231,7 +231,7 @@ note[namespace-added]: the namespace registry.opentofu.org/hashicorp is new: the
   |
 help: find out whose namespace it is
 
-note[provider-added]: hashicorp/null is new: no lock file of the base contains it
+note[publisher-added]: hashicorp/null is new: no lock file of the base contains it
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {

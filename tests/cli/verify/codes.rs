@@ -33,7 +33,7 @@ const ENCODED: &str = "n\0o\0t\0e\0\n\0";
 /// Makes a test for each code: the repository without the defect, the arguments of `verify`, and
 /// the defect.
 macro_rules! codes {
-    ($($name:ident: $start:expr, $arguments:expr, $defect:expr;)+) => {
+    ($all:expr; $($name:ident: $start:expr, $arguments:expr, $defect:expr;)+) => {
         $(
             #[test]
             fn $name() {
@@ -44,13 +44,14 @@ macro_rules! codes {
 
         #[test]
         fn every_code_has_its_test() {
-            let names: Vec<_> = Code::FINDINGS.iter().map(|code| code.as_str().replace('-', "_")).collect();
+            let names: Vec<_> = $all.iter().map(|code| code.as_str().replace('-', "_")).collect();
             assert_eq!([$(stringify!($name)),+], names[..]);
         }
     };
 }
 
 codes! {
+    Code::FINDINGS;
     lock_file_missing: Case::new(), [], |case| case.remove(LOCK);
     lock_file_syntax: Case::new(), [], |case| case.append(LOCK, "other {}\n");
     conflict_markers: Case::new(), [], |case| {
@@ -171,47 +172,70 @@ codes! {
     hashes_replaced: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.4", &[OTHER_H1]);
     decision_changed: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.5", &[OTHER_H1]);
     downgrade: Case::new(), ["--base", "main"], |case| case.lock(NULL, "3.2.3", &[OTHER_H1]);
-    host_changed: Case::new(), ["--base", "main"], |case| {
-        case.write("main.tf", requires("registry.example.com/acme/null", "~> 3.0"));
-        case.lock("registry.example.com/acme/null", "3.2.4", &[OTHER_H1]);
-    };
-    host_added: Case::new(), ["-r", "--base", "main"], |case| case.other_root("new", "example.com/acme/null");
-    namespace_added: Case::new(), ["-r", "--base", "main"], |case| {
-        case.other_root("new", "registry.opentofu.org/other/null");
-    };
-    provider_added: Case::new(), ["-r", "--base", "main"], |case| {
-        case.other_root("new", "registry.opentofu.org/acme/gamma");
-    };
+    publisher_added: Case::new(), ["-r", "--base", "main"], |case| case.other_root("new", "example.com/acme/null");
     signing_key_changed: Case::new(), ["--online", "--base", "main"], |case| case.upgrade(&keys::RSA);
     version_too_young: Case::with(|case| {
         case.registry.add_host("api.opentofu.org");
         document(&case.registry, "acme/null", &[("3.2.5", 2), ("3.2.4", 100)]);
         case.policy("min-age = \"7d\"\n");
     }), ["--online", "--base", "main"], |case| case.upgrade(&keys::ED25519);
-    module_source_added: Case::with(|case| case.write("calls.tf", call("acme/vpc/aws"))), ["-r", "--base", "main"],
-        |case| case.write("calls.tf", call("evil/vpc/aws"));
     hash_not_checked: Case::new(), ["--base", "main"], |case| case.add_hash(H1);
     policy_changed: Case::new(), ["--base", "main"], |case| case.policy("pin-modules = true\n");
     root_removed: Case::with(|case| case.other_root("old", NULL)), ["-r", "--base", "main"], |case| {
         case.remove("old/.terraform.lock.hcl");
     };
-    entry_removed: Case::with(|case| {
-        case.other_root("unknown", NULL);
-        case.write("unknown/main.tf", format!("{BACKEND}{}", call("s3::https://s3.amazonaws.com/b/known.zip")));
-    }), ["-r", "--base", "main"], |case| case.write("unknown/.terraform.lock.hcl", lock_file(&[]));
-    dialect_changed: Case::of_terraform(), ["-r", "--base", "main"], |case| {
-        case.lock(NULL, "3.2.4", &[H1]);
-        case.write("main.tofu", requires("acme/null", ""));
-    };
-    link_added: Case::with(|case| case.other_root("old", NULL)), ["old", "--base", "main"], |case| {
-        case.rename("old", "moved");
-        std::os::unix::fs::symlink("moved", case.environment.project().join("old")).unwrap();
-    };
-    case_variant: Case::new(), ["-r", "--base", "main"], |case| case.write("MAIN.TF", "");
-    made_unknown: Case::new(), ["-r", "--base", "main"], |case| case.write("stack/terragrunt.stack.hcl", "unit {");
-    unit_added: Case::new(), ["-r", "--base", "main"], |case| case.write("terragrunt.hcl", "locals {}\n");
+    not_decided: Case::new(), ["-r", "--base", "main"], |case| case.write("MAIN.TF", "");
     invalid_ignore: Case::new(), [], |case| case.comment("ignore[no-such-code] why");
     unused_ignore: Case::new(), [], |case| case.comment("ignore[no-hashes] why");
+}
+
+/// The reasons of findings whose code has several.
+mod reasons {
+    use provlock::diagnostic::Reason;
+
+    use super::*;
+
+    codes! {
+        Reason::ALL;
+        unknown_part: Case::new(), ["-r", "--base", "main"], |case| case.write("stack/terragrunt.stack.hcl", "unit {");
+        run_input: Case::new(), ["-r", "--base", "main"], |case| {
+            case.write("calls.tf", "variable \"a\" {\n  default = \"acme/vpc/aws\"\n}\nmodule \"m\" {\n  source = var.a\n}\n");
+        };
+        not_checked_out: Case::with(|case| case.other_root("old", NULL)), ["-r", "--base", "main"], |case| {
+            case.write("old/main.tf", requires("acme/null", "~> 3.1"));
+            case.environment.commit_all(".");
+            case.git(["sparse-checkout", "set", "--no-cone", "/*", "!/old/"]);
+        };
+        link_added: Case::with(|case| case.other_root("old", NULL)), ["old", "--base", "main"], |case| {
+            case.rename("old", "moved");
+            std::os::unix::fs::symlink("moved", case.environment.project().join("old")).unwrap();
+        };
+        case_variant: Case::new(), ["-r", "--base", "main"], |case| case.write("MAIN.TF", "");
+        dialect_changed: Case::of_terraform(), ["-r", "--base", "main"], |case| {
+            case.lock(NULL, "3.2.4", &[H1]);
+            case.write("main.tofu", requires("acme/null", ""));
+        };
+        unit_added: Case::new(), ["-r", "--base", "main"], |case| case.write("terragrunt.hcl", "locals {}\n");
+        entry_removed: Case::with(|case| {
+            case.other_root("unknown", NULL);
+            case.write("unknown/main.tf", format!("{BACKEND}{}", call("s3::https://s3.amazonaws.com/b/known.zip")));
+        }), ["-r", "--base", "main"], |case| case.write("unknown/.terraform.lock.hcl", lock_file(&[]));
+        state_moved: Case::new(), ["-r", "--base", "main"], |case| case.write("state.tf", BACKEND);
+        file_not_read: Case::new(), ["-r", "--base", "main"], |case| case.write("ci.tfrc", "disable_checkpoint = true\n");
+        host_added: Case::new(), ["-r", "--base", "main"], |case| case.other_root("new", "example.com/acme/null");
+        namespace_added: Case::new(), ["-r", "--base", "main"], |case| {
+            case.other_root("new", "registry.opentofu.org/other/null");
+        };
+        provider_added: Case::new(), ["-r", "--base", "main"], |case| {
+            case.other_root("new", "registry.opentofu.org/acme/gamma");
+        };
+        host_changed: Case::new(), ["--base", "main"], |case| {
+            case.write("main.tf", requires("registry.example.com/acme/null", "~> 3.0"));
+            case.lock("registry.example.com/acme/null", "3.2.4", &[OTHER_H1]);
+        };
+        module_source_added: Case::with(|case| case.write("calls.tf", call("acme/vpc/aws"))), ["-r", "--base", "main"],
+            |case| case.write("calls.tf", call("evil/vpc/aws"));
+    }
 }
 
 /// Asserts that `verify` finds the code once there is the defect, and not before.
@@ -255,7 +279,8 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let of_change = report["findings"].as_array().into_iter().flatten();
     of_roots
         .chain(of_change)
-        .map(|finding| finding["code"].as_str().unwrap().to_owned())
+        .flat_map(|finding| [&finding["code"], &finding["reason"]])
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
         .collect()
 }
 

@@ -74,22 +74,22 @@ fn a_locked_source_that_leads_to_another_host_is_an_error() {
             (
                 "in front of a #",
                 |gate| change(gate, ARCHIVE, "https://evil.test#@good.test/net.zip"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "with a port",
                 |gate| change(gate, ARCHIVE, "https://evil.test:443#@good.test/net.zip"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "with a login",
                 |gate| change(gate, ARCHIVE, "https://a:b@evil.test#@good.test/net.zip"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "in front of a \\",
                 |gate| change(gate, ARCHIVE, "https://evil.test\\@good.test/net.zip"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "of a repository",
@@ -100,7 +100,7 @@ fn a_locked_source_that_leads_to_another_host_is_an_error() {
                         "git::https://evil.test#@good.test/net.git?ref=v1.0.0",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );

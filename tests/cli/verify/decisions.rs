@@ -79,6 +79,7 @@ note[decision-changed]: hashicorp/null 3.2.4 → 3.2.5, in 2 root modules
 help: make sure that this is intended
 
 ----- stderr -----
+OK: 2 providers of 2 root modules locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
 2 notes in live/.terraform.lock.hcl and other/.terraform.lock.hcl
 3 root modules: 2 OK, 1 excluded by provlock.toml
@@ -269,7 +270,7 @@ fn a_source_that_was_as_unknown_before_does_not_stop_a_change() {
         (
             "the file that it reads",
             |gate| gate.write("live/version.txt", "v2"),
-            &["made-unknown"],
+            &["not-decided"],
         ),
         (
             "a different text",
@@ -277,7 +278,7 @@ fn a_source_that_was_as_unknown_before_does_not_stop_a_change() {
                 let text = gate.read("live/modules.tf").replace("acme", "evil");
                 gate.write("live/modules.tf", text);
             },
-            &["made-unknown"],
+            &["not-decided"],
         ),
         (
             "a different file",
@@ -287,7 +288,7 @@ fn a_source_that_was_as_unknown_before_does_not_stop_a_change() {
                     .replace("version.txt", "other.txt");
                 gate.write("live/modules.tf", text);
             },
-            &["made-unknown"],
+            &["not-decided"],
         ),
     ];
     for (name, change, expected) in changes {

@@ -53,7 +53,7 @@ fn a_change_does_not_choose_its_dialect() {
                     hidden_by_tofu(gate, "live");
                     header(gate, "live", "tofu");
                 },
-                "dialect-changed",
+                "not-decided",
             ),
             (
                 "and what it hides is found",
@@ -73,7 +73,7 @@ fn a_change_does_not_choose_its_dialect() {
                         text.split_once("\n\n").unwrap().1,
                     );
                 },
-                "dialect-changed",
+                "not-decided",
             ),
             (
                 "a new one",
@@ -113,7 +113,7 @@ fn a_change_does_not_let_the_next_one_choose_its_dialect() {
                 );
                 gate.write("live/.terraform.lock.hcl", text);
             },
-            "dialect-changed",
+            "not-decided",
         )],
     );
 }
@@ -137,7 +137,7 @@ fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     let found = gate.judge(&["-r"]);
     assert!(
-        found.contains(&"host-added".to_owned()),
+        found.contains(&"publisher-added".to_owned()),
         "its registry is new: {found:?}"
     );
     gate.rename("new/.terraform.lock.hcl", "empty/.terraform.lock.hcl");
@@ -146,7 +146,7 @@ fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
         format!("{BACKEND}{}", requires("hashicorp/null", "")),
     );
     assert!(
-        gate.errors(&["-r"]).contains(&"dialect-changed".to_owned()),
+        gate.errors(&["-r"]).contains(&"not-decided".to_owned()),
         "empty is not new"
     );
 }
@@ -239,7 +239,7 @@ fn a_first_lock_file_does_not_choose_the_dialect() {
                 header(gate, "live", "tofu");
                 header(gate, "other", "tofu");
             },
-            "dialect-changed",
+            "not-decided",
         ),
     ];
     let gate = Gate::with(without_lock_files);
@@ -258,7 +258,7 @@ fn a_first_lock_file_does_not_choose_the_dialect() {
     gate.write("new/main.tofu", requires("hashicorp/null", ""));
     header(&gate, "new", "tofu");
     assert!(
-        !gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()),
+        !gate.judge(&["-r"]).contains(&"not-decided".to_owned()),
         "a new root module has a dialect of its own"
     );
     for (path, text) in [
@@ -271,7 +271,7 @@ fn a_first_lock_file_does_not_choose_the_dialect() {
         });
         header(&gate, "live", "tofu");
         assert!(
-            !gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()),
+            !gate.judge(&["-r"]).contains(&"not-decided".to_owned()),
             "the base has {path}"
         );
     }
@@ -292,11 +292,11 @@ fn an_owner_chooses_the_dialect() {
             )
         ),
     );
-    assert!(gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()));
+    assert!(gate.judge(&["-r"]).contains(&"not-decided".to_owned()));
     assert!(
         !gate
             .judge(&["-r", "--dialect", "terraform"])
-            .contains(&"dialect-changed".to_owned())
+            .contains(&"not-decided".to_owned())
     );
 }
 
@@ -370,7 +370,7 @@ const NEW_ROOT_MODULES: [Attempt; 6] = [
             gate.write("new/main.tofu", requires("hashicorp/null", ""));
             header(gate, "new", "tofu");
         },
-        "made-unknown",
+        "not-decided",
     ),
 ];
 

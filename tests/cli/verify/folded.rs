@@ -140,7 +140,7 @@ fn only_the_new_one_of_several_folded_findings_is_reported_as_new() {
             "HEAD",
             "--new",
             "--allow",
-            "provider-added",
+            "publisher-added",
         ],
     );
     let messages: Vec<_> = found
@@ -219,11 +219,11 @@ fn calls_of_one_new_publisher_are_one_finding() {
     let found: Vec<_> = output
         .stdout
         .lines()
-        .filter(|line| line.starts_with("warning[module-source-added]"))
+        .filter(|line| line.starts_with("warning[publisher-added]"))
         .collect();
     let expected = [
-        "warning[module-source-added]: module \"x\" and module \"y\" come from registry.opentofu.org/evil, which is new: the base calls no module from it",
-        "warning[module-source-added]: module \"z\" comes from evil.test, which is new: the base calls no module from it",
+        "warning[publisher-added]: module \"x\" and module \"y\" come from registry.opentofu.org/evil, which is new: the base calls no module from it",
+        "warning[publisher-added]: module \"z\" comes from evil.test, which is new: the base calls no module from it",
     ];
     assert_eq!(found, expected, "{output}");
     environment.write(LOCK, locked);

@@ -147,7 +147,7 @@ fn a_unit_elsewhere_does_not_hide_the_root_module_that_it_runs() {
 fn a_unit_beside_a_root_module_is_seen() {
     let gate = Gate::with(|_| {});
     gate.write("live/terragrunt.hcl", "locals {}\n");
-    assert_eq!(gate.judge(&["-r"]), ["unit-added"]);
+    assert_eq!(gate.judge(&["-r"]), ["not-decided"]);
     gate.write(
         "units/a/terragrunt.hcl",
         "terraform {\n  source = \"../../modules/m\"\n}\n",
@@ -155,7 +155,7 @@ fn a_unit_beside_a_root_module_is_seen() {
     gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
     assert_eq!(
         gate.judge(&["-r"]),
-        ["unit-added"],
+        ["not-decided"],
         "a new unit of a new module hides nothing"
     );
     let output = gate.provlock(&[
@@ -167,17 +167,15 @@ fn a_unit_beside_a_root_module_is_seen() {
         "single-platform",
     ]);
     output.matches(provlock_test::str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
-warning[unit-added]: the change lets Terragrunt run the root module in live, which is checked with and without it
+error[not-decided]: the change lets Terragrunt run the root module in live, which is checked with and without it
 help: make sure that Terragrunt should run it from now on
 
 ----- stderr -----
-Not checked: platforms (select with -p), hashes against the registry (--online)
-Not checked: the state (Terragrunt decides where the state is)
-1 warning in live/.terraform.lock.hcl
+1 error in live/.terraform.lock.hcl
 2 root modules: 1 OK, 1 excluded by provlock.toml
-1 Terragrunt unit: with warnings
+1 Terragrunt unit: with errors
 2 changed modules: 2 need no lock file
 "#]]);
 }
@@ -223,7 +221,7 @@ fn a_new_unit_with_a_file_of_its_own_is_checked_as_terragrunt_runs_it() {
     let remote = gate.judge(&["-r"]);
     let is_found = |code: &&str| remote.iter().any(|found| found == code);
     assert!(
-        ["unit-added", "provider-not-locked"].iter().all(is_found),
+        ["not-decided", "provider-not-locked"].iter().all(is_found),
         "a remote module may override it: {remote:?}"
     );
 }

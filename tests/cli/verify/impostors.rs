@@ -112,7 +112,7 @@ fn one_impostor_is_one_finding() {
                 "--warn",
                 "namespace-not-allowed",
                 "--deny",
-                "provider-added"
+                "publisher-added"
             ]
         )
         .len(),
@@ -120,7 +120,7 @@ fn one_impostor_is_one_finding() {
     );
     assert_eq!(
         judged(forbidden, &["--allow", "namespace-not-allowed"]),
-        ["namespace-added", "provider-added"]
+        ["publisher-added", "publisher-added"]
     );
 }
 
@@ -318,7 +318,7 @@ fn an_impostor_that_is_required_is_shown_at_its_source() {
 #[test]
 fn a_new_provider_and_a_forbidden_one_are_shown_at_their_source() {
     for (source, code) in [
-        ("hashicorp/more", "provider-added"),
+        ("hashicorp/more", "publisher-added"),
         ("acme/more", "namespace-not-allowed"),
     ] {
         let gate = Gate::with(|_| {});

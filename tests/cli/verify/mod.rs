@@ -20,6 +20,7 @@ mod folded;
 mod formats;
 mod gate;
 mod gate_bypass;
+mod gate_table;
 #[cfg(unix)]
 mod git_programs;
 mod guide;

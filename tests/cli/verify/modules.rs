@@ -560,7 +560,7 @@ fn changes_of_the_module_lock_file_are_checked() {
         (
             "registry::registry.opentofu.org/acme",
             "https://evil.test/x.zip?".to_owned(),
-            "warning module-source-added",
+            "warning publisher-added",
         ),
         (
             "registry::registry.opentofu.org/acme",
@@ -602,7 +602,7 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
         let verify = environment.provlock(["verify", "--base", "HEAD", "--allow-outside", "-r"]);
         verify
             .stdout
-            .matches("warning[module-source-added]: module \"")
+            .matches("warning[publisher-added]: module \"")
             .count()
     };
     assert_eq!(added(), 0);

@@ -67,12 +67,12 @@ mod links {
                             "variable \"s\" {}\n".to_owned() + &call("x", "var.unknown"),
                         );
                     },
-                    "made-unknown",
+                    "not-decided",
                 ),
                 (
                     "values behind a link",
                     |gate| gate.write("shared/values.txt", "s = \"./m\"\n"),
-                    "made-unknown",
+                    "not-decided",
                 ),
                 (
                     "a file that a link of the base leads to from elsewhere",
@@ -82,7 +82,7 @@ mod links {
                         symlink("../shared/more.txt", gate.project().join("live/common.tf"))
                             .unwrap();
                     },
-                    "made-unknown",
+                    "not-decided",
                 ),
             ],
         );
@@ -221,27 +221,27 @@ fn a_call_that_becomes_active_is_new() {
             (
                 "a comment",
                 |gate| gate.write("live/comment.tf", call("x", &format!("\"{UNKNOWN}\""))),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a heredoc",
                 |gate| gate.write("live/heredoc.tf", call("y", &format!("\"{UNKNOWN}\""))),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a comment of JSON",
                 |gate| replace(gate, "live/other.tf.json", "//", "module"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an override",
                 |gate| gate.write("live/own_override.tf", call("p", "\"./m\"")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an override of a source that depends on a variable",
                 |gate| gate.write("live/own_override.tf", call("o", "\"./m\"")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "exchanged names of locals",
@@ -252,7 +252,7 @@ fn a_call_that_becomes_active_is_new() {
                     );
                     gate.write("live/local.tf", locals);
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -296,7 +296,7 @@ fn every_part_of_a_call_and_its_values_is_compared() {
             (
                 "a call in a comment of an override file",
                 |gate| gate.write("live/own_override.tf", call("o", &format!("\"{UNKNOWN}\""))),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a default in a type",
@@ -308,12 +308,12 @@ fn every_part_of_a_call_and_its_values_is_compared() {
                         &format!("string, \"{UNKNOWN}\""),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an argument that is removed",
                 |gate| replace(gate, "live/calls.tf", "  s = \"./m\"\n", ""),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a new name of the call without the argument",
@@ -321,7 +321,7 @@ fn every_part_of_a_call_and_its_values_is_compared() {
                     replace(gate, "live/calls.tf", "\"child\" {", "\"other\" {");
                     replace(gate, "live/calls.tf", "  s = \"./m\"\n", "");
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -337,7 +337,7 @@ fn a_default_that_counts_from_now_on_may_name_a_new_publisher() {
         |gate| {
             gate.write(
                 "provlock.toml",
-                gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n",
+                gate.read("provlock.toml") + "[verify]\ndeny = [\"publisher-added\"]\n",
             );
             let (good, evil) = (
                 "git::https://good.test/a/x.git",
@@ -362,12 +362,12 @@ fn a_default_that_counts_from_now_on_may_name_a_new_publisher() {
             (
                 "no argument",
                 |gate| gate.write("live/calls.tf", child("")),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "no null",
                 |gate| replace(gate, "live/d/main.tf", "= true", "= false"),
-                "module-source-added",
+                "publisher-added",
             ),
         ],
     );
@@ -398,7 +398,7 @@ fn calls_in_tests_are_compared_as_they_are_read() {
     );
     gate.write("live/a.tftest.hcl", run("a", "./m") + &run("b", UNKNOWN));
     gate.commit();
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn a_variable_that_is_constant_by_a_text_is_constant() {
     gate.commit();
     assert_eq!(
         gate.errors(&["live"]),
-        ["made-unknown"],
+        ["not-decided"],
         "a flag that is not known"
     );
 }
@@ -460,7 +460,7 @@ fn calls_in_generated_files_are_altered_with_the_files_of_terragrunt() {
         generate(&call("x", &format!("\"{UNKNOWN}\""))),
     );
     gate.commit();
-    assert!(gate.errors(&["-r"]).contains(&"made-unknown".to_owned()));
+    assert!(gate.errors(&["-r"]).contains(&"not-decided".to_owned()));
 }
 
 #[test]
@@ -479,12 +479,12 @@ fn a_value_that_becomes_an_expression_makes_a_call_unknown() {
             (
                 "a template",
                 |gate| gate.write("live/terraform.tfvars", "s = \"./${\"other\"}\"\n"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a condition",
                 |gate| gate.write("live/terraform.tfvars", "s = true ? \"./a\" : \"\"\n"),
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -655,7 +655,7 @@ fn lines_of_a_unit_that_become_active_are_new() {
     ] {
         let end = if unit == "d" { ".json" } else { "" };
         gate.write(&format!("units/{unit}/terragrunt.hcl{end}"), text);
-        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{name}");
+        assert_eq!(gate.errors(&["-r"]), ["not-decided"], "{name}");
         gate.reset();
     }
 }

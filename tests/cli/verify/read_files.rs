@@ -82,7 +82,7 @@ fn what_a_unit_reads_is_compared() {
     ];
     for (name, attempt) in attempts {
         attempt(&gate);
-        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{name}");
+        assert_eq!(gate.errors(&["-r"]), ["not-decided"], "{name}");
         gate.reset();
     }
 }
@@ -110,7 +110,7 @@ fn files_that_a_source_is_read_from_are_compared() {
             (
                 "JSON that a function reads",
                 |gate| gate.write("live/m.json", "{\"s\": \"s3::x\"}\n"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a test in JSON",
@@ -118,12 +118,12 @@ fn files_that_a_source_is_read_from_are_compared() {
                     let test = r#"{"run": {"a": {"module": {"source": "SOURCE"}}}}"#;
                     gate.write("live/t.tftest.json", test.replace("SOURCE", UNKNOWN));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a directory that decides on the source",
                 |gate| gate.write("live/calls.tf", call("c", "\"./d\"")),
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -143,7 +143,7 @@ fn values_in_a_file_that_a_flag_names_are_compared() {
     assert_eq!(gate.errors(&arguments), [] as [&str; 0]);
     gate.write("env/prod.values", "s = \"./other\"\n");
     gate.write("live/other/main.tf", "locals {}\n");
-    assert_eq!(gate.errors(&arguments), ["made-unknown"]);
+    assert_eq!(gate.errors(&arguments), ["not-decided"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_unit_beside_a_shared_file_does_not_hide_its_change() {
     let gate = Gate::with(|gate| {
         gate.write(
             "provlock.toml",
-            gate.read("provlock.toml") + "[verify]\ndeny = [\"module-source-added\"]\n",
+            gate.read("provlock.toml") + "[verify]\ndeny = [\"publisher-added\"]\n",
         );
         gate.root("units/u", super::NULL, &[super::H1, super::ZH]);
         gate.write(
@@ -163,18 +163,14 @@ fn a_unit_beside_a_shared_file_does_not_hide_its_change() {
         gate.write("common/net.hcl", shared("good.test"));
     });
     gate.write("common/net.hcl", shared("evil.test"));
-    assert!(
-        gate.errors(&["-r"])
-            .contains(&"module-source-added".to_owned())
-    );
+    assert!(gate.errors(&["-r"]).contains(&"publisher-added".to_owned()));
     gate.write("m/main.tf", "locals {}\n");
     gate.write(
         "common/terragrunt.hcl",
         "terraform {\n  source = \"../m\"\n}\n",
     );
     assert!(
-        gate.errors(&["-r"])
-            .contains(&"module-source-added".to_owned()),
+        gate.errors(&["-r"]).contains(&"publisher-added".to_owned()),
         "with a unit beside it"
     );
 }
@@ -195,6 +191,6 @@ fn a_generated_lock_file_makes_a_unit_unknown() {
             "generate \"x\" {{\n  path = \"{path}\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}}\n"
         );
         gate.write("units/u/terragrunt.hcl", module.to_owned() + &block);
-        assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "{path}");
+        assert_eq!(gate.errors(&["-r"]), ["not-decided"], "{path}");
     }
 }

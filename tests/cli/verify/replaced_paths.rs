@@ -46,7 +46,7 @@ fn a_checked_directory_does_not_become_a_link() {
     for arguments in arguments {
         let output = gate.provlock(arguments);
         assert!(
-            output.code == Some(1) && output.stdout.contains("error[link-added]: "),
+            output.code == Some(1) && output.stdout.contains("error[not-decided]: "),
             "{output}"
         );
     }
@@ -59,7 +59,7 @@ fn a_checked_directory_does_not_become_a_link() {
     gate.commit();
     let output = gate.provlock(arguments[0]);
     assert!(
-        output.code == Some(1) && output.stdout.contains("error[link-added]: "),
+        output.code == Some(1) && output.stdout.contains("error[not-decided]: "),
         "{output}"
     );
     survived(
@@ -81,11 +81,11 @@ fn a_link_of_the_base_leads_to_the_directory_behind_it() {
     for path in ["current", "prod", "live"] {
         gate.provlock(&["verify", path, "--base", "main"])
             .assert_code(0)
-            .assert_lacks("link-added");
+            .assert_lacks("not-decided");
     }
     gate.provlock(&["verify", "-r", "--base", "main"])
         .assert_code(0)
-        .assert_lacks("link-added");
+        .assert_lacks("not-decided");
     gate.evil("prod");
     gate.commit();
     let output = gate.provlock(&["verify", "current", "--base", "main"]);
@@ -132,12 +132,12 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
             (
                 "another commit",
                 |gate| add_submodule(gate, "vendor/net", '2'),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "another repository",
                 |gate| gate.write(".gitmodules", MODULES.replace("good", "evil")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "another branch",
@@ -147,7 +147,7 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                         MODULES.replacen("net.git\n", "net.git\n\tbranch = evil\n", 1),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a second section",
@@ -155,7 +155,7 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                     let more = "[submodule \"x\"]\n\tpath = vendor/net\n\turl = https://evil.test/net.git\n";
                     gate.write(".gitmodules", format!("{MODULES}{more}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the first section of a commit that nothing fetched",
@@ -163,7 +163,7 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                     let late = "[submodule \"late\"]\n\tpath = vendor/late\n\turl = https://evil.test/late.git\n";
                     gate.write(".gitmodules", format!("{MODULES}{late}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a directory becomes a submodule",
@@ -178,7 +178,7 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
                     let new = "[submodule \"new\"]\n\tpath = vendor/new\n\turl = https://evil.test/new.git\n";
                     gate.write(".gitmodules", format!("{MODULES}{new}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -206,67 +206,67 @@ fn a_path_that_differs_only_in_case_is_an_error() {
             (
                 "a lock file",
                 |gate| gate.write("live/.Terraform.lock.hcl", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a lock file of modules",
                 |gate| gate.write("live/.MODULES.lock.hcl", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a configuration",
                 |gate| gate.write("live/MAIN.TF", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a configuration that is read",
                 |gate| gate.write("live/Main.tf", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "in JSON",
                 |gate| gate.write("live/more.TF.json", "{}"),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "settings",
                 |gate| gate.write("live/Provlock.toml", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "values",
                 |gate| gate.write("live/TERRAFORM.TFVARS", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a unit",
                 |gate| gate.write("live/Terragrunt.hcl", "locals {}"),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "installed modules",
                 |gate| gate.write("live/.Terraform/modules/modules.json", "{}"),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "plugins",
                 |gate| gate.write("live/Terraform.d/plugins/evil", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a directory",
                 |gate| gate.write("Live/more.tf", ""),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "an accent that is a character of its own",
                 |gate| gate.write("modules/cafe\u{301}/v.tf", "locals {}\n"),
-                "case-variant",
+                "not-decided",
             ),
             (
                 "a letter outside ASCII",
                 |gate| gate.write("live/.terraform.loc\u{212a}.hcl", ""),
-                "case-variant",
+                "not-decided",
             ),
         ],
     );
@@ -303,7 +303,7 @@ fn files_that_a_sparse_checkout_omits_are_not_removed_and_not_checked() {
     gate.git(&["sparse-checkout", "set", "live"]);
     let output = gate.provlock(&["verify", "-r", "--base", "main"]);
     output.assert_code(1).assert_stdout_has(
-        "error[made-unknown]: new/main.tf and other/.terraform.lock.hcl are changed but not checked out (sparse \
+        "error[not-decided]: new/main.tf and other/.terraform.lock.hcl are changed but not checked out (sparse \
          checkout), so the change was not checked",
     );
     gate.provlock(&["verify", "live", "--base", "main"])

@@ -193,6 +193,7 @@ note[single-platform]: only one h1 is recorded, so on any other platform init ch
 help: provlock lock -r -p all, or set platforms in provlock.toml
 
 ----- stderr -----
+OK: 2 providers of 2 root modules locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
 3 notes in 3 files
 3 root modules: 2 OK, 1 excluded by provlock.toml

@@ -412,7 +412,7 @@ fn findings_about_the_whole_change_have_the_level_of_their_own_directories() {
     let gate = Gate::with(|gate| {
         gate.write(
             "live/provlock.toml",
-            "[verify]\nallow = [\"case-variant\"]\n",
+            "[verify]\nallow = [\"not-decided\"]\n",
         );
     });
     gate.write("live/MAIN.TF", "");
@@ -421,7 +421,7 @@ fn findings_about_the_whole_change_have_the_level_of_their_own_directories() {
     for paths in [["live", "other"], ["other", "live"]] {
         assert_eq!(
             gate.errors(&[&["-r"], &paths[..]].concat()),
-            ["case-variant"],
+            ["not-decided"],
             "{paths:?}"
         );
     }

@@ -72,7 +72,7 @@ fn the_source_of_a_stack_is_altered_with_its_locals() {
     );
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     gate.write("old/terragrunt.stack.hcl", computed("evil.test", "a"));
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
     let both = |first: &str, second: &str| format!("/*\n{}*/\n{}", stack(first), stack(second));
     let gate = Gate::with(|gate| {
         gate.write("unit/terragrunt.hcl", UNIT);
@@ -87,7 +87,7 @@ fn the_source_of_a_stack_is_altered_with_its_locals() {
     );
     assert_eq!(
         gate.errors(&["-r"]),
-        ["made-unknown"],
+        ["not-decided"],
         "comment signs that move"
     );
 }
@@ -106,12 +106,12 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                         stack("git::https://example.com/units.git//u?ref=v1.0.0"),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack makes units of what is out of the repository",
                 |gate| gate.write("stack/terragrunt.stack.hcl", stack("../../units")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack makes units of what is not known",
@@ -121,7 +121,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                         stack("../${run_cmd(\"echo\", \"x\")}"),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack replaces a unit of the repository",
@@ -131,7 +131,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                         stack("./unit").replace("path   = \"a\"", REPLACED),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack has a block that replaces a source",
@@ -140,7 +140,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                     let unit = "unit \"z\" {\n  source = \"./unit\"\n  path = \"z\"\n  ";
                     gate.write("stack/terragrunt.stack.hcl", format!("{unit}{block}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack includes units",
@@ -150,18 +150,18 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
                         "include \"x\" {\n  path = \"./x.hcl\"\n}\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             #[cfg(unix)]
             (
                 "a stack is a link",
                 |gate| gate.link("../live/main.tf", "other/terragrunt.stack.hcl"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a stack cannot be parsed",
                 |gate| gate.write("stack/terragrunt.stack.hcl", "unit {"),
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -198,11 +198,11 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
         "stack/a.tfcomponent.hcl",
         "component \"a\" {\n  source = \"git::https://evil.test/a.git\"\n}\n",
     );
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
     gate.git(&["checkout", "--quiet", "main", "stack"]);
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
     gate.write("stack/b.tfcomponent.json", "{}");
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
 }
 
 #[test]
@@ -220,5 +220,5 @@ fn what_a_stack_includes_may_not_change_unseen() {
         "stack/more.hcl",
         stack("git::https://evil.test/units.git//x"),
     );
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
 }

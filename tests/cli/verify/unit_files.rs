@@ -61,12 +61,12 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
             (
                 "a generated package",
                 |gate| generate(gate, PLUGIN),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "generated for a called module",
                 |gate| generate(gate, "sub/evil.tf"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "generated for a directory without configuration",
@@ -77,22 +77,22 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                         "module \"t\" {\n  source = \"./text\"\n}\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a generated test",
                 |gate| generate(gate, "evil.tftest.hcl"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a generated test in its directory",
                 |gate| generate(gate, "tests/evil.tofutest.hcl"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "over a called module",
                 |gate| gate.write("units/u/sub/evil.tf", requires("evil/null", "")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "over a hidden directory",
@@ -105,7 +105,7 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                         "module \"t\" {\n  source = \"./.sub\"\n}\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "over a directory that is called now",
@@ -116,7 +116,7 @@ fn files_for_the_working_directory_of_a_unit_are_seen() {
                         "module \"t\" {\n  source = \"./text\"\n}\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -172,7 +172,7 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
             (
                 "a large file of the module",
                 |gate| gate.write("modules/m/big.tf", large()),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a file that is not UTF-8",
@@ -180,17 +180,17 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
                     let text = requires("evil/null", "") + "# ";
                     gate.write("modules/m/z.tf", [text.as_bytes(), b"caf\xe9\n"].concat());
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a large file that is included",
                 |gate| gate.write("units/x.hcl", large()),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a link out of the repository",
                 |gate| gate.link("/etc/hosts", "modules/m/hosts.tf"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an included link out of the repository",
@@ -198,12 +198,12 @@ fn a_unit_that_the_change_makes_unreadable_is_an_error() {
                     gate.remove("units/x.hcl");
                     gate.link("/etc/hosts", "units/x.hcl");
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a link in place of the module",
                 |gate| replace_by_link(gate, "modules/m", "moved/m"),
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -228,7 +228,7 @@ fn a_second_directory_that_replaces_a_module_is_seen() {
     });
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "it is as before");
     gate.write("units/u/sub/deep/evil.tf", "locals {}\n");
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
 }
 
 /// Links in a circle would make as many directories as there are paths through them.
@@ -241,7 +241,7 @@ fn linked_directories_are_not_followed() {
             gate.link(".", &format!("{directory}/link-{name}"));
         }
     }
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"]);
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"]);
 
     let gate = Gate::with(|gate| {
         unit(gate);
@@ -250,5 +250,5 @@ fn linked_directories_are_not_followed() {
     });
     assert_eq!(gate.errors(&["-r"]), [] as [&str; 0], "it is as before");
     gate.write("elsewhere/evil.tf", "locals {}\n");
-    assert_eq!(gate.errors(&["-r"]), ["made-unknown"], "behind an old link");
+    assert_eq!(gate.errors(&["-r"]), ["not-decided"], "behind an old link");
 }

@@ -22,7 +22,7 @@ fn pinned(repository: &str) -> String {
 fn units(gate: &Gate) {
     gate.write(
         "provlock.toml",
-        "dialect = \"tofu\"\n[policy]\npin-modules = true\n[verify]\ndeny = [\"module-source-added\", \"unit-added\"]\n\
+        "dialect = \"tofu\"\n[policy]\npin-modules = true\n[verify]\ndeny = [\"publisher-added\", \"not-decided\"]\n\
          [roots]\nexclude = [\"examples/**\"]\n",
     );
     unit(gate, "units/plain", &pinned("github.com/acme/net.git//vpc"));
@@ -97,7 +97,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
             (
                 "another owner",
                 |gate| replace(gate, "units/plain/terragrunt.hcl", "acme", "evil"),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "another host",
@@ -109,7 +109,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "evil.test",
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "another port",
@@ -121,7 +121,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "github.com:8443",
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "no encryption",
@@ -133,7 +133,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         "git::http",
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "an archive",
@@ -144,12 +144,12 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                     );
                     unit(gate, "units/plain", &archive);
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "a registry",
                 |gate| unit(gate, "units/plain", "\"tfr:///evil/vpc/aws?version=1.0.0\""),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "a host in two parts",
@@ -165,7 +165,7 @@ fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         gate.read("units/plain/terragrunt.hcl") + locals,
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
         ],
     );
@@ -186,7 +186,7 @@ fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         gate.read("live/.terraform.lock.hcl"),
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "a new unit that others vouch for",
@@ -197,7 +197,7 @@ fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
                         gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file);
                     }
                 },
-                "module-source-added",
+                "publisher-added",
             ),
         ],
     );
@@ -222,7 +222,7 @@ fn a_source_in_a_comment_is_no_source_of_the_base() {
         "units/plain/terragrunt.hcl",
         "/*\n".to_owned() + &source(&good) + "*/\n" + &source(&evil),
     );
-    assert_eq!(gate.errors(&["-r"]), ["module-source-added"]);
+    assert_eq!(gate.errors(&["-r"]), ["publisher-added"]);
 }
 
 #[test]
@@ -234,17 +234,17 @@ fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
             (
                 "the shared file",
                 |gate| replace(gate, "common.hcl", "acme", "evil"),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "the included file",
                 |gate| replace(gate, "env/net.hcl", "acme", "evil"),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "the file of a unit above",
                 |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "a stack",
@@ -255,7 +255,7 @@ fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
                     );
                     gate.write("stack/terragrunt.stack.hcl", unit);
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -285,7 +285,7 @@ fn a_unit_of_a_known_publisher_is_no_finding() {
         change(&gate);
         let found = gate.judge(&arguments);
         assert!(
-            !found.iter().any(|code| code == "module-source-added"),
+            !found.iter().any(|code| code == "publisher-added"),
             "change {number}: {found:?}"
         );
         gate.reset();

@@ -57,7 +57,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                         call("\"s3::https://s3.amazonaws.com/b/m.zip\""),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "gcs",
@@ -67,17 +67,17 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                         call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\""),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "hg",
                 |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "ftp",
                 |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a variable",
@@ -87,7 +87,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                         format!("variable \"x\" {{}}\n{}", call("\"${var.x}\"")),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "one more call of what was unknown",
@@ -96,7 +96,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                         .replace("\"m\"", "\"n\"");
                     gate.write("known/main.tf", gate.read("known/main.tf") + &more);
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "behind three calls that were unknown",
@@ -107,7 +107,7 @@ fn requirements_made_unknown_by_a_source_are_an_error() {
                     });
                     gate.write("known/z.tf", sources.concat());
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -128,7 +128,7 @@ fn requirements_made_unknown_by_missing_files_are_an_error() {
                         "[submodule \"m\"]\n\tpath = modules/m\n\turl = https://example.com/m.git\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a module is removed, and ignored",
@@ -136,7 +136,7 @@ fn requirements_made_unknown_by_missing_files_are_an_error() {
                     fs::remove_dir_all(gate.project().join("modules")).unwrap();
                     gate.write(".gitignore", "/modules/\n");
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an entry has hashes that nobody compares",
@@ -167,7 +167,7 @@ fn requirements_made_unknown_by_a_unit_are_an_error() {
                 |gate| {
                     gate.write("unit/terragrunt.hcl", format!("{UNIT}{GENERATE}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a unit runs a module from a source that is not read",
@@ -176,7 +176,7 @@ fn requirements_made_unknown_by_a_unit_are_an_error() {
                         "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
                     gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -203,13 +203,13 @@ fn requirements_unknown_in_the_base_stay_a_warning() {
         call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"),
     );
     let found = gate.judge(&["-r"]);
-    // A module that could be fetched is not `made-unknown`. The new call is a finding, whether its
+    // A module that could be fetched is not `not-decided`. The new call is a finding, whether its
     // module can be read or not.
     assert_eq!(
         found,
         [
             "module-not-installed",
-            "module-source-added",
+            "publisher-added",
             "module-not-installed"
         ]
     );
@@ -251,7 +251,7 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
                     let part = call("\"./.terraform/modules/m/part\"").replace("\"m\"", "\"part\"");
                     gate.write("other/part.tf", part);
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "of no call",
@@ -259,7 +259,7 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
                     let part = call("\"./.terraform/modules/none\"").replace("\"m\"", "\"part\"");
                     gate.write("live/part.tf", part);
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "of itself",
@@ -267,7 +267,7 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
                     let part = call("\"./.terraform/modules/part\"").replace("\"m\"", "\"part\"");
                     gate.write("live/part.tf", part);
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "that the pull request fills",
@@ -310,7 +310,7 @@ Not checked: the state of 2 Terragrunt units (Terragrunt decides where the state
 3 root modules: 2 OK, 1 excluded by provlock.toml
 2 Terragrunt units: 2 partly checked
 "#]]);
-    gate.run(&["-r", "--deny", "made-unknown"]).assert_code(0);
+    gate.run(&["-r", "--deny", "not-decided"]).assert_code(0);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
             (
                 "another archive of the same host",
                 |gate| unit(gate, "units/new", &S3.replace("known", "new")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the unit in the base gets the same source in the same change",
@@ -343,7 +343,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                     unit(gate, "units/old", &S3.replace("known", "new"));
                     unit(gate, "units/new", &S3.replace("known", "new"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "two new units have the same source",
@@ -351,7 +351,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                     unit(gate, "units/a", &S3.replace("known", "new"));
                     unit(gate, "units/b", &S3.replace("known", "new"));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a root module of the base calls it",
@@ -362,7 +362,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                         "\"s3::https://s3.amazonaws.com/b/root.zip\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the source is computed",
@@ -373,7 +373,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                         "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "it also runs a command",
@@ -384,7 +384,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
                         gate.read("units/new/terragrunt.hcl") + GENERATE,
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -423,13 +423,9 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
             (
                 "of a root module",
                 |gate| relock(gate, "known", &[]),
-                "entry-removed",
+                "not-decided",
             ),
-            (
-                "of a unit",
-                |gate| relock(gate, "unit", &[]),
-                "entry-removed",
-            ),
+            ("of a unit", |gate| relock(gate, "unit", &[]), "not-decided"),
             (
                 "another provider takes the place of the entry",
                 |gate| {
@@ -444,7 +440,7 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
                         )],
                     );
                 },
-                "entry-removed",
+                "not-decided",
             ),
             (
                 "the same provider on another host takes its place",
@@ -460,12 +456,12 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
                         )],
                     );
                 },
-                "entry-removed",
+                "not-decided",
             ),
             (
                 "with a byte order mark alone",
                 |gate| gate.write("unit/.terraform.lock.hcl", "\u{feff}"),
-                "entry-removed",
+                "not-decided",
             ),
         ],
     );

@@ -14,7 +14,7 @@ const ENVIRONMENT: &str = "variable \"env\" {\n  default = \"dev\"\n}\n";
 fn pinned(gate: &Gate) {
     gate.write(
         "provlock.toml",
-        "dialect = \"tofu\"\n[policy]\npin-modules = true\n[verify]\ndeny = [\"module-source-added\"]\n\
+        "dialect = \"tofu\"\n[policy]\npin-modules = true\n[verify]\ndeny = [\"publisher-added\"]\n\
          [roots]\nexclude = [\"examples/**\"]\n",
     );
     gate.write("live/net.tf", call(&format!("\"{GOOD}\"")));
@@ -41,7 +41,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
             (
                 "a condition",
                 |gate| change(gate, "var.env == \"dev\" ? \"GOOD\" : \"EVIL\""),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the workspace",
@@ -51,17 +51,17 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                         "terraform.workspace == \"default\" ? \"GOOD\" : \"EVIL\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the workspace of OpenTofu",
                 |gate| change(gate, "tofu.workspace == \"default\" ? \"GOOD\" : \"EVIL\""),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "an index",
                 |gate| change(gate, "{ dev = \"GOOD\", prod = \"EVIL\" }[var.env]"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a lookup",
@@ -71,7 +71,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                         "lookup({ dev = \"GOOD\", prod = \"EVIL\" }, var.env, \"GOOD\")",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a for expression",
@@ -81,7 +81,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                         "[for e in [\"dev\"] : e == var.env ? \"GOOD\" : \"EVIL\"][0]",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a template",
@@ -89,7 +89,7 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                     let host = "\"https://${var.env == \"dev\" ? \"good\" : \"evil\"}.test/net.zip?checksum=sha256:";
                     change(gate, &format!("{host}{}\"", "a".repeat(64)));
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a directive of a template",
@@ -99,12 +99,12 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                         "\"%{ if var.env == \"dev\" }GOOD%{ else }EVIL%{ endif }\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "coalesce",
                 |gate| change(gate, "coalesce(var.env == \"dev\" ? \"GOOD\" : \"EVIL\")"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "files of the machine",
@@ -114,12 +114,12 @@ fn a_source_that_depends_on_a_value_of_the_run_is_an_error() {
                         "length(fileset(path.module, \"*.x\")) == 0 ? \"GOOD\" : \"EVIL\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a template in a file",
                 |gate| change(gate, "templatefile(\"source.tpl\", {})"),
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -142,7 +142,7 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                         ),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "through locals",
@@ -154,7 +154,7 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                         locals.replace("GOOD", GOOD).replace("EVIL", EVIL),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "through the argument of a call",
@@ -169,7 +169,7 @@ fn a_source_that_depends_on_a_value_of_the_run_through_another_is_an_error() {
                         format!("variable \"env\" {{}}\n{}", call(source)),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -194,7 +194,7 @@ fn a_path_or_version_that_depends_on_a_value_of_the_run_is_an_error() {
                         format!("{{\"module\": {{\"net\": {{\"source\": \"{source}\"}}}}}}"),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a directory of the repository",
@@ -203,7 +203,7 @@ fn a_path_or_version_that_depends_on_a_value_of_the_run_is_an_error() {
                     gate.write("live/dev/main.tf", "");
                     gate.write("live/prod/main.tf", "");
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the version of a module of a registry",
@@ -213,7 +213,7 @@ fn a_path_or_version_that_depends_on_a_value_of_the_run_is_an_error() {
                         "\"example.com/acme/net/null\"\n  version = var.env == \"dev\" ? \"1.0.0\" : \"6.6.6\"",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );
@@ -259,17 +259,17 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
             (
                 "the default of a variable",
                 |gate| gate.write("var/net.tf", gate.read("var/net.tf").replace(GOOD, EVIL)),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a file of values",
                 |gate| gate.write("var/terraform.tfvars", format!("source = \"{EVIL}\"\n")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a file of values that deployment names",
                 |gate| gate.write("var/prod.tfvars", format!("source = \"{EVIL}\"\n")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a local",
@@ -279,7 +279,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                         gate.read("local/net.tf").replace(GOOD, EVIL),
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
             (
                 "a local, to what is not known",
@@ -291,7 +291,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                             .replace(&quoted, "file(\"source\")"),
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the third line of a source",
@@ -301,7 +301,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                         .replace(&format!("\"{GOOD}\")"), &format!("\"{EVIL}\")"));
                     gate.write("lines/net.tf", text);
                 },
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "the argument of a call",
@@ -311,7 +311,7 @@ fn a_change_of_what_a_source_is_computed_from_is_a_change_of_the_source() {
                         gate.read("argument/net.tf").replace(GOOD, EVIL),
                     );
                 },
-                "module-source-added",
+                "publisher-added",
             ),
         ],
     );
@@ -355,7 +355,7 @@ fn the_finding_names_the_variable() {
     gate.run(&["-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[made-unknown]: because of this change the variable "env" decides from where module "net" comes
+error[not-decided]: because of this change the variable "env" decides from where module "net" comes
  --> live/net.tf:5:12
   |
 5 |   source = "./${var.env}"
@@ -369,7 +369,7 @@ help: write source and version as plain text, or compute them from locals
 3 root modules: 1 with errors, 1 OK, 1 excluded by provlock.toml
 1 changed module: needs no lock file
 "#]]);
-    gate.run(&["-r", "--warn", "made-unknown"]).assert_code(0);
+    gate.run(&["-r", "--warn", "not-decided"]).assert_code(0);
 }
 
 /// A unit whose inputs come from a file that is in no directory above it, and choose a module.
@@ -403,17 +403,17 @@ fn values_of_a_unit_from_any_file_are_compared() {
             (
                 "a source that is not fetched",
                 |gate| inputs(gate, "\"s3::https://evil.test/m.zip\""),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a command",
                 |gate| inputs(gate, "run_cmd(\"x\")"),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "a repository",
                 |gate| inputs(gate, &format!("\"{EVIL}\"")),
-                "made-unknown",
+                "not-decided",
             ),
             (
                 "values beside the module",
@@ -423,7 +423,7 @@ fn values_of_a_unit_from_any_file_are_compared() {
                         "s = \"s3::https://evil.test/m.zip\"\n",
                     );
                 },
-                "made-unknown",
+                "not-decided",
             ),
         ],
     );

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::diagnostic::{Diagnostic, Reason, Severity};
 use provlock::provider::ProviderAddress;
 use serde::Serialize;
 
@@ -23,6 +23,9 @@ use crate::cli::render::identity::Identity;
 pub(crate) struct Notice {
     #[cfg_attr(test, schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$")))]
     code: &'static str,
+    /// The reason, where the code has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     message: String,
     notes: Vec<String>,
     help: Option<String>,
@@ -96,6 +99,7 @@ impl Notice {
         }
         Self {
             code: diagnostic.code.as_str(),
+            reason: diagnostic.reason.map(Reason::as_str),
             notes: diagnostic.all_notes(),
             help: invocation.help(&diagnostic),
             file,

@@ -1,0 +1,403 @@
+//! The place of the state of a root module, as a block of its configuration or of Terragrunt
+//! specifies it. The state decides on providers, too: `init` installs those of its resources.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::scope::Scope;
+use super::syntax::{Block, BlockSchema, Schema, Strings};
+use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::evaluate::value::{Members, Piece, Unknown, Value};
+
+/// Arguments that select a state in a store, or the user who reads it. All other arguments select
+/// the store.
+const SELECTORS: [&str; 34] = [
+    "key",
+    "path",
+    "prefix",
+    "schema_name",
+    "secret_suffix",
+    "workspace_dir",
+    "workspace_key_prefix",
+    "workspaces",
+    // Credentials. The names of buckets and storage accounts are the same for all users.
+    "access_key",
+    "assume_role",
+    "assume_role_with_web_identity",
+    "client_id",
+    "client_secret",
+    "credentials",
+    "encryption_key",
+    "external_id",
+    "impersonate_service_account",
+    "oidc_token",
+    "password",
+    "profile",
+    "role_arn",
+    "sas_token",
+    "secret_key",
+    "session_name",
+    "shared_config_files",
+    "shared_credentials_file",
+    "shared_credentials_files",
+    "sse_customer_key",
+    "subscription_id",
+    "tenant_id",
+    "token",
+    "use_azuread_auth",
+    "use_msi",
+    "use_oidc",
+];
+/// Arguments about locks, encryption, checks and retries, which do not decide where a state is.
+const IRRELEVANT: [&str; 22] = [
+    "acl",
+    "bucket_sse_algorithm",
+    "dynamodb_table",
+    "encrypt",
+    "force_path_style",
+    "kms_encryption_key",
+    "kms_key_id",
+    "lock",
+    "lock_method",
+    "lock_table",
+    "max_retries",
+    "retry_max",
+    "retry_wait_max",
+    "retry_wait_min",
+    "skip_credentials_validation",
+    "skip_metadata_api_check",
+    "skip_region_validation",
+    "skip_requesting_account_id",
+    "skip_s3_checksum",
+    "unlock_method",
+    "use_lockfile",
+    "use_path_style",
+];
+/// Arguments that messages show.
+const SHOWN: [&str; 15] = [
+    "bucket",
+    "container_name",
+    "hostname",
+    "key",
+    "namespace",
+    "organization",
+    "path",
+    "prefix",
+    "region",
+    "repo",
+    "resource_group_name",
+    "secret_suffix",
+    "storage_account_name",
+    "workspace_key_prefix",
+    "project",
+];
+/// Maximum size of a value that is compared, in bytes.
+const MAX_WEIGHT: usize = 1 << 16;
+/// Blocks of which backends have one or several.
+const BLOCKS: [BlockSchema; 7] = [
+    block("workspaces"),
+    block("assume_role"),
+    block("assume_role_with_web_identity"),
+    block("endpoints"),
+    block("encryption"),
+    block("exec"),
+    block("provider"),
+];
+
+/// The block of a root module that specifies where its state is.
+#[derive(Clone, Debug)]
+pub(super) struct StorageBlock {
+    /// Start of the block, such as `backend "s3"`.
+    pub(super) name: String,
+    /// Location of the block's type; `None` if it is malformed.
+    pub(super) location: Option<Location>,
+    /// The block; `None` if it is malformed.
+    pub(super) block: Option<Block>,
+}
+
+/// The place of a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StateStorage {
+    /// Start of the block, such as `backend "s3"`.
+    pub(crate) name: String,
+    /// Arguments by name, the parts of nested blocks included.
+    pub(crate) arguments: BTreeMap<String, StorageArgument>,
+    /// Location of the block.
+    pub(crate) location: Option<Location>,
+}
+
+/// An argument that decides where a state is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StorageArgument {
+    /// Text that is equal for equal values, and for unknown values of equal origin.
+    identity: String,
+    /// The value for messages, if it is known and no secret.
+    shown: Option<String>,
+}
+
+impl StorageBlock {
+    /// Evaluates the arguments as the root module does.
+    pub(super) fn evaluate(&self, scope: &Scope<'_>) -> StateStorage {
+        StateStorage {
+            name: self.name.clone(),
+            arguments: self.arguments(scope),
+            location: self.location.clone(),
+        }
+    }
+
+    fn arguments(&self, scope: &Scope<'_>) -> BTreeMap<String, StorageArgument> {
+        let mut arguments = BTreeMap::new();
+        let Some(block) = &self.block else {
+            return arguments;
+        };
+        let schema = Schema {
+            attributes: None,
+            blocks: &BLOCKS,
+        };
+        let Ok(content) = block.content(&schema) else {
+            arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
+            return arguments;
+        };
+        for attribute in &content.attributes {
+            let (value, origin) = scope.evaluate_with_origin(attribute);
+            let name = attribute.name.text.clone();
+            let argument = match value.failed() {
+                Ok(()) => StorageArgument::of_value(&name, &value),
+                // The origin includes the text of the expression.
+                Err(_) => StorageArgument::of_code(format!("{:?}", origin.fingerprint)),
+            };
+            arguments.insert(name, argument);
+        }
+        for (kind, nested) in &content.blocks {
+            let code = match nested {
+                Ok(nested) => nested.code(),
+                Err(_) => block.code(),
+            };
+            let argument = StorageArgument::of_code(code);
+            match arguments.get_mut(*kind) {
+                Some(first) => first.identity.push_str(&argument.identity),
+                None => _ = arguments.insert((*kind).to_owned(), argument),
+            }
+        }
+        if content.other_block.is_some() {
+            arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
+        }
+        arguments
+    }
+}
+
+impl StateStorage {
+    /// The place that Terragrunt's `remote_state` specifies by its members.
+    pub(super) fn of_remote_state(members: &Members, location: Option<Location>) -> Self {
+        let name = match members.get("backend").map(Value::as_string) {
+            Some(Ok(backend)) => format!("backend {:?}", &*backend),
+            _ => "backend".to_owned(),
+        };
+        let mut arguments = BTreeMap::new();
+        match members.get("config") {
+            Some(Value::Object(config)) => {
+                for (name, value) in &config.items {
+                    arguments.insert(name.to_string(), StorageArgument::of_value(name, value));
+                }
+            }
+            Some(config) => {
+                let argument = StorageArgument::of_value("config", config);
+                arguments.insert("config".to_owned(), argument);
+            }
+            None => {}
+        }
+        Self {
+            name,
+            arguments,
+            location,
+        }
+    }
+
+    /// The place that a file of arguments for `-backend-config` specifies; `None` if it cannot be
+    /// read.
+    pub(crate) fn of_arguments(path: &Path, bytes: &[u8]) -> Option<Self> {
+        let text = String::from_utf8(bytes.to_vec()).ok()?;
+        let file = SourceFile::new(path, text);
+        let schema = Schema {
+            attributes: None,
+            blocks: &BLOCKS,
+        };
+        let content = Block::of_file(&file).content(&schema).ok()?;
+        if content.other_block.is_some() {
+            return None;
+        }
+        let mut storage = Self::default();
+        for attribute in &content.attributes {
+            let name = attribute.name.text.clone();
+            let value = attribute.constant(Strings::Literal).ok()?;
+            let argument = StorageArgument::of_value(&name, &value);
+            storage.arguments.insert(name, argument);
+        }
+        for (kind, nested) in &content.blocks {
+            let argument = StorageArgument::of_code(nested.as_ref().ok()?.code());
+            storage.arguments.insert((*kind).to_owned(), argument);
+        }
+        Some(storage)
+    }
+
+    /// Whether both have the same relevant arguments.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        differences(self, other).is_empty()
+    }
+
+    /// Whether both places have the same arguments, except those that select a state, whatever
+    /// block has them.
+    pub(crate) fn has_arguments_of(&self, other: &Self) -> bool {
+        let mut differences = differences(self, other).into_iter();
+        differences.all(|name| SELECTORS.contains(&name))
+    }
+
+    /// The same with arguments that Terragrunt passes to `init`.
+    pub(super) fn with_arguments_of_init(mut self, arguments: &str) -> Self {
+        if !arguments.is_empty() {
+            let argument = StorageArgument::of_code(arguments.to_owned());
+            self.arguments
+                .insert("extra_arguments".to_owned(), argument);
+        }
+        self
+    }
+
+    /// Whether both states are in the same store, perhaps under different keys.
+    pub(crate) fn has_store_of(&self, other: &Self) -> bool {
+        let is_selector = |name: &str| SELECTORS.contains(&name);
+        self.name == other.name
+            && differences(self, other)
+                .iter()
+                .all(|name| is_selector(name))
+    }
+
+    /// The differences to a different place for a message, such as `bucket "a" → "b"`; empty if
+    /// both are the same place.
+    pub(crate) fn changes_from(&self, before: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        if self.name != before.name {
+            changes.push(match (&*before.name, &*self.name) {
+                ("", name) => name.to_owned(),
+                (old, "") => format!("no longer {old}"),
+                (old, name) => format!("{old} → {name}"),
+            });
+        }
+        for name in differences(self, before) {
+            let old = before.arguments.get(name);
+            let new = self.arguments.get(name);
+            changes.push(match (shown(old), shown(new)) {
+                (Some(old), Some(new)) => format!("{name} {old:?} → {new:?}"),
+                (None, Some(new)) if old.is_none() => format!("{name} {new:?}"),
+                _ => name.to_owned(),
+            });
+        }
+        changes
+    }
+}
+
+impl StorageArgument {
+    fn of_code(code: String) -> Self {
+        Self {
+            identity: code,
+            shown: None,
+        }
+    }
+
+    fn of_value(name: &str, value: &Value) -> Self {
+        let shown = match value.as_string() {
+            Ok(text) if SHOWN.contains(&name) => Some(text.to_string()),
+            _ => None,
+        };
+        let mut identity = String::new();
+        // A value that was written to waste time is never equal to another one.
+        if value.weight() > MAX_WEIGHT {
+            identity = format!("{value:p}");
+        } else {
+            add_identity(&mut identity, value);
+        }
+        Self { identity, shown }
+    }
+}
+
+/// Adds text that is equal for equal values, wherever they are written. An unknown value is equal
+/// to one with the same expression.
+fn add_identity(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(value) => text.push_str(&value.to_string()),
+        Value::Int(number) => text.push_str(&number.to_string()),
+        Value::String(string) => text.push_str(&format!("{string:?}")),
+        Value::Partial(pieces) => add_pieces(text, pieces),
+        Value::List(list) => {
+            text.push('[');
+            for item in &list.items {
+                add_identity(text, item);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Object(object) => {
+            text.push('{');
+            for (name, member) in &object.items {
+                text.push_str(&format!("{name:?}="));
+                add_identity(text, member);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        Value::Unknown(unknown) => add_unknown(text, unknown),
+    }
+}
+
+fn add_pieces(text: &mut String, pieces: &[Piece]) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(part) => text.push_str(&format!("{part:?}")),
+            Piece::Hole(unknown) => add_unknown(text, unknown),
+            Piece::Either(sides, unknown) => {
+                add_unknown(text, unknown);
+                for side in sides.iter() {
+                    text.push('(');
+                    add_pieces(text, side);
+                    text.push(')');
+                }
+            }
+            Piece::Withheld(secret, _) => text.push_str(&format!("{secret:?}")),
+        }
+    }
+}
+
+fn add_unknown(text: &mut String, unknown: &Unknown) {
+    text.push_str(&format!("<{}", unknown.reason));
+    if let Some(location) = &unknown.location {
+        let span = location.span.clone();
+        text.push_str(location.file.text.get(span).unwrap_or_default());
+    }
+    text.push('>');
+}
+
+/// Names of the relevant arguments that differ.
+fn differences<'a>(one: &'a StateStorage, other: &'a StateStorage) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for (name, argument) in &one.arguments {
+        let same = other.arguments.get(name);
+        if same.is_none_or(|same| same.identity != argument.identity) {
+            names.push(name.as_str());
+        }
+    }
+    for name in other.arguments.keys() {
+        if !one.arguments.contains_key(name) {
+            names.push(name);
+        }
+    }
+    names.retain(|name| !IRRELEVANT.contains(name));
+    names
+}
+
+fn shown(argument: Option<&StorageArgument>) -> Option<&str> {
+    argument?.shown.as_deref()
+}
+
+const fn block(kind: &'static str) -> BlockSchema {
+    BlockSchema { kind, labels: &[] }
+}

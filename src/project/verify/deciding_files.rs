@@ -1,0 +1,565 @@
+//! Changed files that decide what is installed, or what reviewers see of it, and that no reading of
+//! a root module includes: OpenTofu, Terraform, git or a generator reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::base::BaseFacts;
+use super::decisions::decision;
+use crate::configuration::{StateStorage, is_part_of_configuration};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
+use crate::hcl::code_lines::{code, code_lines};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::project::reviewed_change::{ReviewedChange, UPLOAD_IGNORE_FILE};
+use crate::system::{Tree, excludes_from_upload};
+
+/// Maximum size of such a file in bytes; a larger one is not decided.
+const MAX_SIZE: u64 = 1 << 20;
+/// Settings of OpenTofu and Terraform for the user, which a job may name in `TF_CLI_CONFIG_FILE`.
+const CLI_CONFIGURATIONS: [&str; 4] = [".terraformrc", "terraform.rc", ".tofurc", "tofu.rc"];
+/// Inputs of programs that generate configurations: Atmos, Terramate and CDK for Terraform.
+const GENERATOR_INPUTS: [&str; 5] = [
+    "atmos.yaml",
+    "atmos.yml",
+    ".atmos.yaml",
+    ".atmos.yml",
+    "cdktf.json",
+];
+/// Files that choose the version of a tool.
+const VERSION_FILES: [&str; 7] = [
+    ".terraform-version",
+    ".opentofu-version",
+    ".tofu-version",
+    ".terragrunt-version",
+    ".terragrunt-tofu-version",
+    ".tfswitchrc",
+    ".tgswitchrc",
+];
+/// Files that choose the versions of several tools.
+const VERSION_LISTS: [&str; 4] = [
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    ".tfswitch.toml",
+];
+/// Ends of the names of test files.
+const TESTS: [&str; 4] = [
+    ".tftest.hcl",
+    ".tftest.json",
+    ".tofutest.hcl",
+    ".tofutest.json",
+];
+/// Attributes of git that change what is checked out, merged or archived.
+const CHANGING_ATTRIBUTES: [&str; 6] = [
+    "export-ignore",
+    "export-subst",
+    "filter",
+    "ident",
+    "merge",
+    "working-tree-encoding",
+];
+
+/// A changed file with its contents; `None` where it does not exist.
+struct ChangedFile<'a> {
+    path: &'a Path,
+    before: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+}
+
+/// Effect of a changed file, as a verb phrase.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    /// What the change decides is known.
+    Decided(String),
+    /// What the change decides is not known.
+    NotDecided(String),
+}
+
+/// The findings about changed files that decide and that are not read, in the directories that
+/// `applies` selects.
+pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
+    let change = facts.change;
+    let base = Tree::Revision(Arc::clone(&change.base));
+    let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
+    for path in &change.differing {
+        let is_anywhere = is_cli_configuration(path) || is_of_backend(path);
+        let is_meant = is_anywhere || path.parent().is_some_and(&applies);
+        if !is_meant || !may_decide(path) {
+            continue;
+        }
+        let file = ChangedFile {
+            path,
+            before: base.read(path, MAX_SIZE).ok(),
+            now: Tree::Work.read(path, MAX_SIZE).ok(),
+        };
+        // Files that are too large, or no files.
+        let is_unread = (base.exists(path) && file.before.is_none())
+            || (Tree::Work.exists(path) && file.now.is_none());
+        let effect = if is_unread {
+            Some(not_decided("cannot be read"))
+        } else {
+            effect(facts, &file)
+        };
+        if let Some(effect) = effect {
+            by_effect.entry(effect).or_default().push(path);
+        }
+    }
+    let mut findings = Vec::new();
+    for (effect, paths) in &by_effect {
+        findings.push(finding(change, effect, paths));
+    }
+    findings
+}
+
+/// The finding about files with the same effect.
+fn finding(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
+    let shown: Vec<_> = paths.iter().map(|path| change.shown(path)).collect();
+    let names = few(shown.iter().map(|path| path.display()));
+    let verb = if shown.len() == 1 {
+        "differs"
+    } else {
+        "differ"
+    };
+    let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
+    match effect {
+        Effect::Decided(effect) => {
+            let message = format!("{names} {verb} from the base, which {effect}");
+            decision(message, &locations[0])
+        }
+        Effect::NotDecided(effect) => {
+            let message = format!("{names} {verb} from the base, which {effect}");
+            let help = Help::text("review the change; an owner allows it with ");
+            Diagnostic::not_decided(Reason::FileNotRead, message)
+                .at_each(&locations, "")
+                .help(help.and(RunOption::Warn(Code::NotDecided)))
+        }
+    }
+}
+
+/// Whether a file of this name may decide something without being part of a reading.
+fn may_decide(path: &Path) -> bool {
+    let name = name(path);
+    is_cli_configuration(path)
+        || is_of_backend(path)
+        || [UPLOAD_IGNORE_FILE, ".gitattributes", ".gitignore"].contains(&name)
+        || GENERATOR_INPUTS.contains(&name)
+        || is_of_terramate(name)
+        || VERSION_FILES.contains(&name)
+        || VERSION_LISTS.contains(&name)
+        || TESTS.iter().any(|end| name.ends_with(end))
+}
+
+/// The effect of a changed file; `None` if it decides nothing.
+fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    let change = facts.change;
+    let name = name(file.path);
+    if file.is_unchanged() {
+        return None;
+    }
+    if is_cli_configuration(file.path) {
+        let effect = "decides from where providers are installed";
+        return Some(not_decided(effect));
+    }
+    if is_of_backend(file.path) {
+        return backend_file(facts, file);
+    }
+    match name {
+        UPLOAD_IGNORE_FILE => return hidden_from_upload(change, file),
+        ".gitattributes" => return attributes(change, file),
+        ".gitignore" => return ignored_lock_files(change, file),
+        _ => {}
+    }
+    if GENERATOR_INPUTS.contains(&name) {
+        let effect = "decides which configuration is generated";
+        return Some(not_decided(effect));
+    }
+    if is_of_terramate(name) {
+        return terramate(file);
+    }
+    if VERSION_FILES.contains(&name) {
+        return Some(decided("chooses the version of a tool"));
+    }
+    if VERSION_LISTS.contains(&name) {
+        return file
+            .changes_lines_with(&["terraform", "tofu", "terragrunt"])
+            .then(|| decided("chooses the version of a tool"));
+    }
+    let is_read = file.path.parent().is_some_and(|directory| {
+        directory.ends_with("tests") || change.has_configuration(directory)
+    });
+    (!is_read).then(|| decided("is read only with -test-directory"))
+}
+
+impl ChangedFile<'_> {
+    /// Whether only line ends differ, or comments and white space in HCL.
+    fn is_unchanged(&self) -> bool {
+        let (Some(before), Some(now)) = (&self.before, &self.now) else {
+            return self.before == self.now;
+        };
+        let [before, now] = [before, now].map(|bytes| String::from_utf8_lossy(bytes));
+        let is_of_hcl = is_of_backend(self.path)
+            || is_cli_configuration(self.path)
+            || is_of_terramate(name(self.path));
+        if is_of_hcl {
+            return code(&before) == code(&now);
+        }
+        before.lines().eq(now.lines())
+    }
+
+    /// Whether a line with one of these words was added or removed.
+    fn changes_lines_with(&self, words: &[&str]) -> bool {
+        let [before, now] = [&self.before, &self.now].map(|bytes| lines_with(bytes, words));
+        before != now
+    }
+}
+
+/// The lines of a file that have one of these words.
+fn lines_with(bytes: &Option<Vec<u8>>, words: &[&str]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+    let mut lines = BTreeSet::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if words.iter().any(|word| line.contains(word)) {
+            lines.insert(line.to_owned());
+        }
+    }
+    lines
+}
+
+fn decided(effect: &str) -> Effect {
+    Effect::Decided(effect.to_owned())
+}
+
+fn not_decided(effect: &str) -> Effect {
+    Effect::NotDecided(effect.to_owned())
+}
+
+fn is_cli_configuration(path: &Path) -> bool {
+    let name = name(path);
+    CLI_CONFIGURATIONS.contains(&name) || name.ends_with(".tfrc") || name.ends_with(".tofurc")
+}
+
+/// Whether the name of a file is usual for arguments of a backend (`-backend-config`).
+fn is_of_backend(path: &Path) -> bool {
+    const ENDS: [&str; 5] = [".hcl", ".conf", ".config", ".cfg", ".tfvars"];
+    let name = name(path);
+    if name.ends_with(".tfbackend") || name.ends_with(".tfbackend.json") {
+        return true;
+    }
+    let Some(stem) = ENDS.iter().find_map(|end| name.strip_suffix(end)) else {
+        return false;
+    };
+    let directory = path.parent().and_then(Path::file_name);
+    let is_in_directory = directory.is_some_and(|name| name == "backend" || name == "backends");
+    stem.contains("backend") || is_in_directory
+}
+
+/// The finding about a file with arguments of a backend: a decision if it is new, or only selects a
+/// state in a store that the base uses.
+fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    let change = facts.change;
+    let storage = |bytes: &Option<Vec<u8>>| {
+        let bytes = bytes.as_deref()?;
+        StateStorage::of_arguments(file.path, bytes)
+    };
+    // Terragrunt reads files of HCL with blocks.
+    if file.is_of_terragrunt() {
+        return None;
+    }
+    let effect = "decides where a state is";
+    let Some(now) = storage(&file.now) else {
+        let is_removed = file.now.is_none();
+        return Some(if is_removed {
+            decided(effect)
+        } else {
+            not_decided(effect)
+        });
+    };
+    let before = storage(&file.before);
+    if before
+        .as_ref()
+        .is_some_and(|before| now.is_same_place(before))
+    {
+        return None;
+    }
+    let is_known = |known: &StateStorage| known.has_arguments_of(&now);
+    // No deployment of the base uses a new file.
+    let is_same_store = file.before.is_none()
+        || before.as_ref().is_some_and(is_known)
+        || facts.readings.whole().storages.iter().any(is_known)
+        || other_backend_files(change, file.path).iter().any(is_known);
+    Some(if is_same_store {
+        decided(effect)
+    } else {
+        not_decided(effect)
+    })
+}
+
+impl ChangedFile<'_> {
+    /// Whether it has a block that no file with arguments of a backend has.
+    fn is_of_terragrunt(&self) -> bool {
+        const BLOCKS: [&str; 7] = [
+            "remote_state",
+            "locals",
+            "include",
+            "generate",
+            "inputs",
+            "terraform",
+            "dependency",
+        ];
+        for bytes in [&self.before, &self.now].into_iter().flatten() {
+            let text = String::from_utf8_lossy(bytes);
+            let Ok(lines) = code_lines(&text) else {
+                continue;
+            };
+            let is_block = |line: &str| BLOCKS.iter().any(|block| line.starts_with(block));
+            if lines.iter().any(|line| is_block(&line.block)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The stores of the other files with arguments of backends at the base, which have the same end of
+/// their names.
+fn other_backend_files(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
+    let base = Tree::Revision(Arc::clone(&change.base));
+    let mut storages = Vec::new();
+    let Some(directory) = path.parent() else {
+        return storages;
+    };
+    for entry in base.entries(directory).unwrap_or_default() {
+        let other = directory.join(&entry.name);
+        if other == path || !is_of_backend(&other) {
+            continue;
+        }
+        let bytes = base.read(&other, MAX_SIZE).unwrap_or_default();
+        storages.extend(StateStorage::of_arguments(&other, &bytes));
+    }
+    storages
+}
+
+/// The finding about configuration and lock files that remote runs no longer get.
+fn hidden_from_upload(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let now = file.now.as_deref()?;
+    let mut hidden = Vec::new();
+    for path in files_below(change, directory) {
+        let was_hidden = file
+            .before
+            .as_deref()
+            .is_some_and(|before| excludes_from_upload(directory, before, path));
+        // The lock files of remote runs are checked with their root modules.
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name(path));
+        if !was_hidden && !is_lock_file && excludes_from_upload(directory, now, path) {
+            hidden.push(path);
+        }
+    }
+    if hidden.is_empty() {
+        return None;
+    }
+    let names = few(hidden.iter().map(|path| change.shown(path).display()));
+    let effect = format!("excludes {names} from remote runs");
+    Some(not_decided(&effect))
+}
+
+/// Configuration and lock files below a directory, and the lock files that directories of
+/// configurations may get.
+fn files_below<'a>(change: &'a ReviewedChange, directory: &Path) -> Vec<&'a Path> {
+    let mut files = Vec::new();
+    for path in change.files_now.iter().map(Path::new) {
+        let name = name(path);
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
+        if path.starts_with(directory) && (is_lock_file || is_part_of_configuration(name)) {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The directories with configuration or lock files below a directory.
+fn directories_below(change: &ReviewedChange, directory: &Path) -> BTreeSet<PathBuf> {
+    let files = files_below(change, directory);
+    files
+        .into_iter()
+        .filter_map(Path::parent)
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// The decision that git ignores lock files which it did not ignore.
+fn ignored_lock_files(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let [before, now] = [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes));
+    for root in directories_below(change, directory) {
+        let lock_file = root.join(LOCK_FILE_NAME);
+        let is_ignored = |rules: &Gitignore| {
+            rules
+                .matched_path_or_any_parents(&lock_file, false)
+                .is_ignore()
+        };
+        if is_ignored(&now) && !is_ignored(&before) {
+            return Some(decided("ignores lock files"));
+        }
+    }
+    None
+}
+
+fn ignore_rules(directory: &Path, bytes: &Option<Vec<u8>>) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(directory);
+    let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+    for line in text.lines() {
+        // git skips a pattern that it cannot read, too.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// The finding about attributes of git for configuration and lock files that the change sets.
+fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let [before, now] =
+        [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes));
+    if now.has_macros && !before.has_macros {
+        return Some(not_decided("defines attributes"));
+    }
+    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    for path in files_below(change, directory) {
+        paths.insert(path.to_owned());
+        paths.insert(path.with_file_name(LOCK_FILE_NAME));
+    }
+    let mut is_hidden_from_review = false;
+    for path in paths {
+        let [old, new] = [&before, &now].map(|lines| lines.of(&path));
+        for name in CHANGING_ATTRIBUTES {
+            let value = new.get(name);
+            if value != old.get(name) && !is_harmless(name, value) {
+                let shown = change.shown(&path).display();
+                let effect = format!("sets the attribute {name} of {shown}");
+                return Some(not_decided(&effect));
+            }
+        }
+        let is_set = |name: &str, value: &str| {
+            new.get(name).is_some_and(|new| new == value) && old.get(name) != new.get(name)
+        };
+        is_hidden_from_review |= is_set("diff", "unset")
+            || is_set("binary", "set")
+            || is_set("linguist-generated", "set")
+            || is_set("linguist-generated", "true");
+    }
+    is_hidden_from_review.then(|| decided("hides changes from reviewers"))
+}
+
+/// Whether a value of an attribute changes no content: it is not set any more, or provlock's own
+/// merge driver.
+fn is_harmless(name: &str, value: Option<&String>) -> bool {
+    match value.map(String::as_str) {
+        None | Some("unspecified" | "unset") => name != "merge" || value.is_none(),
+        Some(value) => name == "merge" && ["provlock", "text"].contains(&value),
+    }
+}
+
+/// The lines of a `.gitattributes` (<https://git-scm.com/docs/gitattributes>).
+struct AttributeLines {
+    /// Patterns with their attributes, in the order of the file.
+    lines: Vec<(Gitignore, Vec<(String, String)>)>,
+    /// Whether it defines macros, or has a pattern that cannot be read.
+    has_macros: bool,
+}
+
+impl AttributeLines {
+    fn parse(directory: &Path, bytes: &Option<Vec<u8>>) -> Self {
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+        let mut parsed = Self {
+            lines: Vec::new(),
+            has_macros: false,
+        };
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let mut words = line.split_ascii_whitespace();
+            let pattern = words.next().unwrap_or_default();
+            if pattern.starts_with("[attr]") || pattern.starts_with(['"', '!']) {
+                parsed.has_macros = true;
+                continue;
+            }
+            let mut builder = GitignoreBuilder::new(directory);
+            let is_read = builder.add_line(None, pattern).is_ok();
+            match builder.build() {
+                Ok(pattern) if is_read => {
+                    let attributes = words.map(attribute).collect();
+                    parsed.lines.push((pattern, attributes));
+                }
+                _ => parsed.has_macros = true,
+            }
+        }
+        parsed
+    }
+
+    /// The attributes of a file, by name.
+    fn of(&self, path: &Path) -> BTreeMap<&str, String> {
+        let mut attributes = BTreeMap::new();
+        for (pattern, set) in &self.lines {
+            if !pattern.matched(path, false).is_ignore() {
+                continue;
+            }
+            for (name, value) in set {
+                attributes.insert(name.as_str(), value.clone());
+                // `binary` is a macro of git.
+                if name == "binary" && value == "set" {
+                    attributes.insert("diff", "unset".to_owned());
+                    attributes.insert("merge", "unset".to_owned());
+                }
+            }
+        }
+        attributes
+    }
+}
+
+/// An attribute with its value: `set`, `unset`, `unspecified` or a text.
+fn attribute(word: &str) -> (String, String) {
+    let (name, value) = if let Some(name) = word.strip_prefix('-') {
+        (name, "unset")
+    } else if let Some(name) = word.strip_prefix('!') {
+        (name, "unspecified")
+    } else {
+        word.split_once('=').unwrap_or((word, "set"))
+    };
+    (name.to_owned(), value.to_owned())
+}
+
+fn is_of_terramate(name: &str) -> bool {
+    name.ends_with(".tm.hcl") || name.ends_with(".tm")
+}
+
+/// The finding about a file of Terramate, unless it only describes stacks.
+fn terramate(file: &ChangedFile<'_>) -> Option<Effect> {
+    let generating = |bytes: &Option<Vec<u8>>| -> Option<Vec<String>> {
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+        let mut lines = Vec::new();
+        for line in code_lines(&text).ok()? {
+            let is_stack = line.block.starts_with("stack ") || line.block.starts_with("stack{");
+            if !line.code.is_empty() && !is_stack {
+                lines.push(code(&line.code));
+            }
+        }
+        Some(lines)
+    };
+    if generating(&file.before) == generating(&file.now) && generating(&file.now).is_some() {
+        return None;
+    }
+    // The generated files are in the repository, too.
+    Some(decided("decides which configuration is generated"))
+}
+
+/// The name of a file; empty if it is not text.
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
