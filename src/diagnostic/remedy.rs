@@ -184,6 +184,12 @@ impl Help {
         self
     }
 
+    /// Adds the option by which an owner of the repository lets findings with a code through.
+    pub(crate) fn and_owner_allows(self, code: Code) -> Self {
+        self.and_text("; if this is intended, an owner allows it with ")
+            .and(RunOption::Warn(code))
+    }
+
     /// Help if the cache does not contain enough for a run without the network.
     pub(crate) fn run_online() -> Self {
         Self::text("run the command once without ")

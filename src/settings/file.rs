@@ -14,8 +14,8 @@ use toml::Spanned;
 use super::tests::schema;
 use super::values::{self, Fingerprint, Loosened, PlatformName};
 use super::{
-    CacheTable, Denied, FileLevels, Levels, MissingPlatform, PathLevels, PlatformSelection, Policy,
-    RootFilter, Rules, Settings, TrustRule, WithoutPlatforms,
+    CacheTable, Denied, FileLevels, LevelOverride, Levels, MissingPlatform, PathLevels,
+    PlatformSelection, Policy, RootFilter, Rules, Settings, TrustRule, WithoutPlatforms,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile, words};
 use crate::provider::{Dialect, OciRepository, ProviderSpec, PublicKey, SharedCache};
@@ -247,8 +247,8 @@ impl VerifyTable {
     ) -> FileLevels {
         let mut own = levels(self.deny, self.warn, self.allow, source, errors);
         let code = Code::ModuleRefFloating;
-        if policy.pin_modules && !own.warn.contains(&code) && !own.allow.contains(&code) {
-            own.deny.push(Denied::Code(code));
+        if policy.pin_modules && !own.names(code) {
+            own.0.push(LevelOverride::Deny(Denied::Code(code)));
         }
         let mut paths = Vec::new();
         for table in self.paths {
@@ -273,22 +273,28 @@ fn levels(
     source: &Arc<SourceFile>,
     errors: &mut Diagnostics,
 ) -> Levels {
-    let mut listed = Vec::new();
-    for denied in &deny {
-        listed.push((*denied.get_ref(), denied.span()));
+    let mut overrides = Vec::new();
+    for denied in deny {
+        let span = denied.span();
+        overrides.push((LevelOverride::Deny(denied.into_inner()), span));
     }
-    for code in warn.iter().chain(&allow) {
-        listed.push((Denied::Code(code.get_ref().0), code.span()));
+    for code in warn {
+        let span = code.span();
+        overrides.push((LevelOverride::Warn(code.into_inner().0), span));
     }
-    for (index, (denied, span)) in listed.iter().enumerate() {
-        if listed[..index].iter().any(|(earlier, _)| earlier == denied) {
-            let problem = format!("{denied} is listed twice");
-            errors.push(invalid(source, span.clone(), problem));
+    for code in allow {
+        let span = code.span();
+        overrides.push((LevelOverride::Allow(code.into_inner().0), span));
+    }
+    let mut seen = Vec::new();
+    let mut levels = Levels::default();
+    for (level_override, span) in overrides {
+        let findings = level_override.findings();
+        if seen.contains(&findings) {
+            errors.push(invalid(source, span, format!("{findings} is listed twice")));
         }
+        seen.push(findings);
+        levels.0.push(level_override);
     }
-    Levels {
-        deny: deny.into_iter().map(Spanned::into_inner).collect(),
-        warn: warn.into_iter().map(|code| code.into_inner().0).collect(),
-        allow: allow.into_iter().map(|code| code.into_inner().0).collect(),
-    }
+    levels
 }

@@ -25,16 +25,21 @@ pub enum Denied {
     Code(Code),
 }
 
-/// Findings by level. `deny` takes precedence over `warn`, and `warn` over `allow`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Levels {
-    /// These are errors.
-    pub deny: Vec<Denied>,
-    /// These are warnings.
-    pub warn: Vec<Code>,
-    /// These are omitted.
-    pub allow: Vec<Code>,
+/// A severity override: a level and the findings that have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelOverride {
+    /// Findings that are errors.
+    Deny(Denied),
+    /// Findings that are warnings.
+    Warn(Code),
+    /// Findings that are omitted.
+    Allow(Code),
 }
+
+/// Severity overrides in the order in which a user gives them. Of several for a code, the last
+/// applies. An override for all warnings applies to codes without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Levels(pub Vec<LevelOverride>);
 
 /// The `[verify]` table of one settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,19 +80,38 @@ impl FromStr for Denied {
     }
 }
 
-impl Levels {
-    fn level(&self, code: Code) -> Option<Level> {
-        if self.deny.contains(&Denied::Code(code)) {
-            Some(Level::Deny)
-        } else if self.warn.contains(&code) {
-            Some(Level::Warn)
-        } else {
-            self.allow.contains(&code).then_some(Level::Allow)
+impl LevelOverride {
+    /// The findings whose level it sets.
+    pub(super) fn findings(self) -> Denied {
+        match self {
+            Self::Deny(denied) => denied,
+            Self::Warn(code) | Self::Allow(code) => Denied::Code(code),
         }
     }
 
+    /// The level for a code, if the override is for this code.
+    fn level(self, code: Code) -> Option<Level> {
+        match self {
+            Self::Deny(Denied::Code(own)) if own == code => Some(Level::Deny),
+            Self::Warn(own) if own == code => Some(Level::Warn),
+            Self::Allow(own) if own == code => Some(Level::Allow),
+            _ => None,
+        }
+    }
+}
+
+impl Levels {
+    /// Whether an override is for this code.
+    pub(super) fn names(&self, code: Code) -> bool {
+        self.level(code).is_some()
+    }
+
+    fn level(&self, code: Code) -> Option<Level> {
+        self.0.iter().rev().find_map(|one| one.level(code))
+    }
+
     fn denies_warnings(&self) -> bool {
-        self.deny.contains(&Denied::Warnings)
+        self.0.contains(&LevelOverride::Deny(Denied::Warnings))
     }
 
     /// A finding with its level from these levels, which come from a caller, or else from the

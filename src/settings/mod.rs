@@ -17,7 +17,7 @@ use serde::Deserialize;
 use crate::diagnostic::Location;
 use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 
-pub use levels::{Denied, FileLevels, Levels, PathLevels};
+pub use levels::{Denied, FileLevels, LevelOverride, Levels, PathLevels};
 pub(crate) use levels::{RootLevels, is_match};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};
 pub(crate) use search::read_in;

@@ -71,10 +71,18 @@ allow = ["no-hashes"]
         panic!("{settings:?}")
     };
     let [downgrade, pinned] = [Code::Downgrade, Code::ModuleRefFloating].map(Denied::Code);
-    assert_eq!(verify.levels.deny, [Denied::Warnings, downgrade, pinned]);
     assert_eq!(
-        (&verify.levels.warn[..], &verify.paths[0].levels.allow[..]),
-        (&[Code::NoHashes][..], &[Code::NoHashes][..])
+        verify.levels.0,
+        [
+            LevelOverride::Deny(Denied::Warnings),
+            LevelOverride::Deny(downgrade),
+            LevelOverride::Warn(Code::NoHashes),
+            LevelOverride::Deny(pinned),
+        ]
+    );
+    assert_eq!(
+        verify.paths[0].levels.0,
+        [LevelOverride::Allow(Code::NoHashes)]
     );
     assert_eq!(verify.paths[0].paths, [glob::parse("legacy/**").unwrap()]);
     let trust = &rules.trust[0];

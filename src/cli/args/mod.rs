@@ -7,6 +7,7 @@ mod format;
 mod global;
 mod roots;
 mod selection;
+mod severity;
 mod source;
 mod targets;
 mod variables;
@@ -19,6 +20,7 @@ pub(crate) use roots::{RootArgs, TargetArgs};
 pub(crate) use selection::{
     AgeArgs, DateArgs, ModuleArgs, OfflineArgs, PlatformArgs, SelectionArgs,
 };
+pub(crate) use severity::SeverityArgs;
 pub(crate) use source::{CacheArgs, CacheDirectory, NoRequestsArgs, OnlineArgs, SourceArgs};
 pub(crate) use targets::{Targets, is_surely_path};
 pub(crate) use variables::parse;

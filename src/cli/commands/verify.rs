@@ -2,12 +2,10 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
-use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
@@ -17,11 +15,11 @@ use provlock::project::{
     VersionControl,
 };
 use provlock::provider::Dialect;
-use provlock::settings::{Denied, Levels};
 use provlock::system::{Boundary, Environment, canonicalize};
 
 use crate::cli::args::{
-    DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
+    DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs,
+    SeverityArgs,
 };
 use crate::cli::environment::source_date;
 use crate::cli::git::{Repositories, Repository, both};
@@ -103,18 +101,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
     #[arg(help_heading = "Output")]
     report: Vec<ReportFile>,
-    /// Treat as errors; `warnings` means all
-    #[arg(long, value_name = "CODE", value_parser = finding::<Denied>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(candidates::findings))]
-    deny: Vec<Denied>,
-    /// Treat as warnings
-    #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(candidates::findings))]
-    warn: Vec<Code>,
-    /// Suppress
-    #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(candidates::findings))]
-    allow: Vec<Code>,
+    #[command(flatten)]
+    severity: SeverityArgs,
 }
 
 /// A file for the result, in addition to stdout.
@@ -261,12 +249,6 @@ fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBu
         .collect()
 }
 
-/// Reads the code of a finding.
-fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
-    text.parse()
-        .map_err(|error| format!("{error}; provlock explain lists all codes"))
-}
-
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let started = Timestamp::now();
     let selection = arguments.what.roots.selection(false);
@@ -389,11 +371,7 @@ impl VerifyArgs {
         options.ignore_tests = *no_tests;
         options.check_installed = *installed;
         options.version_control = Some(version_control);
-        options.levels = Levels {
-            deny: self.deny.clone(),
-            warn: self.warn.clone(),
-            allow: self.allow.clone(),
-        };
+        options.levels = self.severity.levels.clone();
         options.online = self.online.then_some(OnlineOptions {
             trust_shared: self.trust_shared,
         });

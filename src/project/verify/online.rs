@@ -429,7 +429,8 @@ impl<'a> EntryCheck<'a> {
         }
         let note = changed.or(unknown).map(|message| {
             let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
-            note.help("ask the publisher, and not the registry, whether the key has changed")
+            let help = "ask the publisher, and not the registry, whether the key has changed";
+            note.help(Help::text(help).and_owner_allows(Code::SigningKeyChanged))
         });
         Ok(note)
     }

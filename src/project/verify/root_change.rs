@@ -286,7 +286,8 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     }
     // The decision about the version names the constraints.
     if demanded_by(root, change).is_none() {
-        let help = Remedy::upgrade(name.clone());
+        // A revert is a downgrade that owners want.
+        let help = Help::from(Remedy::upgrade(name.clone())).and_owner_allows(Code::Downgrade);
         findings.extend(downgrade(&name, entry, change, help));
     }
     if change.change == EntryChange::Added
@@ -529,12 +530,8 @@ fn check_module(
             format!("the package of {name} differs from that of the same source in the base");
         findings.push(replaced(message, format!("in the base: {}", known.package)));
     }
-    findings.extend(downgrade(
-        &name,
-        entry,
-        change,
-        "make sure that the older version is intended",
-    ));
+    let help = Help::text("check the older version").and_owner_allows(Code::Downgrade);
+    findings.extend(downgrade(&name, entry, change, help));
     findings.extend(new_publisher(root, entry));
     findings
 }

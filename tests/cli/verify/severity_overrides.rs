@@ -1,11 +1,13 @@
 //! The severity of findings is changed by `[verify]` in provlock.toml, comments in the lock file,
 //! and flags.
 
+use std::collections::BTreeSet;
+
 use super::gate::Gate;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use provlock_test::{TestEnvironment, str, survived};
+use provlock_test::{Output, TestEnvironment, str, survived};
 
 const AWS: &str = "registry.opentofu.org/hashicorp/aws";
 
@@ -68,6 +70,147 @@ fn settings_give_findings_their_level() {
         "provider-not-required",
     ];
     assert_eq!(found(&environment, &flags), ["warning unsorted-hashes"]);
+}
+
+#[test]
+fn the_last_flag_for_a_code_applies() {
+    let environment = untidy();
+    let other = "warning provider-not-required";
+    let [error, warning] = ["error unsorted-hashes", "warning unsorted-hashes"];
+    for (flags, expected) in [
+        (
+            "--deny unsorted-hashes --warn unsorted-hashes",
+            &[other, warning][..],
+        ),
+        (
+            "--warn unsorted-hashes --deny unsorted-hashes",
+            &[other, error],
+        ),
+        ("--deny unsorted-hashes --allow unsorted-hashes", &[other]),
+        (
+            "--allow unsorted-hashes --deny unsorted-hashes",
+            &[other, error],
+        ),
+        (
+            "--allow unsorted-hashes --warn unsorted-hashes",
+            &[other, warning],
+        ),
+        ("--warn unsorted-hashes --allow unsorted-hashes", &[other]),
+        // In lists, beside other codes.
+        (
+            "--deny downgrade,unsorted-hashes,no-hashes --warn no-hashes,unsorted-hashes",
+            &[other, warning],
+        ),
+        (
+            "--warn=no-hashes,unsorted-hashes --deny=downgrade,unsorted-hashes,no-hashes",
+            &[other, error],
+        ),
+        // Repeated.
+        (
+            "--deny unsorted-hashes --warn unsorted-hashes --deny unsorted-hashes",
+            &[other, error],
+        ),
+        (
+            "--allow unsorted-hashes --deny unsorted-hashes --allow downgrade,unsorted-hashes",
+            &[other],
+        ),
+        // A code takes precedence over `warnings`, wherever it is.
+        (
+            "--warn unsorted-hashes --deny warnings",
+            &["error provider-not-required", warning],
+        ),
+        (
+            "--deny warnings,unsorted-hashes --allow provider-not-required --warn unsorted-hashes",
+            &[warning],
+        ),
+    ] {
+        let flags: Vec<_> = flags.split(' ').collect();
+        assert_eq!(found(&environment, &flags), expected, "{flags:?}");
+    }
+    // Flags win over settings, whatever their order.
+    environment.write("provlock.toml", "[verify]\ndeny = [\"unsorted-hashes\"]\n");
+    let flags = ["--deny", "unsorted-hashes", "--warn", "unsorted-hashes"];
+    assert_eq!(found(&environment, &flags), [other, warning]);
+}
+
+/// The gate of docs/gate.md, without the network.
+const RECIPE: [&str; 6] = [
+    "verify",
+    "-r",
+    "--base",
+    "main",
+    "--deny",
+    "downgrade,signing-key-changed,untracked-lock-file",
+];
+
+/// The ways out that helps of a run name: `--warn CODE`.
+fn ways_out(output: &Output) -> BTreeSet<String> {
+    let text = [output.stdout.as_str(), output.stderr.as_str()].concat();
+    let helps = text.lines().filter(|line| line.starts_with("help: "));
+    let mut codes = BTreeSet::new();
+    for help in helps {
+        if let Some((_, code)) = help.split_once("--warn ") {
+            codes.insert(code.to_owned());
+        }
+    }
+    codes
+}
+
+#[test]
+fn the_way_out_that_a_help_names_works_at_the_end_of_the_recipe() {
+    let cases: &[(&str, fn(&Gate))] = &[
+        ("root-removed", |gate| {
+            gate.remove("live/.terraform.lock.hcl");
+        }),
+        ("downgrade", |gate| {
+            let entry = entry(NULL, "3.2.3", "", &[H1, ZH]);
+            gate.write("live/.terraform.lock.hcl", lock_file(&[entry]));
+        }),
+        #[cfg(unix)]
+        ("link-added", |gate| {
+            gate.rename("live", "elsewhere");
+            gate.link("elsewhere", "live");
+        }),
+    ];
+    for (code, change) in cases {
+        let gate = Gate::new();
+        change(&gate);
+        gate.commit();
+        let stopped = gate.provlock(&RECIPE);
+        stopped
+            .assert_code(1)
+            .assert_stdout_has(&format!("error[{code}]"));
+        let ways_out = ways_out(&stopped);
+        assert!(ways_out.contains(*code), "{stopped}");
+
+        let mut arguments = RECIPE.to_vec();
+        for way_out in &ways_out {
+            arguments.extend(["--warn", way_out]);
+        }
+        let output = gate.provlock(&arguments);
+        output.assert_stdout_has(&format!("warning[{code}]"));
+        assert!(
+            !output.stdout.contains(&format!("error[{code}]")),
+            "{output}"
+        );
+    }
+}
+
+/// Outside of a repository, nothing is tracked, and the recipe of such a job must be able to pass.
+#[test]
+fn the_way_out_works_where_git_cannot_be_asked() {
+    let environment = good();
+    let recipe = ["verify", "--deny", "downgrade,untracked-lock-file"];
+    let stopped = environment.provlock(recipe);
+    stopped.assert_code(2);
+    assert_eq!(
+        ways_out(&stopped),
+        BTreeSet::from(["untracked-lock-file".to_owned()])
+    );
+    let appended = ["--warn", "untracked-lock-file"];
+    environment
+        .provlock(recipe.iter().chain(&appended))
+        .assert_code(0);
 }
 
 #[test]

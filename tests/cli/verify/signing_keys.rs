@@ -87,6 +87,21 @@ fn a_different_key_signs_the_new_version() {
 }
 
 #[test]
+fn the_way_out_that_the_help_names_works_at_the_end_of_a_command_that_denies_the_finding() {
+    let (_registry, repository) = locked();
+    lock(&repository, "app", "2.0.0");
+    let denied: Vec<_> = FLAGS
+        .iter()
+        .chain(&["--deny", "signing-key-changed"])
+        .collect();
+    let stopped = repository.environment.provlock(&denied);
+    let way_out = "--warn signing-key-changed";
+    stopped.assert_code(1).assert_stdout_has(way_out);
+    let allowed = denied.into_iter().copied().chain(way_out.split(' '));
+    repository.environment.provlock(allowed).assert_code(0);
+}
+
+#[test]
 fn a_failed_request_for_the_old_version_is_an_error() {
     let (registry, repository) = locked();
     lock(&repository, "app", "2.0.0");
@@ -134,7 +149,7 @@ note[signing-key-changed]: the key that signed acme/gamma 1.0.0 is unknown, beca
 5 |   version     = "1.1.0"
   |                 ^^^^^^^
   |
-help: ask the publisher, and not the registry, whether the key has changed
+help: ask the publisher, and not the registry, whether the key has changed; if this is intended, an owner allows it with --warn signing-key-changed
 
 ----- stderr -----
 OK: 1 provider locked as required, for linux_amd64
