@@ -1,5 +1,7 @@
 //! Reasons of findings whose code has several.
 
+use std::str::FromStr;
+
 /// The reason of a finding about a change: the part of the change that causes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{}", self.as_str())]
@@ -79,5 +81,15 @@ impl Reason {
             Self::HostChanged => "host-changed",
             Self::ModuleSourceAdded => "module-source-added",
         }
+    }
+}
+
+/// The name of a reason.
+impl FromStr for Reason {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let reason = Self::ALL.iter().find(|reason| reason.as_str() == name);
+        reason.copied().ok_or("unknown reason")
     }
 }

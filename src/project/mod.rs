@@ -61,8 +61,8 @@ pub use root_module::{DialectReason, RootModule};
 pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
 pub use verify::{
-    OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl,
-    policy_changed, what_changed,
+    OnlineOptions, SettingsEdit, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl,
+    what_changed,
 };
 
 /// `root/path`, without a leading `./`.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use globset::Glob;
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Reason, Severity};
 
 /// The level of a finding. A stricter level is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ pub enum Denied {
     Warnings,
     /// Findings with this code.
     Code(Code),
+    /// Findings with this reason.
+    Reason(Reason),
 }
 
 /// A severity override: a level and the findings that have it.
@@ -67,7 +69,7 @@ pub struct PathLevels {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RootLevels(Vec<Vec<Levels>>);
 
-/// `warnings`, or the code of a finding.
+/// `warnings`, or the code or the reason of a finding.
 impl FromStr for Denied {
     type Err = &'static str;
 
@@ -75,7 +77,8 @@ impl FromStr for Denied {
         if text == "warnings" {
             Ok(Self::Warnings)
         } else {
-            text.parse().map(Self::Code)
+            let reason = text.parse().map(Self::Reason);
+            reason.or_else(|_| text.parse().map(Self::Code))
         }
     }
 }
@@ -89,10 +92,11 @@ impl LevelOverride {
         }
     }
 
-    /// The level for a code, if the override is for this code.
-    fn level(self, code: Code) -> Option<Level> {
+    /// The level for findings with a code and a reason, if the override is for these.
+    fn level(self, code: Code, reason: Option<Reason>) -> Option<Level> {
         match self {
             Self::Deny(Denied::Code(own)) if own == code => Some(Level::Deny),
+            Self::Deny(Denied::Reason(own)) if Some(own) == reason => Some(Level::Deny),
             Self::Warn(own) if own == code => Some(Level::Warn),
             Self::Allow(own) if own == code => Some(Level::Allow),
             _ => None,
@@ -103,14 +107,14 @@ impl LevelOverride {
 impl Levels {
     /// Whether an override is for this code.
     pub(super) fn names(&self, code: Code) -> bool {
-        self.level(code).is_some()
+        self.level(code, None).is_some()
     }
 
-    fn level(&self, code: Code) -> Option<Level> {
-        self.0.iter().rev().find_map(|one| one.level(code))
+    fn level(&self, code: Code, reason: Option<Reason>) -> Option<Level> {
+        self.0.iter().rev().find_map(|one| one.level(code, reason))
     }
 
-    fn denies_warnings(&self) -> bool {
+    pub(super) fn denies_warnings(&self) -> bool {
         self.0.contains(&LevelOverride::Deny(Denied::Warnings))
     }
 
@@ -121,7 +125,7 @@ impl Levels {
         mut finding: Diagnostic,
         settings: &RootLevels,
     ) -> Option<Diagnostic> {
-        let named = self.level(finding.code);
+        let named = self.level(finding.code, finding.reason);
         match named.or_else(|| settings.level(&finding)) {
             Some(Level::Allow) => return None,
             Some(Level::Warn) => finding.severity = Severity::Warning,
@@ -136,6 +140,11 @@ impl Levels {
 }
 
 impl RootLevels {
+    /// Levels of files, the nearest first; of each file, the levels that take precedence first.
+    pub(super) fn new(files: Vec<Vec<Levels>>) -> Self {
+        Self(files)
+    }
+
     /// The levels from settings files for the root module in a directory, given as an absolute path
     /// without symlinks.
     pub(crate) fn at(directory: &Path, files: &[FileLevels]) -> Self {
@@ -157,7 +166,9 @@ impl RootLevels {
     fn level(&self, finding: &Diagnostic) -> Option<Level> {
         let mut strictest = None;
         for file in &self.0 {
-            let mut level = file.iter().find_map(|levels| levels.level(finding.code));
+            let mut level = file
+                .iter()
+                .find_map(|levels| levels.level(finding.code, finding.reason));
             // Also for a finding that is an error already, so that no other file lowers it.
             if level.is_none()
                 && finding.severity > Severity::Note

@@ -1,5 +1,6 @@
 //! Project settings: `provlock.toml`.
 
+mod comparison;
 mod file;
 mod levels;
 mod policy;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use crate::diagnostic::Location;
 use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 
+pub use comparison::{ComparedSettings, SettingsDifference};
 pub use levels::{Denied, FileLevels, LevelOverride, Levels, PathLevels};
 pub(crate) use levels::{RootLevels, is_match};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};

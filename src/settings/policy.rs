@@ -380,7 +380,7 @@ impl Policy {
 }
 
 impl Rules {
-    fn has_age(&self) -> bool {
+    pub(super) fn has_age(&self) -> bool {
         self.min_age.is_some() || self.min_provider_age.is_some()
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::project::{ReviewedChange, SessionOptions, policy_changed, what_changed};
+use provlock::project::{ReviewedChange, SessionOptions, SettingsEdit, what_changed};
 use provlock::settings::{self, Settings};
 use provlock::system::Environment;
 
@@ -77,11 +77,20 @@ fn settings_before(
     if let (None, Err(error)) = (&before, &now) {
         return Err(Diagnostic::io("read", path, error).into());
     }
-    let what = what_changed(before.as_deref(), now.map(Some));
+    let what = what_changed(before.as_deref(), &now.map(Some));
     let settings = settings_of(path, before.unwrap_or_default(), environment);
     if let Some(what) = what {
-        let finding = policy_changed(path, what, settings.is_err());
-        change.findings.push(finding);
+        let top = change.top.clone();
+        let edit = SettingsEdit {
+            shown: path,
+            what,
+            directory: &top,
+            before: settings.as_ref().ok().cloned(),
+            now: settings_now.clone(),
+            above: Settings::default(),
+        };
+        let finding = change.policy_changed(&edit);
+        change.findings.extend(finding);
     }
     match (settings, settings_now) {
         (Ok(before), _) => Ok(before),

@@ -25,6 +25,7 @@ pub(super) mod policy;
 mod readings;
 mod requirements;
 mod root_change;
+mod settings_change;
 mod several_roots;
 mod shared_lock_file;
 mod verify_roots;
@@ -40,7 +41,7 @@ pub use audited_root::{
     Obstacle, OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
-pub use whole_change::{policy_changed, what_changed};
+pub use settings_change::{SettingsEdit, what_changed};
 
 use audited_root::{AuditedRoot, FileState};
 

@@ -13,11 +13,11 @@ use super::made_unknown::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::reviewed_change::{ReviewedChange, lines};
+use crate::project::reviewed_change::ReviewedChange;
 use crate::project::roots::{Roots, Selection};
 use crate::project::session::Session;
-use crate::settings::{self, RootLevels, Settings, SettingsAbove, read_in};
-use crate::system::{Tree, canonicalize};
+use crate::settings::{self, RootLevels};
+use crate::system::canonicalize;
 
 impl Session<'_> {
     /// Returns the findings about the change as a whole. `removed` are lock files that the change
@@ -78,64 +78,6 @@ impl Session<'_> {
         };
         findings.into_iter().filter_map(with_level).collect()
     }
-
-    /// Findings about edited settings files in the directories that `applies` selects, and errors
-    /// about settings that cannot be read after the change.
-    fn edited_settings(
-        &self,
-        change: &ReviewedChange,
-        applies: impl Fn(&Path) -> bool,
-    ) -> Vec<Diagnostic> {
-        let mut paths: BTreeSet<&Path> = change.now_named(settings::FILE_NAME).collect();
-        for (path, _) in change.before_named(settings::FILE_NAME) {
-            paths.insert(path);
-        }
-        paths.retain(|path| path.parent().is_some_and(&applies));
-
-        let mut findings = Vec::new();
-        let mut edited = Vec::new();
-        for path in &paths {
-            let before = change.file_before(path);
-            let Some(what) = what_changed(before, read_in(&Tree::Work, path)) else {
-                continue;
-            };
-            let is_base_unusable = before.is_some_and(|bytes| is_unusable(change, path, bytes));
-            findings.push(policy_changed(change.shown(path), what, is_base_unusable));
-            edited.extend(path.parent());
-        }
-
-        // An edited file may also make a nearer one invalid.
-        let known = SettingsAbove::default();
-        let shown = |path: &Path| change.shown(path).to_owned();
-        for directory in paths.into_iter().filter_map(Path::parent) {
-            if !edited.iter().any(|edited| directory.starts_with(edited)) {
-                continue;
-            }
-            let found = Settings::find(directory, self.settings_on_disk(), &known, &shown);
-            for error in found.err().into_iter().flatten() {
-                if !findings.contains(&error) {
-                    findings.push(error);
-                }
-            }
-        }
-        findings
-    }
-}
-
-/// Whether settings of the base cannot be used where they are.
-fn is_unusable(change: &ReviewedChange, path: &Path, bytes: &[u8]) -> bool {
-    let Ok(settings) = Settings::named(path, bytes.to_vec(), &change.top) else {
-        return true;
-    };
-    let mut files = change.before_named(settings::FILE_NAME);
-    let is_below_other = files.any(|(other, _)| {
-        other != path
-            && path
-                .parent()
-                .zip(other.parent())
-                .is_some_and(|(own, other)| own.starts_with(other))
-    });
-    settings.cache.is_some() && is_below_other
 }
 
 /// The finding about files that the change alters, in the directories that `applies` selects, and
@@ -272,32 +214,4 @@ impl ReviewedChange {
     pub fn link_added(&self, path: &Path) -> Option<Diagnostic> {
         self.added_link(path).map(|link| link_added(self, &link))
     }
-}
-
-/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there
-/// is none.
-pub fn what_changed(
-    before: Option<&[u8]>,
-    now: std::io::Result<Option<Vec<u8>>>,
-) -> Option<&'static str> {
-    match (before, now) {
-        (None, Ok(None)) => None,
-        (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
-        (None, _) => Some("is new"),
-        (Some(_), Ok(None)) => Some("was removed"),
-        (Some(_), _) => Some("has changed"),
-    }
-}
-
-/// The finding about a changed file that decides how changes are checked. `what` is from
-/// [`what_changed`]. Settings that the base has, and that cannot be used, do not apply.
-pub fn policy_changed(path: &Path, what: &str, is_base_unusable: bool) -> Diagnostic {
-    let how = match (is_base_unusable, path.exists()) {
-        (false, _) => "this change is checked without it",
-        (true, true) => "that of the base cannot be read, so this change is checked with it",
-        (true, false) => "that of the base cannot be read, so this change is checked without it",
-    };
-    let message = format!("{} {what}; {how}", path.display());
-    let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
-    warning.help("review what it will allow for later changes")
 }

@@ -224,6 +224,138 @@ fn comments_count_as_the_base_has_them() {
     ]);
 }
 
+/// Settings of [`Gate`] in a different order, with comments.
+const SAME: &str = "# Ours.\n[roots]\nexclude = [\n  \"**/examples/**\", # for users\n]\n\
+    [policy]\nallowed-namespaces = [ \"hashicorp\" ]\n";
+
+/// The severities of `policy-changed` in a run.
+fn policy_changed(gate: &Gate) -> Vec<String> {
+    let mut found = gate.judged(&["-r"]);
+    found.retain(|(_, code)| code == "policy-changed");
+    found.into_iter().map(|(severity, _)| severity).collect()
+}
+
+#[test]
+fn equal_settings_are_silent_and_stricter_ones_a_note() {
+    let settings = Gate::new().read("provlock.toml");
+    let cases: &[(&str, &str, String, &[&str])] = &[
+        ("equal", "provlock.toml", SAME.to_owned(), &[]),
+        (
+            "a comment",
+            "provlock.toml",
+            format!("# Why.\n{settings}"),
+            &[],
+        ),
+        (
+            "a minimum age",
+            "provlock.toml",
+            format!("{SAME}min-age = \"7d\"\n"),
+            &["note"],
+        ),
+        (
+            "an empty list",
+            "provlock.toml",
+            SAME.replace("\"hashicorp\"", ""),
+            &["note"],
+        ),
+        (
+            "a file in a directory",
+            "live/provlock.toml",
+            "[policy]\nrequire-signed = true\n".to_owned(),
+            &["note"],
+        ),
+        (
+            "an empty file in a directory",
+            "live/provlock.toml",
+            "# Nothing yet.\n".to_owned(),
+            &[],
+        ),
+        (
+            "one key stricter, one looser",
+            "provlock.toml",
+            format!("{}min-age = \"7d\"\n", SAME.replace("hashicorp", "evil")),
+            &["error"],
+        ),
+        (
+            "a further exclusion",
+            "provlock.toml",
+            SAME.replace("exclude = [", "exclude = [\"live\","),
+            &["error"],
+        ),
+        (
+            "a further namespace",
+            "provlock.toml",
+            SAME.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""),
+            &["error"],
+        ),
+    ];
+    for (name, path, text, expected) in cases {
+        let gate = Gate::new();
+        gate.write(path, text);
+        assert_eq!(policy_changed(&gate), *expected, "{name}");
+    }
+}
+
+#[test]
+fn adoption_is_a_note() {
+    const TODAY: &str = "dialect = \"tofu\"\nplatforms = [\"linux_amd64\"]\n[policy]\n\
+        allowed-hosts = [\"registry.opentofu.org\"]\n\
+        allowed-namespaces = [\"registry.opentofu.org/hashicorp\"]\n\
+        min-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n\
+        [verify]\ndeny = [\"downgrade\"]\n";
+    let before = |gate: &Gate| gate.remove("provlock.toml");
+    for (name, text, expected) in [
+        ("of today", TODAY.to_owned(), "note"),
+        (
+            "with an excluded directory",
+            format!("{TODAY}[roots]\nexclude = [\"live\"]\n"),
+            "error",
+        ),
+        (
+            "of the other tool",
+            TODAY.replace("\"tofu\"", "\"terraform\""),
+            "error",
+        ),
+        (
+            "with a suppressed finding",
+            format!("{TODAY}allow = [\"no-hashes\"]\n"),
+            "error",
+        ),
+        (
+            "with a namespace that looks like a different one",
+            TODAY.replace("org/hashicorp\"", "org/hashicorp\", \"hashlcorp\""),
+            "error",
+        ),
+        (
+            "with a host that looks like a different one",
+            TODAY.replace(
+                "[\"registry.opentofu.org\"]",
+                "[\"registry.opentofu.org\", \"registry.0pentofu.org\"]",
+            ),
+            "error",
+        ),
+    ] {
+        let gate = Gate::with(before);
+        gate.write("provlock.toml", &text);
+        assert_eq!(policy_changed(&gate), [expected], "{name}");
+    }
+}
+
+#[test]
+fn a_named_file_is_compared_as_values() {
+    let gate = gate();
+    gate.write("ci/rules.toml", format!("# Ours.\n{RULES}"));
+    assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
+    gate.write(
+        "ci/rules.toml",
+        format!("{RULES}[policy]\npin-modules = true\n"),
+    );
+    assert_eq!(
+        gate.judged(&FLAGS),
+        [("note".to_owned(), "policy-changed".to_owned())]
+    );
+}
+
 #[test]
 fn to_tighten_is_nothing_new() {
     let gate = gate();
@@ -249,6 +381,7 @@ error[policy-changed]: provlock.toml has changed; this change is checked without
 1 |
   | ^
   |
+  = may allow more: policy.allowed-namespaces
 help: review what it will allow for later changes
 
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil

@@ -1,0 +1,242 @@
+//! Settings files that the change edits: `policy-changed`. They are compared as values, and each
+//! key has a direction.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::diagnostic::words::enumerate;
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::lockfile::{LOCK_FILE_NAME, detect_dialect, named_providers};
+use crate::project::reviewed_change::{ReviewedChange, lines};
+use crate::project::session::Session;
+use crate::project::similar_names::{Part, look_alike};
+use crate::provider::ProviderAddress;
+use crate::settings::{
+    self, ComparedSettings, Settings, SettingsAbove, SettingsDifference, SettingsFiles, read_in,
+};
+use crate::system::Tree;
+
+impl Session<'_> {
+    /// Findings about edited settings files in the directories that `applies` selects, and errors
+    /// about settings that cannot be read after the change.
+    pub(super) fn edited_settings(
+        &self,
+        change: &ReviewedChange,
+        applies: impl Fn(&Path) -> bool,
+    ) -> Vec<Diagnostic> {
+        let mut paths: BTreeSet<&Path> = change.now_named(settings::FILE_NAME).collect();
+        for (path, _) in change.before_named(settings::FILE_NAME) {
+            paths.insert(path);
+        }
+        paths.retain(|path| path.parent().is_some_and(&applies));
+
+        let mut findings = Vec::new();
+        let mut edited = Vec::new();
+        for path in &paths {
+            let before = change.file_before(path);
+            let now = read_in(&Tree::Work, path);
+            let Some(what) = what_changed(before, &now) else {
+                continue;
+            };
+            let directory = path.parent().unwrap_or(path);
+            edited.push(directory);
+            let edit = SettingsEdit {
+                shown: change.shown(path),
+                what,
+                directory,
+                before: usable(change, path, before),
+                now: now
+                    .ok()
+                    .and_then(|bytes| parse(change, path, bytes.as_deref())),
+                above: settings_above(change, directory),
+            };
+            findings.extend(change.policy_changed(&edit));
+        }
+
+        // An edited file may also make a nearer one invalid.
+        let known = SettingsAbove::default();
+        let shown = |path: &Path| change.shown(path).to_owned();
+        for directory in paths.into_iter().filter_map(Path::parent) {
+            if !edited.iter().any(|edited| directory.starts_with(edited)) {
+                continue;
+            }
+            let found = Settings::find(directory, self.settings_on_disk(), &known, &shown);
+            for error in found.err().into_iter().flatten() {
+                if !findings.contains(&error) {
+                    findings.push(error);
+                }
+            }
+        }
+        findings
+    }
+}
+
+/// A settings file that the change edits.
+#[derive(Debug)]
+pub struct SettingsEdit<'a> {
+    /// Path of the file, as the user knows it.
+    pub shown: &'a Path,
+    /// Difference from the base, from [`what_changed`].
+    pub what: &'static str,
+    /// Directory to which the settings apply, absolute and without symlinks.
+    pub directory: &'a Path,
+    /// Settings at the base, the default if there were none. `None` if they cannot be used.
+    pub before: Option<Settings>,
+    /// Settings now, the default if there are none. `None` if they cannot be read.
+    pub now: Option<Settings>,
+    /// Settings of the files further up at the base.
+    pub above: Settings,
+}
+
+/// Parses a settings file; the default settings if there is none.
+fn parse(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<Settings> {
+    match bytes {
+        Some(bytes) => Settings::named(path, bytes.to_vec(), &change.top).ok(),
+        None => Some(Settings::default()),
+    }
+}
+
+/// Settings of the base, if they can be used where they are.
+fn usable(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<Settings> {
+    let settings = parse(change, path, bytes)?;
+    let mut files = change.before_named(settings::FILE_NAME);
+    let is_below_other = files.any(|(other, _)| {
+        other != path
+            && path
+                .parent()
+                .zip(other.parent())
+                .is_some_and(|(own, other)| own.starts_with(other))
+    });
+    if settings.cache.is_some() && is_below_other {
+        None
+    } else {
+        Some(settings)
+    }
+}
+
+/// Settings of the base above a directory.
+fn settings_above(change: &ReviewedChange, directory: &Path) -> Settings {
+    let Some(parent) = directory.parent() else {
+        return Settings::default();
+    };
+    if !parent.starts_with(&change.top) {
+        return Settings::default();
+    }
+    let files = SettingsFiles::Committed {
+        top: &change.top,
+        files: &change.before,
+    };
+    let shown = |path: &Path| change.shown(path).to_owned();
+    Settings::find(parent, files, &SettingsAbove::default(), &shown).unwrap_or_default()
+}
+
+/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there
+/// is none.
+pub fn what_changed(
+    before: Option<&[u8]>,
+    now: &std::io::Result<Option<Vec<u8>>>,
+) -> Option<&'static str> {
+    match (before, now) {
+        (None, Ok(None)) => None,
+        (Some(before), Ok(Some(now))) if lines(before) == lines(now) => None,
+        (None, _) => Some("is new"),
+        (Some(_), Ok(None)) => Some("was removed"),
+        (Some(_), _) => Some("has changed"),
+    }
+}
+
+impl ReviewedChange {
+    /// The finding about an edited settings file: an error if it may allow more than before, a note
+    /// if it only allows less; `None` if its values are equal. Settings that the base has, and that
+    /// cannot be used, do not apply.
+    pub fn policy_changed(&self, edit: &SettingsEdit<'_>) -> Option<Diagnostic> {
+        let difference = match (&edit.before, &edit.now) {
+            (Some(before), Some(now)) => Some(self.difference(edit, before, now)),
+            _ => None,
+        };
+        if difference
+            .as_ref()
+            .is_some_and(SettingsDifference::is_empty)
+        {
+            return None;
+        }
+        let how = match (&edit.before, edit.shown.exists()) {
+            (Some(_), _) => "this change is checked without it",
+            (None, true) => "that of the base cannot be read, so this change is checked with it",
+            (None, false) => {
+                "that of the base cannot be read, so this change is checked without it"
+            }
+        };
+        let (shown, what) = (edit.shown.display(), edit.what);
+        let location = Location::of_file(edit.shown);
+        match difference {
+            Some(difference) if difference.looser.is_empty() => {
+                let message = format!("{shown} {what} and only forbids more; {how}");
+                let finding = Diagnostic::finding(Code::PolicyChanged, message);
+                let note = Diagnostic {
+                    severity: Severity::Note,
+                    ..finding
+                };
+                let keys = enumerate(&difference.stricter);
+                let note = note.at(location, "").note(format!("stricter: {keys}"));
+                Some(note.help("make sure that later changes can meet it"))
+            }
+            difference => {
+                let message = format!("{shown} {what}; {how}");
+                let mut error = Diagnostic::finding(Code::PolicyChanged, message).at(location, "");
+                if let Some(difference) = difference {
+                    let keys = enumerate(&difference.looser);
+                    error = error.note(format!("may allow more: {keys}"));
+                }
+                Some(error.help("review what it will allow for later changes"))
+            }
+        }
+    }
+
+    /// The keys whose values differ.
+    fn difference(
+        &self,
+        edit: &SettingsEdit<'_>,
+        before: &Settings,
+        now: &Settings,
+    ) -> SettingsDifference {
+        let mut dialects = Vec::new();
+        let mut files = Vec::new();
+        for (path, bytes) in self.before_named(LOCK_FILE_NAME) {
+            if path.starts_with(edit.directory) {
+                dialects.extend(detect_dialect(bytes));
+            }
+            files.push(bytes);
+        }
+        let compared = ComparedSettings {
+            before,
+            now,
+            above: &edit.above,
+            dialects: &dialects,
+        };
+        let mut difference = compared.difference();
+        for (key, address) in compared.allowed_by_name() {
+            // A name on such a list is no look-alike any more.
+            if imitates(&address, || named_providers(files.clone())) {
+                difference.looser.insert(key);
+            }
+        }
+        difference
+    }
+}
+
+/// Whether an address looks like a well-known one. `known` returns the providers of the base.
+fn imitates(address: &ProviderAddress, known: impl Fn() -> BTreeSet<ProviderAddress>) -> bool {
+    let Some(found) = look_alike(address) else {
+        return false;
+    };
+    let is_known = known().iter().any(|one| {
+        let is_of_host = one.hostname == address.hostname;
+        let is_of_namespace = is_of_host && one.namespace == address.namespace;
+        match found.part {
+            Part::Provider => is_of_namespace,
+            Part::Host | Part::NewHost => is_of_host,
+        }
+    });
+    !is_known
+}

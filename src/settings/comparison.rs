@@ -1,0 +1,901 @@
+//! Comparison of two revisions of a settings file: whether the newer one allows anything that the
+//! older one does not.
+//!
+//! Each key has a direction. A value that is not clearly stricter is looser.
+
+use std::collections::BTreeSet;
+
+use globset::Glob;
+
+use super::{
+    CacheTable, FileLevels, Levels, PlatformSelection, Policy, ProviderRule, RootFilter,
+    RootLevels, Rules, Settings, TrustRule, WithoutPlatforms,
+};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::provider::{AddressParts, Dialect, ProviderAddress, ProviderPatternSpec};
+
+/// Keys of a settings file whose values differ between two revisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingsDifference {
+    /// Keys whose values allow less than before.
+    pub stricter: BTreeSet<&'static str>,
+    /// Keys whose values may allow more than before.
+    pub looser: BTreeSet<&'static str>,
+}
+
+/// Effect of a different value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    Equal,
+    Stricter,
+    Looser,
+}
+
+/// A settings file in two revisions, and its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedSettings<'a> {
+    /// The settings of the file before; the default if it is new.
+    pub before: &'a Settings,
+    /// The settings of the file now; the default if it was removed.
+    pub now: &'a Settings,
+    /// The settings of the files further up, which complete both.
+    pub above: &'a Settings,
+    /// The dialects of the lock files to which the settings apply.
+    pub dialects: &'a [Dialect],
+}
+
+impl SettingsDifference {
+    /// Whether no value differs.
+    pub fn is_empty(&self) -> bool {
+        self.stricter.is_empty() && self.looser.is_empty()
+    }
+
+    fn add(&mut self, key: &'static str, effect: Effect) {
+        match effect {
+            Effect::Equal => {}
+            Effect::Stricter => {
+                self.stricter.insert(key);
+            }
+            Effect::Looser => {
+                self.looser.insert(key);
+            }
+        }
+    }
+}
+
+impl ComparedSettings<'_> {
+    /// The keys whose values differ. Positions, comments and the order of lists do not count.
+    pub fn difference(&self) -> SettingsDifference {
+        let mut difference = SettingsDifference::default();
+        let above = self.above;
+        let Settings {
+            paths: _,
+            of_other_users: _,
+            dialect,
+            platforms,
+            without_platforms,
+            fetch_modules,
+            lock_modules,
+            roots,
+            policy,
+            verify,
+            cache,
+        } = self.before;
+        let now = self.now;
+
+        difference.add("dialect", self.dialect(*dialect));
+        // The nearest file that has one of these keys decides.
+        let platforms_before = platforms.as_ref().or(above.platforms.as_ref());
+        let platforms_now = now.platforms.as_ref().or(above.platforms.as_ref());
+        difference.add(
+            "platforms",
+            required_platforms(platforms_before, platforms_now),
+        );
+        let fetches_before = fetch_modules.or(above.fetch_modules).unwrap_or(true);
+        let fetches_now = now.fetch_modules.or(above.fetch_modules).unwrap_or(true);
+        difference.add("fetch-modules", larger(&fetches_before, &fetches_now));
+        let locks_before = strictness_of_module_locks(lock_modules.or(above.lock_modules));
+        let locks_now = strictness_of_module_locks(now.lock_modules.or(above.lock_modules));
+        difference.add("modules.lock", larger(&locks_before, &locks_now));
+
+        let exempted_before = exempted_platforms(without_platforms.clone());
+        let exempted_now = exempted_platforms(now.without_platforms.clone());
+        difference.add("without-platforms", fewer(&exempted_before, &exempted_now));
+        compare_roots(roots, &now.roots, &mut difference);
+        compare_policies(policy, &now.policy, &above.policy, &mut difference);
+        difference.add("verify", compare_levels(verify, &now.verify, &above.verify));
+        difference.add("cache", shared_cache(cache.as_ref(), now.cache.as_ref()));
+        difference
+    }
+
+    /// A dialect is no change where all lock files are for this tool already. A different tool
+    /// reads other files.
+    fn dialect(&self, before: Option<Dialect>) -> Effect {
+        let before = before.or(self.above.dialect);
+        let now = self.now.dialect.or(self.above.dialect);
+        match (before, now) {
+            (before, now) if before == now => Effect::Equal,
+            (None, Some(now)) if !self.dialects.is_empty() => {
+                if self.dialects.iter().all(|dialect| *dialect == now) {
+                    Effect::Stricter
+                } else {
+                    Effect::Looser
+                }
+            }
+            _ => Effect::Looser,
+        }
+    }
+}
+
+impl ComparedSettings<'_> {
+    /// Hosts and namespaces that the file allows by name now and did not before, each as the address
+    /// of a provider, with their keys.
+    pub(crate) fn allowed_by_name(&self) -> Vec<(&'static str, ProviderAddress)> {
+        let before = named_addresses(&self.before.policy);
+        let mut new = named_addresses(&self.now.policy);
+        new.retain(|named| !before.contains(named));
+        new
+    }
+}
+
+/// Name that stands for any namespace or type.
+const ANY: &str = "any";
+
+fn named_addresses(policy: &Policy) -> Vec<(&'static str, ProviderAddress)> {
+    let mut named = Vec::new();
+    for rules in &policy.rules {
+        for host in rules.allowed_hosts.iter().flatten() {
+            let address = AddressParts {
+                hostname: host.clone(),
+                namespace: ANY.to_owned(),
+                name: ANY.to_owned(),
+            };
+            named.push(("policy.allowed-hosts", address.into()));
+        }
+        for namespace in rules.allowed_namespaces.iter().flatten() {
+            named.extend(named_address("policy.allowed-namespaces", namespace));
+        }
+        for rule in rules.allow.iter().flatten() {
+            named.extend(named_address("policy.allow", rule.providers.get_ref()));
+        }
+    }
+    named
+}
+
+/// An address that a pattern with a namespace matches.
+fn named_address(
+    key: &'static str,
+    pattern: &ProviderPatternSpec,
+) -> Option<(&'static str, ProviderAddress)> {
+    let pattern = pattern.resolve(Dialect::default());
+    let address = AddressParts {
+        hostname: pattern.hostname?,
+        namespace: pattern.namespace?,
+        name: pattern.name.unwrap_or_else(|| ANY.to_owned()),
+    };
+    Some((key, address.into()))
+}
+
+/// Whether modules must be locked: if there is a lock file, unless the setting says otherwise.
+fn strictness_of_module_locks(lock_modules: Option<bool>) -> u8 {
+    match lock_modules {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    }
+}
+
+/// A larger value is stricter.
+fn larger<T: Ord>(before: &T, now: &T) -> Effect {
+    match now.cmp(before) {
+        std::cmp::Ordering::Equal => Effect::Equal,
+        std::cmp::Ordering::Greater => Effect::Stricter,
+        std::cmp::Ordering::Less => Effect::Looser,
+    }
+}
+
+/// A set to which elements are added is stricter.
+fn more<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+    let has_all_before = before.iter().all(|one| now.contains(one));
+    let has_only_before = now.iter().all(|one| before.contains(one));
+    match (has_all_before, has_only_before) {
+        (true, true) => Effect::Equal,
+        (true, false) => Effect::Stricter,
+        (false, _) => Effect::Looser,
+    }
+}
+
+/// A set from which elements are removed is stricter.
+fn fewer<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+    more(now, before)
+}
+
+/// A list of what is allowed is stricter if it shrinks, or where everything was allowed.
+fn allowed<T: PartialEq>(before: Option<&[T]>, now: Option<&[T]>) -> Effect {
+    match (before, now) {
+        (None, None) => Effect::Equal,
+        (None, Some(_)) => Effect::Stricter,
+        (Some(_), None) => Effect::Looser,
+        (Some(before), Some(now)) => fewer(before, now),
+    }
+}
+
+impl Effect {
+    /// The effect of two edits together.
+    fn and(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+fn required_platforms(
+    before: Option<&PlatformSelection>,
+    now: Option<&PlatformSelection>,
+) -> Effect {
+    match (before, now) {
+        (before, now) if before == now => Effect::Equal,
+        (None, _) | (_, Some(PlatformSelection::All)) => Effect::Stricter,
+        (Some(PlatformSelection::These(before)), Some(PlatformSelection::These(now))) => {
+            more(before, now)
+        }
+        _ => Effect::Looser,
+    }
+}
+
+/// The exempted platforms with their providers, without positions.
+fn exempted_platforms(missing: WithoutPlatforms) -> Vec<(String, String)> {
+    let mut exempted = Vec::new();
+    for one in missing {
+        exempted.push((one.provider.to_string(), one.platform.to_string()));
+    }
+    exempted
+}
+
+fn compare_roots(before: &[RootFilter], now: &[RootFilter], difference: &mut SettingsDifference) {
+    let include_before = included(before);
+    let include_now = included(now);
+    difference.add("roots.include", root_modules(&include_before, &include_now));
+    let exclude_before = excluded(before);
+    let exclude_now = excluded(now);
+    difference.add("roots.exclude", fewer(&exclude_before, &exclude_now));
+}
+
+fn included(filters: &[RootFilter]) -> Vec<&Glob> {
+    filters.iter().flat_map(|filter| &filter.include).collect()
+}
+
+fn excluded(filters: &[RootFilter]) -> Vec<&Glob> {
+    filters.iter().flat_map(|filter| &filter.exclude).collect()
+}
+
+/// No list includes all root modules, and a path without a glob makes a directory one.
+fn root_modules(before: &[&Glob], now: &[&Glob]) -> Effect {
+    match (before.is_empty(), now.is_empty()) {
+        (true, true) => Effect::Equal,
+        (true, false) => Effect::Looser,
+        (false, true) => {
+            let has_only_globs = before.iter().all(|glob| glob.glob().contains('*'));
+            if has_only_globs {
+                Effect::Stricter
+            } else {
+                Effect::Looser
+            }
+        }
+        (false, false) => more(before, now),
+    }
+}
+
+fn compare_policies(
+    before: &Policy,
+    now: &Policy,
+    above: &Policy,
+    difference: &mut SettingsDifference,
+) {
+    let default = Rules::default();
+    let before = before.rules.first().unwrap_or(&default);
+    let now = now.rules.first().unwrap_or(&default);
+    let Rules {
+        allowed_hosts,
+        allowed_namespaces,
+        allow,
+        deny,
+        require,
+        require_signed,
+        min_age,
+        min_provider_age,
+        tiers,
+        min_age_exempt,
+        pin_modules,
+        denies_new_hosts,
+        trust,
+        source: _,
+    } = before;
+    difference.add(
+        "policy.allowed-hosts",
+        allowed(allowed_hosts.as_deref(), now.allowed_hosts.as_deref()),
+    );
+    difference.add(
+        "policy.allowed-namespaces",
+        allowed(
+            allowed_namespaces.as_deref(),
+            now.allowed_namespaces.as_deref(),
+        ),
+    );
+    let allow_before = allow.as_deref().map(decisions);
+    let allow_now = now.allow.as_deref().map(decisions);
+    difference.add(
+        "policy.allow",
+        allowed(allow_before.as_deref(), allow_now.as_deref()),
+    );
+    difference.add("policy.deny", more(&decisions(deny), &decisions(&now.deny)));
+    difference.add(
+        "policy.require",
+        more(&decisions(require), &decisions(&now.require)),
+    );
+    difference.add(
+        "policy.require-signed",
+        larger(require_signed, &now.require_signed),
+    );
+    difference.add("policy.min-age", larger(min_age, &now.min_age));
+    difference.add(
+        "policy.min-provider-age",
+        larger(min_provider_age, &now.min_provider_age),
+    );
+    difference.add(
+        "policy.tiers",
+        allowed(tiers.as_deref(), now.tiers.as_deref()),
+    );
+    // Without a minimum age, an exemption has no effect.
+    let has_age = before.has_age() || above.rules.iter().any(Rules::has_age);
+    if has_age {
+        let exempt = fewer(min_age_exempt, &now.min_age_exempt);
+        difference.add("policy.min-age-exempt", exempt);
+    }
+    difference.add("policy.pin-modules", larger(pin_modules, &now.pin_modules));
+    difference.add(
+        "policy.new-hosts",
+        larger(denies_new_hosts, &now.denies_new_hosts),
+    );
+    difference.add("trust", compare_trust(trust, &now.trust));
+}
+
+/// The providers and versions of rules, without positions and reasons.
+fn decisions(rules: &[ProviderRule]) -> Vec<(&ProviderPatternSpec, String)> {
+    let mut decisions = Vec::new();
+    for rule in rules {
+        decisions.push((rule.providers.get_ref(), rule.versions.to_string()));
+    }
+    decisions
+}
+
+/// Of several lines for a provider, any key is accepted. So a new line is stricter only if it adds
+/// no key to the providers of a line that was there.
+fn compare_trust(before: &[TrustRule], now: &[TrustRule]) -> Effect {
+    let mut effect = Effect::Equal;
+    for old in before {
+        if !now.iter().any(|new| new.is_for_same(old)) {
+            return Effect::Looser;
+        }
+    }
+    for new in now {
+        let is_known = before.iter().any(|old| old.is_for_same(new));
+        for old in before.iter().filter(|old| old.overlaps(new)) {
+            if !new.accepts_only(old) {
+                return Effect::Looser;
+            }
+            if !old.accepts_only(new) {
+                effect = Effect::Stricter;
+            }
+        }
+        if !is_known {
+            effect = Effect::Stricter;
+        }
+    }
+    effect
+}
+
+impl TrustRule {
+    fn is_for_same(&self, other: &Self) -> bool {
+        self.providers.get_ref() == other.providers.get_ref()
+    }
+
+    /// Whether a provider may match both patterns.
+    fn overlaps(&self, other: &Self) -> bool {
+        let patterns = [self.providers.get_ref(), other.providers.get_ref()];
+        [Dialect::Tofu, Dialect::Terraform]
+            .into_iter()
+            .any(|dialect| {
+                let [one, other] = patterns.map(|pattern| pattern.resolve(dialect));
+                may_be_equal(one.hostname.as_ref(), other.hostname.as_ref())
+                    && may_be_equal(one.namespace.as_ref(), other.namespace.as_ref())
+                    && may_be_equal(one.name.as_ref(), other.name.as_ref())
+            })
+    }
+
+    /// Whether a different line accepts all keys of this one.
+    fn accepts_only(&self, other: &Self) -> bool {
+        self.fingerprints
+            .iter()
+            .all(|key| other.fingerprints.contains(key))
+    }
+}
+
+/// Whether parts of two patterns match a common text. `None` is `*`.
+fn may_be_equal<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// Facts of others are used only if a listed key signed them.
+fn shared_cache(before: Option<&CacheTable>, now: Option<&CacheTable>) -> Effect {
+    match (before, now) {
+        (None, None) => Effect::Equal,
+        (Some(_), None) => Effect::Stricter,
+        (Some(before), Some(now)) if before.shared.repository == now.shared.repository => {
+            fewer(&before.shared.trusted_keys, &now.shared.trusted_keys)
+        }
+        _ => Effect::Looser,
+    }
+}
+
+/// Compares the levels of findings, of the file alone and together with the files further up.
+fn compare_levels(before: &[FileLevels], now: &[FileLevels], above: &[FileLevels]) -> Effect {
+    let mut effect = Effect::Equal;
+    for code in Code::FINDINGS {
+        let Some(rule) = code.rule() else {
+            continue;
+        };
+        // Some findings of a code whose default is a warning are errors.
+        let mut severities = BTreeSet::from([rule.level]);
+        if rule.level == Severity::Warning {
+            severities.insert(Severity::Error);
+        }
+        for severity in severities {
+            for above in [&[], above] {
+                let before = PossibleLevels::new(*code, severity, before, above);
+                let now = PossibleLevels::new(*code, severity, now, above);
+                effect = effect.and(before.compare(&now));
+            }
+        }
+    }
+    effect
+}
+
+/// Levels of a finding: for all directories, and for some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PossibleLevels {
+    general: Option<Severity>,
+    /// Globs of directories and their levels, in the order of the file.
+    of_paths: Vec<(Vec<Glob>, Option<Severity>)>,
+}
+
+impl PossibleLevels {
+    /// Levels of findings with a code and a severity, in a file and in the files further up.
+    fn new(code: Code, severity: Severity, file: &[FileLevels], above: &[FileLevels]) -> Self {
+        let general = level_with(code, severity, file, None, above);
+        let mut of_paths = Vec::new();
+        for table in file.iter().flat_map(|levels| &levels.paths) {
+            let denies_warnings = table.levels.denies_warnings() && severity > Severity::Note;
+            if table.levels.names(code) || denies_warnings {
+                let level = level_with(code, severity, file, Some(&table.levels), above);
+                of_paths.push((table.paths.clone(), level));
+            }
+        }
+        Self { general, of_paths }
+    }
+
+    fn compare(&self, now: &Self) -> Effect {
+        let globs_before = self.of_paths.iter().map(|(globs, _)| globs);
+        let globs_now = now.of_paths.iter().map(|(globs, _)| globs);
+        if globs_before.eq(globs_now) {
+            let mut effect = larger(&self.general, &now.general);
+            for ((_, before), (_, now)) in self.of_paths.iter().zip(&now.of_paths) {
+                effect = effect.and(larger(before, now));
+            }
+            return effect;
+        }
+        // Which directories a glob matches is not compared, so every level now must be at least as
+        // strict as every level before.
+        let strictest_before = self.all().max();
+        let loosest_now = now.all().min();
+        if loosest_now >= strictest_before {
+            Effect::Stricter
+        } else {
+            Effect::Looser
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = Option<Severity>> {
+        let of_paths = self.of_paths.iter().map(|(_, level)| *level);
+        of_paths.chain([self.general])
+    }
+}
+
+/// Severity of a finding with the levels of a file, and of one of its tables for paths. `None` if
+/// it is omitted.
+fn level_with(
+    code: Code,
+    severity: Severity,
+    file: &[FileLevels],
+    table: Option<&Levels>,
+    above: &[FileLevels],
+) -> Option<Severity> {
+    let mut files = Vec::new();
+    for levels in file {
+        let mut list = Vec::new();
+        list.extend(table.cloned());
+        list.push(levels.levels.clone());
+        files.push(list);
+    }
+    for levels in above {
+        files.push(vec![levels.levels.clone()]);
+    }
+    let finding = Diagnostic {
+        severity,
+        ..Diagnostic::finding(code, "")
+    };
+    let applied = Levels::default().applied(finding, &RootLevels::new(files));
+    applied.map(|finding| finding.severity)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::diagnostic::SourceFile;
+
+    fn settings(text: &str) -> Settings {
+        let source = SourceFile::new("provlock.toml", text.to_owned());
+        Settings::parse(&source, PathBuf::from("/p/provlock.toml")).unwrap()
+    }
+
+    /// The looser keys, or else whether there are stricter ones.
+    fn compared(before: &str, now: &str, above: &str) -> String {
+        let compared = ComparedSettings {
+            before: &settings(before),
+            now: &settings(now),
+            above: &settings(above),
+            dialects: &[Dialect::Tofu],
+        };
+        let difference = compared.difference();
+        if difference.is_empty() {
+            return "equal".to_owned();
+        }
+        if difference.looser.is_empty() {
+            return "stricter".to_owned();
+        }
+        let keys: Vec<_> = difference.looser.into_iter().collect();
+        keys.join(" ")
+    }
+
+    const KEY: &str = "\"0123456789ABCDEF0123456789ABCDEF01234567\"";
+    const OTHER_KEY: &str = "\"1123456789ABCDEF0123456789ABCDEF01234567\"";
+
+    /// Values of a key, each stricter than the one before it.
+    fn increasing() -> Vec<(&'static str, Vec<String>)> {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        vec![
+            (
+                "platforms",
+                texts(&[
+                    "",
+                    "platforms = [\"linux_amd64\"]",
+                    "platforms = [\"linux_amd64\", \"darwin_arm64\"]",
+                    "platforms = \"all\"",
+                ]),
+            ),
+            (
+                "without-platforms",
+                texts(&[
+                    "[without-platforms]\n\"a/b\" = [\"linux_arm\", \"linux_386\"]",
+                    "[without-platforms]\n\"a/b\" = [\"linux_arm\"]",
+                    "",
+                ]),
+            ),
+            ("fetch-modules", texts(&["fetch-modules = false", ""])),
+            (
+                "modules.lock",
+                texts(&["[modules]\nlock = false", "", "[modules]\nlock = true"]),
+            ),
+            (
+                "roots.exclude",
+                texts(&[
+                    "[roots]\nexclude = [\"a\", \"b/**\"]",
+                    "[roots]\nexclude = [\"a\"]",
+                    "",
+                ]),
+            ),
+            (
+                "roots.include",
+                texts(&[
+                    "[roots]\ninclude = [\"a/*\"]",
+                    "[roots]\ninclude = [\"a/*\", \"b/*\"]",
+                    "",
+                ]),
+            ),
+            (
+                "policy.allowed-hosts",
+                texts(&[
+                    "",
+                    "[policy]\nallowed-hosts = [\"a.test\", \"b.test\"]",
+                    "[policy]\nallowed-hosts = [\"b.test\"]",
+                    "[policy]\nallowed-hosts = []",
+                ]),
+            ),
+            (
+                "policy.allowed-namespaces",
+                texts(&[
+                    "",
+                    "[policy]\nallowed-namespaces = [\"a.test/x\", \"y\"]",
+                    "[policy]\nallowed-namespaces = [\"y\"]",
+                ]),
+            ),
+            (
+                "policy.allow",
+                texts(&[
+                    "",
+                    "[[policy.allow]]\nprovider = \"a/*\"\n[[policy.allow]]\nprovider = \"b/c\"",
+                    "[[policy.allow]]\nprovider = \"a/*\"",
+                ]),
+            ),
+            (
+                "policy.deny",
+                texts(&[
+                    "",
+                    "[[policy.deny]]\nprovider = \"a/*\"",
+                    "[[policy.deny]]\nprovider = \"a/*\"\n[[policy.deny]]\nprovider = \"b/c\"",
+                ]),
+            ),
+            (
+                "policy.require",
+                texts(&[
+                    "",
+                    "[[policy.require]]\nprovider = \"a/*\"\nversions = \">= 1.0\"",
+                ]),
+            ),
+            (
+                "policy.require-signed",
+                texts(&["", "[policy]\nrequire-signed = true"]),
+            ),
+            (
+                "policy.min-age",
+                texts(&[
+                    "",
+                    "[policy]\nmin-age = \"3d\"",
+                    "[policy]\nmin-age = \"1w\"",
+                ]),
+            ),
+            (
+                "policy.min-provider-age",
+                texts(&[
+                    "",
+                    "[policy]\nmin-provider-age = \"3d\"",
+                    "[policy]\nmin-provider-age = \"1w\"",
+                ]),
+            ),
+            (
+                "policy.tiers",
+                texts(&[
+                    "",
+                    "[policy]\ntiers = [\"official\", \"partner\"]",
+                    "[policy]\ntiers = [\"official\"]",
+                ]),
+            ),
+            (
+                "policy.min-age-exempt",
+                texts(&[
+                    "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"a/b\", \"a/c\"]",
+                    "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"a/c\"]",
+                    "[policy]\nmin-age = \"7d\"",
+                ]),
+            ),
+            (
+                "policy.pin-modules",
+                texts(&["", "[policy]\npin-modules = true"]),
+            ),
+            (
+                "policy.new-hosts verify",
+                texts(&["", "[policy]\nnew-hosts = \"deny\""]),
+            ),
+            (
+                "verify",
+                texts(&[
+                    "[verify]\nallow = [\"no-hashes\"]",
+                    "[verify]\nwarn = [\"no-hashes\"]",
+                    "",
+                    "[verify]\ndeny = [\"downgrade\"]",
+                    "[verify]\ndeny = [\"downgrade\", \"warnings\"]",
+                ]),
+            ),
+            (
+                "verify",
+                texts(&[
+                    "[[verify.paths]]\npaths = [\"a\"]\nallow = [\"no-hashes\"]",
+                    "[[verify.paths]]\npaths = [\"a\"]\nwarn = [\"no-hashes\"]",
+                    "",
+                    "[[verify.paths]]\npaths = [\"a\"]\ndeny = [\"downgrade\"]",
+                ]),
+            ),
+            (
+                "trust",
+                vec![
+                    format!("[trust]\n\"a/*\" = [{KEY}, {OTHER_KEY}]"),
+                    format!("[trust]\n\"a/*\" = [{KEY}]"),
+                    format!("[trust]\n\"a/*\" = [{KEY}]\n\"b/*\" = [{OTHER_KEY}]"),
+                ],
+            ),
+        ]
+    }
+
+    #[test]
+    fn each_key_has_a_direction() {
+        for (keys, texts) in increasing() {
+            for (index, looser) in texts.iter().enumerate() {
+                assert_eq!(compared(looser, looser, ""), "equal", "{looser}");
+                for stricter in &texts[index + 1..] {
+                    assert_eq!(compared(looser, stricter, ""), "stricter", "{stricter}");
+                    assert_eq!(
+                        compared(stricter, looser, ""),
+                        keys,
+                        "{stricter} -> {looser}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn comments_order_and_formatting_are_no_difference() {
+        let before = format!(
+            "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n[policy]\n\
+             allowed-hosts = [\"a.test\", \"b.test\"]\nmin-age = \"7d\"\n\
+             [[policy.deny]]\nprovider = \"a/b\"\nreason = \"why\"\n\
+             [verify]\ndeny = [\"downgrade\", \"no-hashes\"]\n[trust]\n\"a/*\" = [{KEY}]\n"
+        );
+        let now = format!(
+            "# Ours.\nplatforms = [\n  \"darwin_arm64\",\n  \"linux_amd64\", # CI\n]\n\
+             [trust]\n\"a/*\" = [{}]\n[verify]\ndeny = [\"no-hashes\", \"downgrade\"]\n\
+             [policy]\nmin-age = \"1w\"\nallowed-hosts = [\"B.test:443\", \"a.test\"]\n\
+             deny = [{{ provider = \"a/b\", reason = \"because\" }}]\n",
+            KEY.to_lowercase()
+        );
+        assert_eq!(compared(&before, &now, ""), "equal");
+    }
+
+    #[test]
+    fn a_value_that_is_not_clearly_stricter_is_looser() {
+        for (before, now, above, keys) in [
+            // A different value is neither more nor less.
+            (
+                "dialect = \"tofu\"",
+                "dialect = \"terraform\"",
+                "",
+                "dialect",
+            ),
+            ("dialect = \"tofu\"", "", "", "dialect"),
+            ("", "dialect = \"terraform\"", "", "dialect"),
+            ("", "dialect = \"tofu\"", "", "stricter"),
+            (
+                "",
+                "dialect = \"tofu\"",
+                "dialect = \"terraform\"",
+                "dialect",
+            ),
+            (
+                "[policy]\nallowed-hosts = [\"a.test\"]",
+                "[policy]\nallowed-hosts = [\"b.test\"]",
+                "",
+                "policy.allowed-hosts",
+            ),
+            (
+                "[[policy.deny]]\nprovider = \"a/b\"\nversions = \"< 2\"",
+                "[[policy.deny]]\nprovider = \"a/b\"\nversions = \"< 1\"",
+                "",
+                "policy.deny",
+            ),
+            // A stricter key does not make up for a looser one.
+            (
+                "[policy]\nmin-age = \"7d\"",
+                "[policy]\nmin-age = \"1d\"\nrequire-signed = true",
+                "",
+                "policy.min-age",
+            ),
+            // The nearest file decides.
+            (
+                "",
+                "platforms = [\"linux_amd64\"]",
+                "platforms = [\"linux_amd64\", \"darwin_arm64\"]",
+                "platforms",
+            ),
+            (
+                "platforms = [\"linux_amd64\"]",
+                "",
+                "platforms = \"all\"",
+                "stricter",
+            ),
+            (
+                "",
+                "fetch-modules = true",
+                "fetch-modules = false",
+                "stricter",
+            ),
+            // The levels of a nearer file apply once the file above changes.
+            (
+                "",
+                "[verify]\nallow = [\"no-hashes\"]",
+                "[verify]\ndeny = [\"no-hashes\"]",
+                "verify",
+            ),
+            (
+                "[verify]\nwarn = [\"no-hashes\"]",
+                "",
+                "[verify]\nallow = [\"no-hashes\"]",
+                "verify",
+            ),
+            (
+                "",
+                "[verify]\nwarn = [\"hash-not-checked\"]",
+                "[verify]\ndeny = [\"downgrade\"]",
+                "verify",
+            ),
+            (
+                "",
+                "[[verify.paths]]\npaths = [\"a\"]\nwarn = [\"downgrade\"]",
+                "",
+                "verify",
+            ),
+            (
+                "[verify]\ndeny = [\"warnings\"]",
+                "[verify]\ndeny = [\"warnings\"]\nwarn = [\"downgrade\"]",
+                "",
+                "verify",
+            ),
+            // Paths that were made directories of root modules.
+            ("[roots]\ninclude = [\"a\"]", "", "", "roots.include"),
+            // Facts of others.
+            (
+                "",
+                "[cache]\nshared = \"oci://r.test/facts\"\ntrusted-keys = [\"ed25519:vjO/CpuikOpevsb4jBzMcnOUUN0zWU2hHFSk05mnT/0=\"]",
+                "",
+                "cache",
+            ),
+            // An exemption without an age has no effect.
+            (
+                "",
+                "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"a/b\"]",
+                "",
+                "stricter",
+            ),
+            (
+                "",
+                "[policy]\nmin-age-exempt = [\"a/b\"]",
+                "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"a/b\"]",
+                "policy.min-age-exempt",
+            ),
+        ] {
+            assert_eq!(compared(before, now, above), keys, "{before} -> {now}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_keys_is_looser_where_a_different_line_matched_fewer() {
+        let line = |providers: &str, keys: &str| format!("[trust]\n\"{providers}\" = [{keys}]\n");
+        let add = |providers: &str, keys: &str| format!("\"{providers}\" = [{keys}]\n");
+        let before = line("a/*", KEY);
+        for (added, expected) in [
+            (add("a/b", OTHER_KEY), "trust"),
+            (add("registry.opentofu.org/a/b", OTHER_KEY), "trust"),
+            (add("*/*/*", OTHER_KEY), "trust"),
+            (add("*/*/*", KEY), "stricter"),
+            (add("c/d", OTHER_KEY), "stricter"),
+            (add("registry.example.com/a/b", OTHER_KEY), "stricter"),
+        ] {
+            let now = format!("{before}{added}");
+            assert_eq!(compared(&before, &now, ""), expected, "{now}");
+        }
+        assert_eq!(compared(&before, &line("a/b", KEY), ""), "trust");
+        assert_eq!(compared(&before, "", ""), "trust");
+    }
+}
