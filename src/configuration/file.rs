@@ -29,6 +29,16 @@ pub enum CloudHost {
     Unknown,
 }
 
+impl Backend {
+    /// Whether HCP Terraform or Terraform Enterprise runs the root module.
+    pub(crate) fn runs_remotely(&self) -> bool {
+        match self {
+            Self::Local(_) => false,
+            Self::Remote(name) => name.starts_with("cloud") || name == "backend \"remote\"",
+        }
+    }
+}
+
 /// Paths of the state of the local backend, relative to the root module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePaths {

@@ -26,8 +26,6 @@ pub enum Reason {
     StateMoved,
     /// A file that decides is not read.
     FileNotRead,
-    /// A host that the base does not use was not asked.
-    NotRequested,
     /// A new host.
     HostAdded,
     /// A new namespace.
@@ -42,7 +40,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::UnknownPart,
         Self::RunInput,
         Self::NotCheckedOut,
@@ -53,7 +51,6 @@ impl Reason {
         Self::EntryRemoved,
         Self::StateMoved,
         Self::FileNotRead,
-        Self::NotRequested,
         Self::HostAdded,
         Self::NamespaceAdded,
         Self::ProviderAdded,
@@ -74,7 +71,6 @@ impl Reason {
             Self::EntryRemoved => "entry-removed",
             Self::StateMoved => "state-moved",
             Self::FileNotRead => "file-not-read",
-            Self::NotRequested => "not-requested",
             Self::HostAdded => "host-added",
             Self::NamespaceAdded => "namespace-added",
             Self::ProviderAdded => "provider-added",

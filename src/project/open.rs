@@ -365,7 +365,7 @@ impl Session<'_> {
         let files = match &self.options.change {
             Some(change) => SettingsFiles::Committed {
                 top: &change.top,
-                files: &change.before,
+                files: &change.settings,
             },
             None => self.settings_on_disk(),
         };

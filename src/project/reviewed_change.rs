@@ -41,8 +41,12 @@ pub struct ReviewedChange {
     pub top: PathBuf,
     /// The directory to which the paths of users are relative.
     pub current_directory: PathBuf,
-    /// Object name of the base commit.
+    /// Object name of the base commit: the merge base of the named revision and HEAD.
     pub commit: String,
+    /// Number of commits that the named revision has and HEAD lacks.
+    pub missing_commits: usize,
+    /// Settings files of the named revision, by their paths.
+    pub settings: BTreeMap<OsString, Vec<u8>>,
     /// The files of the base commit.
     pub base: Arc<Overlay>,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
@@ -240,34 +244,6 @@ impl ReviewedChange {
             }
         }
         None
-    }
-
-    /// Whether the change moves a configuration file from the directory of a removed lock file to
-    /// a new directory, and not the lock file.
-    pub(super) fn moves_configuration_without(&self, lock_file: &Path) -> bool {
-        let (Some(directory), Some(lock_name)) = (lock_file.parent(), lock_file.file_name()) else {
-            return false;
-        };
-        for (old, bytes) in self.files_before(directory) {
-            let file_name = name(old);
-            if !is_configuration(file_name) || bytes.is_empty() {
-                continue;
-            }
-            for new in self.changed(|name| name == file_name) {
-                let is_new = self.file_before(new).is_none();
-                let has_lock_file = self
-                    .files_now
-                    .contains(new.with_file_name(lock_name).as_os_str());
-                if is_new
-                    && !has_lock_file
-                    && files::read(new, lockfile::SIZE_LIMIT)
-                        .is_ok_and(|now| lines(&now) == lines(bytes))
-                {
-                    return true;
-                }
-            }
-        }
-        false
     }
 
     /// Files of this name that are there now.

@@ -696,7 +696,7 @@ mod tests {
                 texts(&["", "[policy]\npin-modules = true"]),
             ),
             (
-                "policy.new-hosts verify",
+                "policy.new-hosts",
                 texts(&["", "[policy]\nnew-hosts = \"deny\""]),
             ),
             (

@@ -90,7 +90,7 @@ fn expected() -> String {
          allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
          require-signed = true\n\n\
          [verify]\n\
-         deny = [\"downgrade\", \"publisher-added\", \"publisher-added\", \"signing-key-changed\", \"not-decided\"]\n\n\
+         deny = [\"downgrade\", \"signing-key-changed\"]\n\n\
          [trust]\n\
          \"registry.opentofu.org/acme/*\" = [\"{rsa}\"]\n\
          \"registry.opentofu.org/hashicorp/*\" = [\"{other}\"]\n"
@@ -315,7 +315,10 @@ const ATTACKS: [Attack; 21] = [
     ),
     (
         "an older version, which has known holes",
-        |at| lock(&at.environment, "live/0", "acme/gamma", "0.9.0"),
+        |at| {
+            lock(&at.environment, "live/0", "acme/gamma", "0.9.0");
+            write(at, "live/0/main.tf", &requires("acme/gamma", ""));
+        },
         "downgrade",
     ),
     (

@@ -111,6 +111,31 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
     )
 }
 
+/// The only best common ancestor of two commits of a repository; `None` if they have none here, or
+/// several.
+pub(super) fn only_merge_base(top: &Path, one: &str, other: &str) -> Result<Option<String>> {
+    let arguments = ["merge-base", "--all", "--end-of-options", one, other];
+    let output = run(top, Paths::Literal, arguments, b"")?;
+    match output.status.code() {
+        Some(0) => {}
+        Some(1) => return Ok(None),
+        _ => return Err(output.failure().into()),
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let bases: Vec<_> = text.lines().collect();
+    Ok(match bases[..] {
+        [only] => Some(only.to_owned()),
+        _ => None,
+    })
+}
+
+/// Number of commits that are in `included` and not in `excluded`.
+pub(super) fn commits_between(top: &Path, excluded: &str, included: &str) -> Result<usize> {
+    let range = format!("{excluded}..{included}");
+    let printed = successful(top, ["rev-list", "--count", "--end-of-options", &range])?;
+    Ok(first_line(&printed).parse().unwrap_or_default())
+}
+
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':')

@@ -20,8 +20,8 @@ use provlock::system::{Overlay, Replaced, canonicalize, files, parallel, reposit
 
 use super::base_tree::{self, BaseFiles};
 use super::command::{
-    Entry, IgnoreRule, StagedChange, contents, entries, ignore_rules, is_blob, is_blob_on_disk,
-    listed, resolve, staged_changes,
+    Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
+    is_blob_on_disk, listed, only_merge_base, resolve, staged_changes,
 };
 use super::revision::{self, Commit};
 use super::tree::{Blobs, files_in, follow_links};
@@ -68,7 +68,12 @@ struct LinkedFile {
 
 /// The differences of the work tree and the index from a commit.
 struct Differences {
+    /// The commit of the named revision.
     commit: Commit,
+    /// Object name of the commit that is compared.
+    base: String,
+    /// Number of commits that the named revision has and HEAD lacks.
+    missing_commits: usize,
     /// Tracked files that differ on disk, with what the commit has.
     changed: BaseFiles,
     staged: Vec<StagedChange>,
@@ -245,6 +250,7 @@ impl Repository {
         let Some(base) = differences? else {
             return Ok(None);
         };
+        let base_commit = base.base.clone();
         let mut now = now?;
         let case_variants = self.note_listed(&now, &base.staged);
         let submodules = self.altered_submodules(&base.staged);
@@ -276,18 +282,21 @@ impl Repository {
         }
         follow_links(
             &self.top,
-            &base.commit.name,
+            &base_commit,
             false,
             &mut compared,
             links_at_base(staged, &linked),
         )?;
         let (mut before, mut unchanged) = self.contents(compared)?;
         self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
+        let settings = self.settings_of(&base.commit, base.missing_commits, &before)?;
 
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
-            commit: base.commit.name.clone(),
+            commit: base_commit,
+            missing_commits: base.missing_commits,
+            settings,
             base: Arc::new(base_tree),
             touched: self.below_top(&touched),
             before,
@@ -307,21 +316,50 @@ impl Repository {
         Ok(Some((base.commit, change)))
     }
 
-    /// Compares the work tree and the index with the commit of a revision. `None` if git does not
-    /// know the commit.
+    /// Compares the work tree and the index with the merge base of a revision and HEAD: what is new
+    /// in the revision only is no part of the change. `None` if git does not know the revision.
     fn differences_from(&self, revision: &str) -> Result<Option<Differences>> {
         let Some(commit) = revision::commit(&self.top, revision)? else {
             return Ok(None);
         };
+        let mut base = commit.name.clone();
+        let mut missing_commits = 0;
+        if let Some(head) = resolve(&self.top, "HEAD^{commit}")?
+            && head != commit.name
+            && let Some(merge_base) = only_merge_base(&self.top, &commit.name, &head)?
+            && merge_base != commit.name
+        {
+            missing_commits = commits_between(&self.top, &merge_base, &commit.name)?;
+            base = merge_base;
+        }
         let (changed, staged) = both(
-            || changed_files(&self.top, &commit.name),
-            || staged_changes(&self.top, &commit.name),
+            || changed_files(&self.top, &base),
+            || staged_changes(&self.top, &base),
         );
         Ok(Some(Differences {
             commit,
+            base,
+            missing_commits,
             changed: changed?,
             staged: staged?,
         }))
+    }
+
+    /// The settings files of the revision. `before` are the files of the merge base.
+    fn settings_of(
+        &self,
+        revision: &Commit,
+        missing_commits: usize,
+        before: &Contents,
+    ) -> Result<Contents> {
+        let is_settings = |name: &OsStr| name == OsStr::new(settings::FILE_NAME);
+        if missing_commits == 0 {
+            let mut settings = before.clone();
+            settings.retain(|path, _| Path::new(path).file_name().is_some_and(is_settings));
+            return Ok(settings);
+        }
+        let blobs = files_in(&self.top, &revision.name, false, &[], is_settings)?;
+        Ok(self.contents(blobs)?.0)
     }
 
     /// The files of the commit. Files that git does not track yet belong to the change, too.

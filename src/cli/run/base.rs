@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::project::{ReviewedChange, SessionOptions, SettingsEdit, what_changed};
 use provlock::settings::{self, Settings};
@@ -45,6 +46,13 @@ pub(crate) fn set_base(
     let (Commit { name, revision }, mut change) =
         repository.change_since(revision)?.ok_or_else(unknown)?;
     ui.verbose(&format!("The base is {revision}, commit {name}"));
+    if change.missing_commits > 0 {
+        let commits = count(change.missing_commits, "commit");
+        ui.status(&format!(
+            "HEAD lacks {commits} of {revision}, so it is compared with their common ancestor {}",
+            &change.commit[..change.commit.len().min(12)]
+        ));
+    }
     let entered = ui
         .global
         .chdir

@@ -49,7 +49,7 @@ pub(super) type VersionsByProvider = BTreeMap<ProviderAddress, BTreeMap<Version,
 /// first needed.
 pub(super) struct BaseFacts<'a> {
     pub(super) change: &'a ReviewedChange,
-    modules: &'a ModuleCache,
+    pub(super) modules: &'a ModuleCache,
     /// Providers in lock files.
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Entries of lock files of modules.

@@ -16,6 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::hcl::code_lines::{code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::{ReviewedChange, UPLOAD_IGNORE_FILE};
+use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
 /// Maximum size of such a file in bytes; a larger one is not decided.
@@ -100,8 +101,11 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         // Files that are too large, or no files.
         let is_unread = (base.exists(path) && file.before.is_none())
             || (Tree::Work.exists(path) && file.now.is_none());
-        let effect = if is_unread {
-            Some(not_decided("cannot be read"))
+        let effect = if is_unread && name(path) == ".gitignore" {
+            // What git ignores is not asked of this file.
+            Some(decided("is not read"))
+        } else if is_unread {
+            Some(not_decided("is not read"))
         } else {
             effect(facts, &file)
         };
@@ -169,7 +173,7 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
         return backend_file(facts, file);
     }
     match name {
-        UPLOAD_IGNORE_FILE => return hidden_from_upload(change, file),
+        UPLOAD_IGNORE_FILE => return hidden_from_upload(facts, file),
         ".gitattributes" => return attributes(change, file),
         ".gitignore" => return ignored_lock_files(change, file),
         _ => {}
@@ -346,7 +350,8 @@ fn other_backend_files(change: &ReviewedChange, path: &Path) -> Vec<StateStorage
 }
 
 /// The finding about configuration and lock files that remote runs no longer get.
-fn hidden_from_upload(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+fn hidden_from_upload(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    let change = facts.change;
     let directory = file.path.parent()?;
     let now = file.now.as_deref()?;
     let mut hidden = Vec::new();
@@ -357,7 +362,11 @@ fn hidden_from_upload(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option
             .is_some_and(|before| excludes_from_upload(directory, before, path));
         // The lock files of remote runs are checked with their root modules.
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name(path));
-        if !was_hidden && !is_lock_file && excludes_from_upload(directory, now, path) {
+        if !was_hidden
+            && !is_lock_file
+            && excludes_from_upload(directory, now, path)
+            && may_be_uploaded(facts, path)
+        {
             hidden.push(path);
         }
     }
@@ -367,6 +376,22 @@ fn hidden_from_upload(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option
     let names = few(hidden.iter().map(|path| change.shown(path).display()));
     let effect = format!("excludes {names} from remote runs");
     Some(not_decided(&effect))
+}
+
+/// Whether a remote run may read a file of configuration: it is not in a root module with a backend
+/// that has none.
+fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
+    let Some(directory) = path.parent() else {
+        return false;
+    };
+    let shown = facts.change.shown(directory);
+    let module = facts
+        .modules
+        .canonical_module(directory, shown, Dialect::default());
+    match &module.backend {
+        Some(backend) => backend.runs_remotely(),
+        None => true,
+    }
 }
 
 /// Configuration and lock files below a directory, and the lock files that directories of

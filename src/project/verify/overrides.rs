@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::mem::take;
 
 use super::audited_root::{VerifiedRoot, is_about_address};
-use crate::diagnostic::{Code, Collector, Diagnostic};
+use crate::diagnostic::{Code, Collector, Diagnostic, Reason};
 use crate::settings::Levels;
 
 impl VerifiedRoot {
@@ -44,7 +44,9 @@ impl VerifiedRoot {
 fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut by_provider: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
-        if let ([provider], true) = (&finding.providers[..], is_about_address(finding.code)) {
+        let is_meant =
+            is_about_address(finding.code) && finding.reason != Some(Reason::HostChanged);
+        if let ([provider], true) = (&finding.providers[..], is_meant) {
             by_provider.entry(provider.clone()).or_default().push(index);
         }
     }
@@ -58,7 +60,7 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
                 .min_by_key(|cause| order(&findings[**cause]))
             {
                 removed.insert(index);
-                if findings[index].code != Code::PublisherAdded {
+                if !is_new(&findings[index]) {
                     let note = findings[index].message.clone();
                     findings[cause].notes.push(note);
                 }
@@ -85,6 +87,13 @@ fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
         _ => false,
     };
     let is_denied = is_about_address(cause.code) && cause.code != Code::PublisherAdded;
-    let is_new = finding.code == Code::PublisherAdded;
-    (follows || is_denied && is_new) && finding.severity <= cause.severity
+    (follows || is_denied && is_new(finding)) && finding.severity <= cause.severity
+}
+
+/// Whether a finding is about a provider, namespace or host that the change adds.
+fn is_new(finding: &Diagnostic) -> bool {
+    matches!(
+        finding.reason,
+        Some(Reason::HostAdded | Reason::NamespaceAdded | Reason::ProviderAdded)
+    )
 }

@@ -207,10 +207,8 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>, report: &mut Verified
     else {
         return;
     };
-    let runs_remotely = match &root.module.module(root.packages).backend {
-        Some(Backend::Remote(name)) => name.starts_with("cloud") || name == "backend \"remote\"",
-        _ => false,
-    };
+    let module = root.module.module(root.packages);
+    let runs_remotely = module.backend.as_ref().is_some_and(Backend::runs_remotely);
     if !runs_remotely || root.module.is_unit() {
         return;
     }
@@ -384,6 +382,13 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
 
 /// Whether `previous` is no longer locked and differs from `now` only in the host.
 fn moved(root: &AuditedRoot<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
+    // A root module that moves to the other tool uses the default registry of that tool.
+    let dialect = root.module.dialect;
+    let is_default =
+        previous.hostname.is_default_of(dialect.other()) && now.hostname.is_default_of(dialect);
+    if is_default {
+        return false;
+    }
     previous.namespace == now.namespace
         && previous.name == now.name
         && !root.lock_file.locks().contains_key(previous)

@@ -124,7 +124,7 @@ fn settings_above(change: &ReviewedChange, directory: &Path) -> Settings {
     }
     let files = SettingsFiles::Committed {
         top: &change.top,
-        files: &change.before,
+        files: &change.settings,
     };
     let shown = |path: &Path| change.shown(path).to_owned();
     Settings::find(parent, files, &SettingsAbove::default(), &shown).unwrap_or_default()

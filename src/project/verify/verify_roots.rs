@@ -13,7 +13,7 @@ use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
@@ -78,7 +78,19 @@ impl Session<'_> {
                 removed.retain(|path| path.parent() != Some(directory));
             }
         }
-        let findings = self.check_change(roots, options, facts.as_ref(), &removed);
+        let mut findings = self.check_change(roots, options, facts.as_ref(), &removed);
+        // A pattern that hides a lock file is a finding of its root module.
+        let reported = results.iter().flatten().flat_map(|root| &root.findings);
+        let hiding: Vec<_> = reported
+            .filter(|finding| finding.code == Code::RootRemoved)
+            .flat_map(|finding| &finding.labels)
+            .map(|label| label.location.path())
+            .collect();
+        findings.retain(|finding| {
+            let first = finding.labels.first();
+            finding.reason != Some(Reason::FileNotRead)
+                || first.is_none_or(|label| !hiding.contains(&label.location.path()))
+        });
         self.finish();
         let coverage = coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
@@ -133,9 +145,14 @@ impl Session<'_> {
                 (LOCK_FILE_NAME, Code::LockFileMissing),
                 (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
             ] {
-                let lock_file = module.lock_directory.join(name);
+                let Some(facts) = facts else {
+                    continue;
+                };
+                let mut lock_file = module.lock_directory.join(name);
+                if let Some(old) = facts.change.moved_from(&module.lock_directory) {
+                    lock_file = old.join(name);
+                }
                 if removed.contains(&*lock_file)
-                    && let Some(facts) = facts
                     && let Some(missing) = report.findings.iter_mut().find(|one| one.code == code)
                 {
                     // The removal is the cause. Unlike a missing lock file it cannot be suppressed.

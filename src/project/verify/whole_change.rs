@@ -109,11 +109,7 @@ fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnosti
         let root = path.parent().unwrap_or(path);
         match change.removed_directory(root) {
             // Something else may be in place of the directory.
-            Some(directory)
-                if !path.exists()
-                    && !directory.is_file()
-                    && !change.moves_configuration_without(path) =>
-            {
+            Some(directory) if !path.exists() && !directory.is_file() => {
                 let roots = by_removed_directory.entry(directory).or_default();
                 roots.insert(root);
             }

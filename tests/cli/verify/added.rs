@@ -126,24 +126,17 @@ fn providers_in_an_invalid_lock_file_of_the_base_are_not_new() {
 
 #[test]
 fn settings_deny_what_a_change_brings() {
-    for (settings, code) in [
-        ("[policy]\nnew-hosts = \"deny\"\n", "publisher-added"),
-        (
-            "[verify]\ndeny = [\"publisher-added\"]\n",
-            "publisher-added",
-        ),
-        (
-            "[verify]\ndeny = [\"publisher-added\"]\n",
-            "publisher-added",
-        ),
-        (
-            "[verify]\ndeny = [\"publisher-added\"]\n",
-            "publisher-added",
-        ),
+    for (settings, number) in [
+        ("[policy]\nnew-hosts = \"deny\"\n", 1),
+        ("[verify]\ndeny = [\"host-added\"]\n", 1),
+        ("[verify]\ndeny = [\"namespace-added\"]\n", 1),
+        ("[verify]\ndeny = [\"provider-added\"]\n", 1),
+        ("[verify]\ndeny = [\"publisher-added\"]\n", 3),
     ] {
         let gate = gate(settings);
         root(&gate, "live", "modules.example.com/acme/gamma");
-        assert_eq!(gate.errors(&FLAGS), [code], "{settings}");
+        let expected = vec!["publisher-added"; number];
+        assert_eq!(gate.errors(&FLAGS), expected, "{settings}");
     }
     let gate = gate("[verify]\ndeny = [\"warnings\"]\n");
     root(&gate, "live", "registry.opentofu.org/hashicorp/random");
@@ -358,7 +351,7 @@ fn a_version_that_is_too_young_is_not_let_in() {
     verify(&["--online"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-note[decision-changed]: acme/gamma 1.0.0 → 1.2.0
+note[decision-changed]: acme/gamma 1.0.0 → 1.2.0, as the configuration demands (1.2.0)
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "1.2.0"
@@ -380,7 +373,7 @@ help: wait until it is old enough, or lock an older version
     verify(&["--allow", "hash-not-checked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-note[decision-changed]: acme/gamma 1.0.0 → 1.2.0
+note[decision-changed]: acme/gamma 1.0.0 → 1.2.0, as the configuration demands (1.2.0)
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "1.2.0"

@@ -219,10 +219,10 @@ fn calls_of_one_new_publisher_are_one_finding() {
     let found: Vec<_> = output
         .stdout
         .lines()
-        .filter(|line| line.starts_with("warning[publisher-added]"))
+        .filter(|line| line.contains("[publisher-added]"))
         .collect();
     let expected = [
-        "warning[publisher-added]: module \"x\" and module \"y\" come from registry.opentofu.org/evil, which is new: the base calls no module from it",
+        "note[publisher-added]: module \"x\" and module \"y\" come from registry.opentofu.org/evil, which is new: the base calls no module from it",
         "warning[publisher-added]: module \"z\" comes from evil.test, which is new: the base calls no module from it",
     ];
     assert_eq!(found, expected, "{output}");

@@ -147,7 +147,6 @@ impl Case {
         options.offline = true;
         options.modules = ModuleFetching::Never;
         options.change = Some(self.change(&top));
-        options.settings = self.settings(&top);
         let session = Session::new(environment, options).unwrap();
         let mut selection = Selection::default();
         selection.paths = vec![top];
@@ -162,14 +161,6 @@ impl Case {
             }
         }
         findings
-    }
-
-    /// Settings at the top of the base.
-    fn settings(&self, top: &Path) -> Option<provlock::settings::Settings> {
-        let content = self.base.get(Path::new(settings::FILE_NAME))?;
-        let path = top.join(settings::FILE_NAME);
-        let settings = provlock::settings::Settings::named(&path, content.clone().into(), top);
-        Some(settings.unwrap())
     }
 
     fn change(&self, top: &Path) -> ReviewedChange {
@@ -208,6 +199,9 @@ impl Case {
             }
             before.insert(absolute, content.clone().into_bytes());
         }
+        let mut settings = before.clone();
+        settings
+            .retain(|path, _| Path::new(path).file_name() == Some(settings::FILE_NAME.as_ref()));
         let is_added = |path: &&PathBuf| !self.base.contains_key(*path);
         let is_variant = |path: &&PathBuf| ReviewedChange::is_case_variant(path);
         let case_variants = self.head.keys().filter(is_added).filter(is_variant);
@@ -217,6 +211,8 @@ impl Case {
             top: top.to_owned(),
             current_directory: top.to_owned(),
             commit: "0".repeat(40),
+            missing_commits: 0,
+            settings,
             base: Arc::new(Overlay::new(top.to_owned(), replaced, Box::new(read))),
             files_now: now.map(|path| top.join(path).into_os_string()).collect(),
             touched,

@@ -112,7 +112,7 @@ fn one_impostor_is_one_finding() {
                 "--warn",
                 "namespace-not-allowed",
                 "--deny",
-                "publisher-added"
+                "provider-added"
             ]
         )
         .len(),

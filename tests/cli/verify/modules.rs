@@ -602,7 +602,7 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
         let verify = environment.provlock(["verify", "--base", "HEAD", "--allow-outside", "-r"]);
         verify
             .stdout
-            .matches("warning[publisher-added]: module \"")
+            .matches("[publisher-added]: module \"")
             .count()
     };
     assert_eq!(added(), 0);

@@ -167,7 +167,7 @@ fn the_way_out_that_a_help_names_works_at_the_end_of_the_recipe() {
             gate.write("live/.terraform.lock.hcl", lock_file(&[entry]));
         }),
         #[cfg(unix)]
-        ("link-added", |gate| {
+        ("not-decided", |gate| {
             gate.rename("live", "elsewhere");
             gate.link("elsewhere", "live");
         }),

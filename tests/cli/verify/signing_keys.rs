@@ -135,7 +135,7 @@ fn the_key_of_a_withdrawn_or_refused_version_is_reported_as_unknown() {
     verify(&repository).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-note[decision-changed]: acme/gamma 1.0.0 → 1.1.0
+note[decision-changed]: acme/gamma 1.0.0 → 1.1.0, as the configuration demands (1.1.0)
  --> app/.terraform.lock.hcl:5:17
   |
 5 |   version     = "1.1.0"
