@@ -230,6 +230,8 @@ codes! {
         NamespaceNotAllowed = "namespace-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the provider.
         ProviderNotAllowed = "provider-not-allowed": Error, false, Files, Exposure;
+        /// The policy does not allow the source of a module.
+        ModuleNotAllowed = "module-not-allowed": Error, false, Requirements, Exposure;
         /// The policy does not allow the version.
         VersionNotAllowed = "version-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the tier of the provider.

@@ -21,6 +21,7 @@ mod limits;
 pub(crate) mod local;
 pub(crate) mod locked;
 mod oci_queries;
+mod origin;
 mod package;
 pub(crate) mod package_hash;
 mod package_writer;
@@ -36,6 +37,7 @@ pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use git::{References, Revision};
 pub(crate) use limits::{GIT, is_configuration};
 pub use locked::{commit_of, digest_of};
+pub(crate) use origin::origin;
 pub(crate) use releases::Releases;
 pub use source::{
     Getter, ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource,

@@ -14,6 +14,7 @@ use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
 };
 use crate::lockfile::LockFile;
+use crate::modules::origin;
 use crate::packages::Source;
 use crate::packages::archive::{PackageId, ReleasePlatforms};
 use crate::project::covers::EntryPlatforms;
@@ -46,6 +47,10 @@ pub struct Inventory {
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
     /// Whether modules are called, and every call is pinned.
     pub are_modules_pinned: bool,
+    /// Patterns of the publishers of all called modules.
+    pub modules: BTreeSet<String>,
+    /// Whether the source of a called module is not known, so that no pattern allows it.
+    pub has_unknown_modules: bool,
     /// Configurations that could not be read.
     pub warnings: Vec<Diagnostic>,
     /// Errors of root modules that are omitted.
@@ -80,6 +85,9 @@ struct Contents {
     without_platforms: WithoutPlatforms,
     calls_modules: bool,
     are_modules_pinned: bool,
+    /// As in [`Inventory::modules`].
+    modules: BTreeSet<String>,
+    has_unknown_modules: bool,
     required: Vec<ProviderAddress>,
     lock_file: LockFile,
     warnings: Vec<Diagnostic>,
@@ -120,6 +128,8 @@ impl Session<'_> {
                 without_platforms,
                 calls_modules,
                 are_modules_pinned,
+                modules,
+                has_unknown_modules,
                 required,
                 lock_file,
                 warnings,
@@ -129,6 +139,8 @@ impl Session<'_> {
             dialects.insert(dialect.name());
             has_calls |= calls_modules;
             are_pinned &= are_modules_pinned;
+            inventory.modules.extend(modules);
+            inventory.has_unknown_modules |= has_unknown_modules;
             inventory.not_locked.extend(required);
             for warning in warnings {
                 inventory
@@ -270,12 +282,30 @@ impl Session<'_> {
         }
         let lookalikes = root.name(lookalikes(root, &requirements, &lock_file));
         let is_read = warnings.is_empty() || has_no_configuration;
+        let mut modules = BTreeSet::new();
+        let mut has_unknown_modules = !is_read;
+        let mut known = BTreeSet::new();
+        for call in requirements.package_calls() {
+            known.insert(&call.key);
+            match origin(&call.source) {
+                Ok(origin) => {
+                    modules.insert(origin.pattern_of_publisher());
+                }
+                Err(_) => has_unknown_modules = true,
+            }
+        }
+        has_unknown_modules |= requirements
+            .unknown
+            .iter()
+            .any(|part| part.directory.is_none() && !known.contains(&part.key));
         let calls = requirements.own_package_calls();
         Ok(Contents {
             dialect: root.dialect,
             without_platforms: root.settings.without_platforms.clone(),
             calls_modules: !calls.is_empty(),
             are_modules_pinned: is_read && calls.iter().all(|call| call.is_pinned()),
+            modules,
+            has_unknown_modules,
             required: requirements.providers.into_keys().collect(),
             lock_file,
             warnings,
@@ -414,6 +444,14 @@ impl Inventory {
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
+        // A list would make every call of unknown source an error.
+        let comment = if self.has_unknown_modules {
+            "# Not all sources of modules are known: "
+        } else {
+            ""
+        };
+        let modules = list(self.modules.iter().cloned());
+        lines.push(format!("{comment}allowed-modules = {modules}"));
         let are_signed = !self.signers.is_empty()
             && !self.signers.values().any(|signers| signers.contains(&None));
         lines.extend(are_signed.then(|| "require-signed = true".to_owned()));

@@ -3,6 +3,7 @@
 mod comparison;
 mod file;
 mod levels;
+mod module_pattern;
 mod policy;
 mod search;
 mod values;
@@ -21,6 +22,8 @@ use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 pub use comparison::{ComparedSettings, SettingsDifference};
 pub use levels::{Denied, FileLevels, LevelOverride, Levels, PathLevels};
 pub(crate) use levels::{RootLevels, is_match};
+pub(crate) use module_pattern::ModuleOrigin;
+pub use module_pattern::{ModulePattern, ModulePatternError};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};
 pub(crate) use search::read_in;
 pub use search::{SettingsAbove, SettingsFiles, read};

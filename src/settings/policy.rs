@@ -10,6 +10,7 @@ use toml::Spanned;
 #[cfg(test)]
 use super::tests::schema;
 use super::values;
+use super::{ModuleOrigin, ModulePattern};
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use crate::provider::{
     Authentication, ConstraintList, Dialect, Hostname, MOST_TERMS, ProviderAddress,
@@ -37,6 +38,8 @@ pub struct Rules {
     /// The namespaces that providers may come from: `[HOSTNAME/]NAMESPACE`.
     #[serde(deserialize_with = "values::namespaces")]
     pub allowed_namespaces: Option<Vec<ProviderPatternSpec>>,
+    /// The modules that may be called: `github.com/acme/*`, or `acme/*` of the default registry.
+    pub allowed_modules: Option<Vec<ModulePattern>>,
     /// If present, every provider must match a rule for its address and version.
     pub allow: Option<Vec<ProviderRule>>,
     /// Providers, or versions of them, that may not be used.
@@ -207,6 +210,26 @@ impl Policy {
                 let help = "use another provider, or add it to provlock.toml";
                 errors.push(Diagnostic::error(Code::ProviderNotAllowed, message).help(help));
             }
+        })
+    }
+
+    /// Whether the policy lists the modules that may be called.
+    pub(crate) fn lists_modules(&self) -> bool {
+        self.rules
+            .iter()
+            .any(|rules| rules.allowed_modules.is_some())
+    }
+
+    /// Whether every list of modules allows a module.
+    pub(crate) fn allows_module(&self, origin: &ModuleOrigin, dialect: Dialect) -> bool {
+        let mut lists = self
+            .rules
+            .iter()
+            .filter_map(|rules| rules.allowed_modules.as_ref());
+        lists.all(|patterns| {
+            patterns
+                .iter()
+                .any(|pattern| pattern.matches(origin, dialect))
         })
     }
 

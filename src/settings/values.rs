@@ -8,7 +8,7 @@ use globset::Glob;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-use super::{Denied, PlatformSelection, parse_duration};
+use super::{Denied, ModulePattern, PlatformSelection, parse_duration};
 use crate::diagnostic::Code;
 use crate::provider::{
     AddressError, ConstraintList, Dialect, Hostname, OciRepository, PatternError, Platform,
@@ -56,6 +56,7 @@ types! {
     Fingerprint: fingerprint;
     Hostname: Self::parse;
     Loosened: loosened;
+    ModulePattern: Self::from_str;
     Namespace: namespace;
     OciRepository: Self::parse_url;
     OnePlatform: |text: &str| PlatformSelection::from_str(text).map(Self);

@@ -88,6 +88,7 @@ fn expected() -> String {
          [policy]\n\
          allowed-hosts = [\"registry.opentofu.org\"]\n\
          allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
+         allowed-modules = []\n\
          require-signed = true\n\n\
          [verify]\n\
          deny = [\"downgrade\", \"signing-key-changed\"]\n\n\
@@ -512,7 +513,9 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
         &call(&format!("git::https://{GIT_HOST}/m.git?ref=v1.0.0")),
     );
     repository.git(["add", "--all"]);
-    verify(BASE).assert_code(0);
+    verify(BASE)
+        .assert_code(1)
+        .assert_has("error[module-not-allowed]");
     survived(
         "a pull request attacks one of ten root modules after `provlock init`",
         ATTACKS.len() + REFUSED.len(),

@@ -55,6 +55,7 @@ const AUDITS: &[Audit] = &[
     policy::tracked_data,
     file::checks_without_git,
     policy::unpinned_modules,
+    policy::modules_not_allowed,
     file::untracked_modules,
     made_unknown::added_publishers,
     locked_modules::check,

@@ -7,8 +7,8 @@ use super::audited_root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
 use crate::configuration::{DATA_DIRECTORY, ModuleCall};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
-use crate::lockfile::Entry;
-use crate::modules::Unpinned;
+use crate::lockfile::{Entry, module_name};
+use crate::modules::{Unpinned, origin};
 use crate::packages::{DemandedAge, FilesystemMirror};
 use crate::project::root_module::RootModule;
 use crate::project::similar_names::{Lookalike, Part, look_alike};
@@ -128,6 +128,58 @@ fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
         "called here",
     )
     .help(help)
+}
+
+/// Module calls that the policy does not allow, of all modules that are read, and calls whose
+/// source is unknown.
+pub(super) fn modules_not_allowed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    let RootModule {
+        settings, dialect, ..
+    } = root.module;
+    if !settings.policy.lists_modules() {
+        return;
+    }
+    let mut known = BTreeSet::new();
+    let mut seen = Vec::new();
+    for call in root.declared.package_calls() {
+        known.insert(&call.key);
+        let location = call.entry.as_ref().unwrap_or(&call.location);
+        let seen_at = (location, &call.source);
+        if seen.contains(&seen_at) {
+            continue;
+        }
+        seen.push(seen_at);
+        let (reason, help) = match origin(&call.source) {
+            Ok(origin) if settings.policy.allows_module(&origin, *dialect) => continue,
+            Ok(origin) => (
+                format!("its source is {origin}"),
+                format!(
+                    "use another module, or add {:?} to allowed-modules in provlock.toml",
+                    origin.pattern_of_publisher()
+                ),
+            ),
+            Err(why) => (
+                why.to_owned(),
+                "use the usual address of an allowed module".to_owned(),
+            ),
+        };
+        let message = format!("the policy does not allow {}: {reason}", call.name());
+        let error = Diagnostic::finding(Code::ModuleNotAllowed, message);
+        report.findings.push(call.located(error).help(help));
+    }
+    for part in &root.declared.unknown {
+        // In a directory of the repository, its own calls are checked.
+        if part.directory.is_some() || !known.insert(&part.key) {
+            continue;
+        }
+        let name = module_name(&part.key);
+        let message =
+            format!("the source of {name} is unknown, so allowed-modules was not checked");
+        let error = finding(Code::ModuleNotAllowed, message, &part.location, "");
+        report
+            .findings
+            .push(error.help("write the source as a string, so that the policy can allow it"));
+    }
 }
 
 /// Addresses and versions that the policy does not allow, and addresses that look like well-known

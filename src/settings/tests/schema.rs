@@ -14,7 +14,7 @@ use crate::provider::{
     ConstraintList, Dialect, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey,
 };
 use crate::settings::file::File;
-use crate::settings::{FILE_NAME, ProviderRule, Settings};
+use crate::settings::{FILE_NAME, ModulePattern, ProviderRule, Settings};
 
 pub(in crate::settings) fn dialect(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": [Dialect::Tofu.name(), "opentofu", Dialect::Terraform.name()] })
@@ -73,6 +73,7 @@ macro_rules! texts {
 texts!(
     ConstraintList,
     Hostname,
+    ModulePattern,
     ProviderPatternSpec,
     ProviderSpec,
     PublicKey

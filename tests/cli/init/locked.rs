@@ -105,6 +105,7 @@ dialect = "tofu"
 [policy]
 allowed-hosts = ["registry.opentofu.org"]
 allowed-namespaces = ["registry.opentofu.org/acme"]
+allowed-modules = []
 require-signed = true
 
 [verify]

@@ -150,6 +150,10 @@ codes! {
     host_not_allowed: Case::new(), [], |case| case.policy("allowed-hosts = [\"registry.example.com\"]\n");
     namespace_not_allowed: Case::new(), [], |case| case.policy("allowed-namespaces = [\"hashicorp\"]\n");
     provider_not_allowed: Case::new(), [], |case| case.policy("allow = []\n");
+    module_not_allowed: Case::new(), [], |case| {
+        case.policy("allowed-modules = [\"github.com/acme/*\"]\n");
+        case.append("main.tf", "module \"m\" {\n  source = \"github.com/evil/network?ref=v1\"\n}\n");
+    };
     version_not_allowed: Case::new(), [], |case| {
         case.policy("[[policy.require]]\nprovider = \"acme/null\"\nversions = \">= 4.0\"\n");
     };

@@ -1,6 +1,7 @@
 //! `provlock verify`: what it finds, and what it does not.
 
 mod added;
+mod allowed_modules;
 mod called_modules;
 mod change;
 #[cfg(unix)]
