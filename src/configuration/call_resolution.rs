@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::caller::{Calling, InstallPath};
 use super::file::CallSource;
 use super::missing::MissingReason;
+use super::module_cache::not_requested;
 use super::options::Resolution;
 use super::origin::Origin;
 use super::requirement::{ModuleCall, UnknownCall};
@@ -311,6 +312,9 @@ impl Walk<'_> {
     fn fetched(&mut self, call: &ModuleCall, request: ModuleRequest, may_fetch: bool) -> Fetched {
         let dialect = self.input.options.dialect;
         if may_fetch && let Some(fetcher) = &self.input.cache.fetcher {
+            if let Some(host) = self.input.cache.refused_host(&request) {
+                return Fetched::Failed(not_requested(&host).into());
+            }
             match fetcher.get(dialect, &request) {
                 None => {
                     self.wanted.insert(request);

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::requested_hosts::RequestedHosts;
 use crate::modules::{Getter, ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
@@ -21,6 +22,13 @@ use super::variables::InputVariables;
 /// Approximate number of bytes of listed modules that are kept for the next reader; later modules
 /// are read again.
 const LISTED_KEPT: usize = 32 << 20;
+
+/// The error about a module that is not fetched, because a change under review brings its host.
+pub(super) fn not_requested(host: &str) -> Diagnostic {
+    let message = format!("the module was not fetched: the base does not use {host}");
+    let help = "if this is intended, name the host in allowed-hosts or allowed-modules first, in a pull request of its own";
+    Diagnostic::error(Code::RequestFailed, message).help(help)
+}
 
 /// Number of root modules read at the same time if their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
@@ -45,6 +53,8 @@ pub struct ModuleCache {
     pub(crate) boundary: Boundary,
     /// Learns the passwords in the addresses of modules.
     pub(crate) secrets: Secrets,
+    /// Hosts that may be requested; all if it is not set.
+    pub(crate) requested_hosts: OnceLock<RequestedHosts>,
 }
 
 impl ModuleCache {
@@ -129,8 +139,20 @@ impl ModuleCache {
         if let Some(path) = request.remote().and_then(|source| self.outside(source)) {
             return Err(refused(&path).into());
         }
+        if let Some(host) = self.refused_host(request) {
+            return Err(not_requested(&host).into());
+        }
         fetcher.fetch_all(dialect, vec![request.clone()], drop);
         fetcher.get(dialect, request).unwrap_or(Ok(None))
+    }
+
+    /// The host of a request for a module that may not be requested. Without the network, no host
+    /// is.
+    pub(crate) fn refused_host(&self, request: &ModuleRequest) -> Option<String> {
+        if self.fetcher.as_ref()?.is_offline() {
+            return None;
+        }
+        self.requested_hosts.get()?.refused(request)
     }
 
     /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of

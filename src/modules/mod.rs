@@ -28,6 +28,7 @@ mod package_writer;
 mod published;
 pub(crate) mod registry;
 mod releases;
+pub(crate) mod requested_hosts;
 pub mod source;
 pub(crate) mod submodule;
 mod unpinned;

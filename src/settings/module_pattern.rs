@@ -167,6 +167,11 @@ impl ModulePattern {
         true
     }
 
+    /// Host of the modules; `None` is the default registry.
+    pub(crate) fn host(&self) -> Option<&Hostname> {
+        self.host.as_ref()
+    }
+
     /// Whether the pattern allows everything that a different one allows.
     pub(super) fn covers(&self, other: &Self) -> bool {
         if self == other {

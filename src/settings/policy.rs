@@ -213,6 +213,28 @@ impl Policy {
         })
     }
 
+    /// The hosts that the policy names, with their ports.
+    pub(crate) fn hosts(&self) -> BTreeSet<String> {
+        let mut hosts = BTreeSet::new();
+        for rules in &self.rules {
+            for host in rules.allowed_hosts.iter().flatten() {
+                hosts.insert(host.as_ascii().to_owned());
+            }
+            for pattern in rules.allowed_modules.iter().flatten() {
+                hosts.extend(pattern.host().map(|host| host.as_ascii().to_owned()));
+            }
+            let mut patterns: Vec<_> = rules.allowed_namespaces.iter().flatten().collect();
+            let allowed = rules.allow.iter().flatten();
+            patterns.extend(allowed.map(|rule| rule.providers.get_ref()));
+            patterns.extend(rules.trust.iter().map(|rule| rule.providers.get_ref()));
+            for pattern in patterns {
+                let host = pattern.resolve(Dialect::default()).hostname;
+                hosts.extend(host.map(|host| host.as_ascii().to_owned()));
+            }
+        }
+        hosts
+    }
+
     /// Whether the policy lists the modules that may be called.
     pub(crate) fn lists_modules(&self) -> bool {
         self.rules

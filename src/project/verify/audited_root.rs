@@ -145,6 +145,17 @@ impl AuditedRoot<'_> {
         self.entries().iter().map(Named::entry).chain(not_locked)
     }
 
+    /// Whether the registry of a provider may be requested. A mirror is requested instead of it.
+    pub(super) fn is_requested(&self, address: &ProviderAddress) -> bool {
+        let Some(hosts) = self.packages.requested_hosts.get() else {
+            return true;
+        };
+        let mirror = self
+            .online
+            .and_then(|online| online.source.mirror_of(address));
+        mirror.is_some() || hosts.contains(address.hostname.as_ascii())
+    }
+
     pub(super) fn entries(&self) -> &[Entry] {
         self.lock_file.entries()
     }

@@ -14,10 +14,12 @@ use crate::lockfile::{
     Parsed, named_providers, parse, parse_as,
 };
 use crate::modules::locked;
+use crate::modules::requested_hosts::{self, RequestedHosts};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::RootModule;
 use crate::project::session::Session;
 use crate::provider::{Dialect, Hash, ProviderAddress, Version};
+use crate::settings::{self, Settings};
 use crate::system::{canonicalize, files, parallel};
 
 /// The base revision as far as it concerns one root module.
@@ -57,7 +59,7 @@ pub(super) struct BaseFacts<'a> {
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
     /// The root modules of the base, read as those of the head are.
-    pub(super) readings: BaseReadings,
+    pub(super) readings: Arc<BaseReadings>,
     versions: OnceLock<VersionsByProvider>,
     /// Directories in which the change alters a file with values of variables.
     altered_values: OnceLock<BTreeSet<PathBuf>>,
@@ -156,7 +158,7 @@ impl<'a> BaseFacts<'a> {
         Self {
             change,
             modules: &session.modules,
-            readings,
+            readings: Arc::new(readings),
             providers: named_providers(
                 change
                     .before_named(LOCK_FILE_NAME)
@@ -172,6 +174,32 @@ impl<'a> BaseFacts<'a> {
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
         }
+    }
+
+    /// The hosts that may be requested while the change is checked: those of the lock files and
+    /// settings of the base, and those that its root modules use, which are read once a different
+    /// host is to be requested.
+    pub(super) fn requested_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
+        let mut known = BTreeSet::new();
+        for address in &self.providers {
+            known.insert(address.hostname.as_ascii().to_owned());
+        }
+        for publisher in &self.locked {
+            known.insert(requested_hosts::host_of(publisher));
+        }
+        if let Some(settings) = settings {
+            known.extend(settings.policy.hosts());
+        }
+        for (path, bytes) in self.change.before_named(settings::FILE_NAME) {
+            let settings = Settings::named(path, bytes.to_vec(), &self.change.top);
+            if let Ok(settings) = settings {
+                known.extend(settings.policy.hosts());
+            }
+        }
+        let readings = Arc::clone(&self.readings);
+        RequestedHosts::new(move |host| {
+            known.contains(host) || readings.whole().hosts.contains(host)
+        })
     }
 
     /// Returns the locked versions of each provider with their hashes, from all lock files that can

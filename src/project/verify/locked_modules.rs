@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use super::file;
 use super::installed_modules;
+use super::requests::{self, LockedRequest};
 use super::requirements::constraints_differ;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
@@ -202,6 +203,11 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
         let (call, entry) = calls.first()?;
         if root.packages.refuses(&call.source, call.entry.is_some()) {
             return None;
+        }
+        match requests::of_locked(root, call, &entry.locked) {
+            LockedRequest::Allowed => {}
+            LockedRequest::CallRefused => return None,
+            LockedRequest::PackageRefused(finding) => return Some(Ok(vec![finding])),
         }
         let fetcher = root.packages.fetcher.as_ref()?;
         Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
+use super::requests;
 use super::root_change::{host, source_added};
 use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
@@ -45,7 +46,12 @@ fn report_unknown(
     let are_values_altered = facts.may_alter_values(root.module);
     let are_units_altered = root.module.units.iter().any(|unit| is_altered(unit, facts));
     let mut new = Vec::new();
+    let refused = requests::refused_calls(root);
     for part in &root.declared.unknown {
+        // It has a finding of its own.
+        if refused.iter().any(|(call, _)| call.key == part.key) {
+            continue;
+        }
         let is_of_unit = part.key == UNIT_ADDRESS;
         let is_altered = facts.change.may_alter_files(&part.origin.files)
             || (part.origin.input.is_some() && are_values_altered)

@@ -23,6 +23,7 @@ mod overrides;
 mod platforms;
 pub(super) mod policy;
 mod readings;
+mod requests;
 mod requirements;
 mod root_change;
 mod settings_change;
@@ -84,6 +85,7 @@ const CHANGE_AUDITS: &[Audit] = &[
     root_change::lock_file_ignored,
     root_change::excluded_from_upload,
     made_unknown::check,
+    requests::check,
 ];
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
+use super::requests;
 use crate::diagnostic::words::{enumerate, few};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, UpgradeRemedy};
 use crate::lockfile::Entry;
@@ -29,7 +30,9 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             entry,
             result: EntryResult::default(),
         };
-        if let Err(error) = check.run() {
+        if !root.is_requested(&entry.address) {
+            check.add(requests::not_requested(root, entry));
+        } else if let Err(error) = check.run() {
             check.failed(error);
         }
         check.result

@@ -276,8 +276,10 @@ pub(super) fn check_signature(
 pub(super) fn check_ages(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(demanded) = root.min_age else { return };
     let check = |entry| check_age(root, entry, demanded);
+    let mut versions = new_versions(root);
+    versions.retain(|entry| root.is_requested(&entry.address));
     report.findings.extend(
-        parallel::map(new_versions(root), WAITING_REQUESTS, check)
+        parallel::map(versions, WAITING_REQUESTS, check)
             .into_iter()
             .flatten(),
     );
@@ -366,7 +368,8 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             .map(|finding| named.place(finding))
             .collect::<Vec<_>>()
     };
-    let named = root.named().filter(is_asked_for).collect();
+    let mut named: Vec<_> = root.named().filter(is_asked_for).collect();
+    named.retain(|named| root.is_requested(named.address));
     report.findings.extend(
         parallel::map(named, WAITING_REQUESTS, check)
             .into_iter()

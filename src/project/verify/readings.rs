@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::configuration::{Fingerprint, PartId, Requirements, Resolver, StateStorage, listings};
-use crate::modules::locked;
+use crate::modules::{locked, requested_hosts};
 use crate::project::module_locks;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::{OtherReading, RootModule};
@@ -33,6 +33,8 @@ pub(super) struct Reading {
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Places of the state.
     pub(super) storages: Vec<StateStorage>,
+    /// Hosts of all called packages and required providers, also of modules of other packages.
+    pub(super) hosts: BTreeSet<String>,
 }
 
 /// Readings of the base revision. Each root module is read when a comparison first needs it.
@@ -49,6 +51,8 @@ pub(super) struct BaseReadings {
 pub(super) struct WholeBase {
     /// Publishers of the called modules.
     pub(super) publishers: BTreeSet<String>,
+    /// As in [`Reading::hosts`].
+    pub(super) hosts: BTreeSet<String>,
     /// Places of states.
     pub(super) storages: Vec<StateStorage>,
     /// Identities of the parts that cannot be read, wherever they are. A new root module may have
@@ -153,6 +157,7 @@ impl BaseReadings {
             let mut all = WholeBase::default();
             for called in called.into_iter().flatten() {
                 all.publishers.extend(called.publishers);
+                all.hosts.extend(called.hosts);
                 all.storages.extend(called.storages);
                 all.unknown.extend(called.unknown);
             }
@@ -170,6 +175,7 @@ impl BaseReadings {
             reading.add(&requirements);
             return Some(WholeBase {
                 publishers: reading.publishers,
+                hosts: reading.hosts,
                 storages: requirements.storages,
                 unknown: reading
                     .unknown
@@ -182,13 +188,12 @@ impl BaseReadings {
             return None;
         }
         let module = root.module(&self.session.modules);
-        let requests = module.requests(root.dialect);
-        Some(WholeBase {
-            publishers: requests
-                .filter_map(|request| locked::publisher(&request))
-                .collect(),
-            ..WholeBase::default()
-        })
+        let mut called = WholeBase::default();
+        for request in module.requests(root.dialect) {
+            called.publishers.extend(locked::publisher(&request));
+            called.hosts.extend(requested_hosts::hosts(&request));
+        }
+        Some(called)
     }
 
     fn open(&self, directory: &Path) -> Option<RootModule> {
@@ -214,7 +219,14 @@ impl Reading {
                 self.publishers.extend(locked::publisher(&request));
             }
         }
-        self.providers
-            .extend(requirements.providers.keys().cloned());
+        for call in requirements.package_calls() {
+            if let Some(request) = call.request() {
+                self.hosts.extend(requested_hosts::hosts(&request));
+            }
+        }
+        for address in requirements.providers.keys() {
+            self.hosts.insert(address.hostname.as_ascii().to_owned());
+            self.providers.insert(address.clone());
+        }
     }
 }

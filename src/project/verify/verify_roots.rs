@@ -47,6 +47,13 @@ impl Session<'_> {
         };
         let change = self.options.change.as_ref();
         let facts = change.map(|change| BaseFacts::of(change, self, options.ignore_tests));
+        if let Some(facts) = &facts
+            && options.online.is_some()
+        {
+            let hosts = facts.requested_hosts(self.options.settings.as_ref());
+            // Only a second run of the same session finds it set.
+            let _ = self.modules.requested_hosts.set(hosts);
+        }
         let removed = change
             .map(|change| self.removed(&roots.selection, change))
             .transpose()?;

@@ -49,6 +49,7 @@ mod published_modules;
 mod read_files;
 mod replaced_modules;
 mod replaced_paths;
+mod requests;
 mod revisions;
 mod root_removed;
 mod roots;

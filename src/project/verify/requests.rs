@@ -1,0 +1,94 @@
+//! Modules and providers that are not requested, because only the change under review names their
+//! hosts.
+
+use std::sync::Arc;
+
+use super::audited_root::{AuditedRoot, VerifiedRoot};
+use crate::configuration::ModuleCall;
+use crate::diagnostic::{Diagnostic, Reason};
+use crate::lockfile::{Entry, LockedModule};
+use crate::modules::fetched::ModuleRequest;
+
+/// Help of all findings about hosts that are not requested.
+const HELP: &str = "if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own";
+
+/// Adds a finding for each module that was not fetched.
+pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    for (call, host) in refused_calls(root) {
+        let message = format!(
+            "{} was not fetched: the base does not use {host}",
+            call.name()
+        );
+        let error = Diagnostic::not_decided(Reason::UnknownPart, message);
+        report.findings.push(call.located(error).help(HELP));
+    }
+}
+
+/// The calls of modules that were not fetched, each with the host, once for each location.
+pub(super) fn refused_calls<'a>(root: &'a AuditedRoot<'_>) -> Vec<(&'a ModuleCall, String)> {
+    let mut refused: Vec<(&ModuleCall, String)> = Vec::new();
+    if root.packages.requested_hosts.get().is_none() {
+        return refused;
+    }
+    for call in root.declared.package_calls() {
+        // A module that is installed is read where it is.
+        let mut tree = root.declared.tree.iter();
+        let is_read = call.module.is_some() || tree.any(|called| called.key == call.key);
+        let request = if is_read { None } else { call.request() };
+        let Some(host) = request.and_then(|request| root.packages.refused_host(&request)) else {
+            continue;
+        };
+        let is_known = refused
+            .iter()
+            .any(|(known, _)| known.location == call.location && known.source == call.source);
+        if !is_known {
+            refused.push((call, host));
+        }
+    }
+    refused
+}
+
+/// Answer to whether the package of a locked module may be requested.
+pub(super) enum LockedRequest {
+    Allowed,
+    /// The call of the module has a finding of its own.
+    CallRefused,
+    /// Only the change names the host of the package.
+    PackageRefused(Diagnostic),
+}
+
+/// Returns whether the package of a locked module may be requested.
+pub(super) fn of_locked(
+    root: &AuditedRoot<'_>,
+    call: &ModuleCall,
+    locked: &Arc<LockedModule>,
+) -> LockedRequest {
+    let request = ModuleRequest::Locked {
+        source: call.source.clone(),
+        locked: Arc::clone(locked),
+        may_change: false,
+    };
+    let Some(host) = root.packages.refused_host(&request) else {
+        return LockedRequest::Allowed;
+    };
+    if let Some(own) = call.request()
+        && root.packages.refused_host(&own).is_some()
+    {
+        return LockedRequest::CallRefused;
+    }
+    let message = format!(
+        "{} was not fetched: the base does not use {host}",
+        call.name()
+    );
+    LockedRequest::PackageRefused(Diagnostic::not_decided(Reason::UnknownPart, message).help(HELP))
+}
+
+/// The finding about an entry whose registry was not requested.
+pub(super) fn not_requested(root: &AuditedRoot<'_>, entry: &Entry) -> Diagnostic {
+    let name = root.release(entry);
+    let host = &entry.address.hostname;
+    let message = format!("{name} was not checked: the base does not use {host}");
+    Diagnostic::not_decided(Reason::UnknownPart, message)
+        .at(entry.block.clone(), "")
+        .help(HELP)
+}

@@ -1,0 +1,179 @@
+//! With `--base`, modules and providers are requested only from hosts that the base uses, and from
+//! public ones. A pull request must not choose what the checking machine requests.
+
+use provlock_test::archive::{self, Packing};
+use provlock_test::git::Repository;
+use provlock_test::{Output, Registry, TestEnvironment, survived};
+
+use super::{H1, entry};
+use crate::lock::{lock_file, requires};
+
+const VERIFY: [&str; 7] = [
+    "verify",
+    "-r",
+    "--online",
+    "--base",
+    "main",
+    "-p",
+    "linux_amd64",
+];
+
+/// A registry, and a repository whose root module `app` locks a provider; on a branch for the
+/// change.
+fn repository(prepare: impl FnOnce(&Registry, &TestEnvironment)) -> (Registry, Repository) {
+    let registry = Registry::start();
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    registry
+        .publish("acme/gamma", "1.0.0")
+        .platforms(["linux_amd64"])
+        .done();
+    for host in ["modules.example.com", "evil.test"] {
+        registry.add_host(host);
+    }
+    let module = ("network/main.tf".to_owned(), b"".to_vec());
+    registry.serve("/modules.zip", archive::pack(&[module], Packing::Deflated));
+    let environment = &repository.environment;
+    environment.write("app/main.tf", requires("acme/gamma", "1.0.0"));
+    environment
+        .provlock(["-C", "app", "lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    prepare(&registry, environment);
+    environment.commit_all(".");
+    environment.git(".", ["branch", "--quiet", "-M", "main"]);
+    environment.git(".", ["checkout", "--quiet", "-b", "change"]);
+    (registry, repository)
+}
+
+fn call(source: &str) -> String {
+    format!("module \"network\" {{\n  source = {source:?}\n}}\n")
+}
+
+fn verify(repository: &Repository) -> Output {
+    repository.environment.commit_all(".");
+    repository.environment.provlock(VERIFY)
+}
+
+/// Whether a host was requested.
+fn is_requested(registry: &Registry, host: &str) -> bool {
+    let requests = registry.requests();
+    requests.iter().any(|request| request.url().contains(host))
+}
+
+const ARCHIVE: &str = "https://modules.example.com/modules.zip//network";
+
+#[test]
+fn no_module_is_requested_from_a_host_that_only_the_change_names() {
+    let (registry, repository) = repository(|_, _| {});
+    let mut attempts = 0;
+    for (source, host) in [
+        ("https://evil.test/modules.zip//network", "evil.test"),
+        ("https://evil.test:8443/modules.zip", "evil.test:8443"),
+        ("https://user@evil.test/modules.zip", "evil.test"),
+        ("git::https://evil.test/acme/network.git", "evil.test"),
+        ("evil.test/acme/network/aws", "evil.test"),
+        (
+            "https://github.com.evil.test/modules.zip",
+            "github.com.evil.test",
+        ),
+        ("https://github.com:8443/modules.zip", "github.com:8443"),
+        ("https://127.0.0.1:8443/modules.zip", "127.0.0.1:8443"),
+        ("http://127.0.0.1/modules.zip", "127.0.0.1"),
+        ("http://localhost:8080/modules.zip", "localhost:8080"),
+        ("https://[::1]/modules.zip", "[::1]"),
+        ("https://169.254.169.254/latest.zip", "169.254.169.254"),
+        ("https://10.0.0.1/modules.zip", "10.0.0.1"),
+        ("git::ssh://git@10.0.0.1/acme.git", "10.0.0.1"),
+        ("git::https://192.168.0.1/acme.git", "192.168.0.1"),
+    ] {
+        repository.environment.write("app/calls.tf", call(source));
+        let output = verify(&repository);
+        let message = format!(
+            "error[not-decided]: module \"network\" was not fetched: the base does not use {host}"
+        );
+        output.assert_stdout_has(&message);
+        assert_ne!(output.code, Some(0), "{source}: {output}");
+        assert!(!is_requested(&registry, host), "{source}");
+        attempts += 1;
+    }
+    survived(
+        "a pull request lets provlock request a module of a new host",
+        attempts,
+    );
+}
+
+#[test]
+fn no_module_is_requested_for_a_fetched_module_from_a_host_that_the_base_does_not_use() {
+    let (registry, repository) = repository(|_, environment| {
+        environment.write("app/calls.tf", call(ARCHIVE));
+    });
+    let files = call("https://evil.test/modules.zip//network").into_bytes();
+    let module = ("network/main.tf".to_owned(), files);
+    registry.serve("/other.zip", archive::pack(&[module], Packing::Deflated));
+    let source = "https://modules.example.com/other.zip//network";
+    repository.environment.write("app/calls.tf", call(source));
+    let output = verify(&repository);
+    output.assert_stdout_has("was not fetched: the base does not use evil.test");
+    assert!(!is_requested(&registry, "evil.test"), "{output}");
+    assert!(is_requested(&registry, "modules.example.com/other.zip"));
+}
+
+#[test]
+fn no_provider_is_requested_from_a_host_that_only_the_change_names() {
+    let (registry, repository) = repository(|_, _| {});
+    let mut attempts = 0;
+    for host in ["evil.test", "127.0.0.1:8443", "registry.opentofu.org:8443"] {
+        let address = format!("{host}/acme/gamma");
+        let environment = &repository.environment;
+        environment.write("app/main.tf", requires(&address, "1.0.0"));
+        let text = lock_file(&[entry(&address, "1.0.0", "1.0.0", &[H1])]);
+        environment.write("app/.terraform.lock.hcl", text);
+        let output = verify(&repository);
+        let message = format!("was not checked: the base does not use {host}");
+        output.assert_stdout_has(&message);
+        assert_ne!(output.code, Some(0), "{output}");
+        assert!(!is_requested(&registry, &format!("{host}/")), "{output}");
+        attempts += 1;
+    }
+    survived(
+        "a pull request lets provlock request a provider of a new host",
+        attempts,
+    );
+}
+
+#[test]
+fn a_host_that_the_base_uses_is_requested() {
+    let cases: &[(&str, fn(&Registry, &TestEnvironment))] = &[
+        ("a call of a different root module", |_, environment| {
+            environment.write("other/main.tf", call(ARCHIVE));
+        }),
+        ("a call of a module that nothing calls", |_, environment| {
+            environment.write("modules/a/main.tf", call(ARCHIVE));
+        }),
+        ("an allowed host", |_, environment| {
+            let settings =
+                "[policy]\nallowed-hosts = [\"registry.opentofu.org\", \"modules.example.com\"]\n";
+            environment.write("provlock.toml", settings);
+        }),
+        ("an allowed module", |_, environment| {
+            let settings = "[policy]\nallowed-modules = [\"modules.example.com/*\"]\n";
+            environment.write("provlock.toml", settings);
+        }),
+        ("a module of a module", |registry, environment| {
+            let files = call(ARCHIVE).into_bytes();
+            let module = ("network/main.tf".to_owned(), files);
+            registry.serve("/outer.zip", archive::pack(&[module], Packing::Deflated));
+            let source = "https://registry.opentofu.org/outer.zip//network";
+            environment.write("other/main.tf", call(source));
+        }),
+    ];
+    for (name, prepare) in cases {
+        let (registry, repository) = repository(prepare);
+        repository.environment.write("app/calls.tf", call(ARCHIVE));
+        let output = verify(&repository);
+        output.assert_lacks("does not use");
+        assert!(
+            is_requested(&registry, "modules.example.com"),
+            "{name}: {output}"
+        );
+    }
+}
