@@ -31,6 +31,8 @@ pub enum Remedy {
     Lock(LockRemedy),
     /// Lock the root module and the modules that it calls.
     LockModules,
+    /// Rewrite the values of the lock files that are not in canonical form.
+    RepairLockFile,
     /// Upgrade providers of the root module.
     #[from]
     Upgrade(UpgradeRemedy),

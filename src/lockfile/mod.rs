@@ -23,6 +23,7 @@ mod parse;
 mod provider;
 mod raw_entry;
 mod recognise;
+mod repair;
 #[cfg(test)]
 mod tests;
 
@@ -44,3 +45,4 @@ pub use parse::{parse, parse_as};
 pub(crate) use provider::named_providers;
 pub(crate) use provider::{DRAFT_LOCK_FILE_NAME, is_copied_lock_file};
 pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};
+pub use repair::{Repair, Repaired, repair_as};

@@ -71,7 +71,7 @@ impl EntryKind for LockedModule {
             is_required: true,
         },
     ];
-    const CANONICAL_HELP: &'static str = "write it as the message says";
+    const CANONICAL_HELP: &'static str = "";
     const DUPLICATE: Code = Code::DuplicateModule;
 
     fn attributes(&self) -> PerAttribute<Cow<'_, str>> {

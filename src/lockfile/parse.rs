@@ -23,7 +23,9 @@ use super::entry_kind::EntryKind;
 use super::lfs::is_lfs_pointer;
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
 use super::module::{LockedModule, MODULE_LOCK_FILE_NAME};
-use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
+use super::raw_entry::{
+    Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text, ValueRepair,
+};
 use super::recognise::recognise;
 
 /// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of
@@ -54,6 +56,28 @@ pub(super) fn parse_with<T: EntryKind>(
     bytes: &[u8],
     dialect: Dialect,
 ) -> Parsed<T> {
+    read(recognise, path, bytes, dialect, None).finish(bytes)
+}
+
+/// Returns the values that are not in canonical form, and the file. Other problems are not
+/// reported.
+pub(super) fn values_to_repair<T: EntryKind>(
+    path: &Path,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> (Arc<SourceFile>, Vec<ValueRepair>) {
+    let reader: Reader<T> = read(recognise::<T>, path, bytes, dialect, Some(Vec::new()));
+    let Problems { file, repairs, .. } = reader.problems;
+    (file, repairs.unwrap_or_default())
+}
+
+fn read<T: EntryKind>(
+    recognise: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
+    path: &Path,
+    bytes: &[u8],
+    dialect: Dialect,
+    repairs: Option<Vec<ValueRepair>>,
+) -> Reader<T> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let decoded = std::str::from_utf8(text);
     let file = SourceFile::new(
@@ -63,6 +87,7 @@ pub(super) fn parse_with<T: EntryKind>(
     let problems = Problems {
         file,
         remedy: T::remedy(),
+        repairs,
         canonical_help: T::CANONICAL_HELP,
         diagnostics: Vec::new(),
     };
@@ -92,7 +117,7 @@ pub(super) fn parse_with<T: EntryKind>(
             None => reader.parse(text),
         },
     }
-    reader.finish(bytes)
+    reader
 }
 
 /// Collects the entries of a file and its problems.

@@ -73,8 +73,7 @@ impl EntryKind for LockedProvider {
             is_required: false,
         },
     ];
-    const CANONICAL_HELP: &'static str =
-        "write it as the message says; OpenTofu and Terraform refuse any other form";
+    const CANONICAL_HELP: &'static str = "; OpenTofu and Terraform refuse any other form";
     const DUPLICATE: Code = Code::DuplicateProvider;
 
     fn attributes(&self) -> PerAttribute<Cow<'_, str>> {
@@ -149,9 +148,9 @@ impl EntryKind for LockedProvider {
             Ok(address) => Some(address),
             Err(error) => {
                 let message = format!("provider {:?}: {error}", label.value);
-                match error {
-                    AddressError::NotCanonical(_) => {
-                        problems.not_canonical(label.span.clone(), message);
+                match &error {
+                    AddressError::NotCanonical(canonical) => {
+                        problems.address_not_canonical(label, message, canonical);
                     }
                     _ => problems.syntax_error(label.span.clone(), message),
                 }

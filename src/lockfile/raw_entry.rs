@@ -51,12 +51,23 @@ impl AttributeLayout {
     }
 }
 
+/// A text that is replaced.
+#[derive(Debug)]
+pub(super) struct ValueRepair {
+    pub(super) span: Range<usize>,
+    /// New value, without quotes.
+    pub(super) new: String,
+    pub(super) change: String,
+}
+
 /// Collects the problems of a file.
 #[derive(Debug)]
 pub struct Problems {
     pub(super) file: Arc<SourceFile>,
     /// Command that writes the file anew.
     pub(super) remedy: Remedy,
+    /// Values that are not in canonical form, if they are collected instead of reported.
+    pub(super) repairs: Option<Vec<ValueRepair>>,
     /// Help for values that are not in canonical form.
     pub(super) canonical_help: &'static str,
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -91,8 +102,34 @@ impl Problems {
         self.error(Code::LockFileSyntax, 0..0, message, help);
     }
 
-    pub(super) fn not_canonical(&mut self, span: Range<usize>, message: impl Into<String>) {
-        self.error(Code::NotCanonical, span, message, self.canonical_help);
+    /// Reports an address whose canonical text is different.
+    pub(super) fn address_not_canonical(
+        &mut self,
+        found: &Text<'_>,
+        message: String,
+        canonical: &impl Display,
+    ) {
+        let change = format!("provider {:?} → \"{canonical}\"", found.value);
+        self.not_canonical(found.span.clone(), message, canonical.to_string(), change);
+    }
+
+    fn not_canonical(
+        &mut self,
+        span: Range<usize>,
+        message: String,
+        canonical: String,
+        change: String,
+    ) {
+        if let Some(repairs) = &mut self.repairs {
+            repairs.push(ValueRepair {
+                span,
+                new: canonical,
+                change,
+            });
+            return;
+        }
+        let help = Help::from(Remedy::RepairLockFile).and_text(self.canonical_help);
+        self.error(Code::NotCanonical, span, message, help);
     }
 
     /// Reports a value whose canonical text is different.
@@ -103,13 +140,12 @@ impl Problems {
         canonical: &impl Display,
     ) {
         let canonical = canonical.to_string();
-        self.not_canonical(
-            found.span.clone(),
-            format!(
-                "{what} must be written {canonical:?}, not {:?}",
-                found.value
-            ),
+        let message = format!(
+            "{what} must be written {canonical:?}, not {:?}",
+            found.value
         );
+        let change = format!("{what}: {:?} → {canonical:?}", found.value);
+        self.not_canonical(found.span.clone(), message, canonical, change);
     }
 
     pub(super) fn version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {

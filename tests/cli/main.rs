@@ -72,6 +72,7 @@ mod pasted_help;
 mod pin;
 mod policy;
 mod private;
+mod repair;
 mod request_errors;
 mod resolve;
 mod runs;

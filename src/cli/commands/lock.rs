@@ -3,6 +3,7 @@
 use clap::Args;
 use provlock::project::RootOutcome;
 
+use super::repair::{self, RepairFlags};
 use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArgs};
 use crate::cli::render::hints::lock_hints;
 use crate::cli::render::lock::KnownRows;
@@ -19,7 +20,9 @@ const EXAMPLES: &str = "Examples:
   # In CI: exit 1 if the file would change
   provlock lock --check
   # Every root module below
-  provlock lock -r";
+  provlock lock -r
+  # What a bot has left in a form that init refuses
+  provlock lock --repair";
 
 /// Lock every required provider, with hashes for the requested platforms
 ///
@@ -45,6 +48,18 @@ pub(crate) struct LockArgs {
     /// Also lock the modules; the default with .modules.lock.hcl
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
+    /// Only rewrite values that are not in canonical form
+    ///
+    /// Constraints, versions and addresses, and hashes that are unsorted or repeated. Other tools
+    /// leave such values, which OpenTofu and Terraform refuse or rewrite. No version and no hash
+    /// changes. Reads neither the configuration nor a registry.
+    #[arg(
+        long,
+        help_heading = "Selection",
+        hide_short_help = true,
+        conflicts_with_all = ["with_modules", "platforms", "prune", "min_age", "accept_changed_hashes"]
+    )]
+    repair: bool,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]
@@ -73,6 +88,13 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ..
     } = arguments;
     let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
+    if arguments.repair {
+        let flags = RepairFlags {
+            check: arguments.check,
+            dry_run: arguments.dry_run,
+        };
+        return repair::run(&selected, &targets, flags, ui);
+    }
     targets.refuse_versions()?;
     ui.invocation.set_names("lock", &targets);
     let mut options = selection.lock_options(targets.providers, age.min_age);

@@ -11,6 +11,7 @@ mod login;
 mod merge;
 mod mirror;
 mod pin;
+mod repair;
 mod sbom;
 mod setup;
 mod tree;

@@ -214,6 +214,10 @@ impl RepeatedFlag {
         if !is_used || arguments.contains(&self.flag) {
             return Vec::new();
         }
+        // A repair reads no configuration.
+        if arguments.iter().any(|word| word == "--repair") && self.flag != "--dialect" {
+            return Vec::new();
+        }
         // The hashes of other platforms would be removed.
         if self.flag == "-p"
             && arguments
@@ -437,6 +441,7 @@ pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
             with_flags("lock", &flags, platforms.as_deref(), providers)
         }
         Remedy::LockModules => words(&["lock", "--modules"]),
+        Remedy::RepairLockFile => words(&["lock", "--repair"]),
         Remedy::Upgrade(UpgradeRemedy {
             providers,
             platforms,

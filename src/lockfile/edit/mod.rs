@@ -10,7 +10,7 @@ use crate::hcl::trivia::{self, Kind, tokens};
 use crate::lockfile::canonical::{canonical_text, push_block};
 use crate::lockfile::entry_kind::{EntryKind, LocksOf};
 use crate::lockfile::lock_file::TopLevelBlock;
-use crate::lockfile::{LockFileOf, SIZE_LIMIT};
+use crate::lockfile::{Entry, LockFileOf, SIZE_LIMIT};
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
@@ -45,8 +45,29 @@ impl<T: EntryKind> LockFileOf<T> {
         {
             return self.within_limit(text.into_bytes());
         }
-        let bytes = self.within_limit([self.mark, self.edited_text(new).as_bytes()].concat())?;
+        let bytes = self.within_limit(
+            [
+                self.mark,
+                self.edited_text(new, UnsortedHashes::Keep).as_bytes(),
+            ]
+            .concat(),
+        )?;
         if says::<T>(&bytes, new) {
+            Ok(bytes)
+        } else {
+            Err(self_check_failed(&self.file.path).into())
+        }
+    }
+
+    /// Returns the bytes of the file with each list of hashes sorted and without duplicates. An
+    /// entry whose list changes gets canonical form and keeps its comments.
+    ///
+    /// # Errors
+    /// As [`LockFileOf::edit`].
+    pub(super) fn with_sorted_hashes(&self) -> Result<Vec<u8>> {
+        let text = self.edited_text(&self.locks, UnsortedHashes::Sort);
+        let bytes = self.within_limit([self.mark, text.as_bytes()].concat())?;
+        if says::<T>(&bytes, &self.locks) {
             Ok(bytes)
         } else {
             Err(self_check_failed(&self.file.path).into())
@@ -65,7 +86,7 @@ impl<T: EntryKind> LockFileOf<T> {
         }
     }
 
-    fn edited_text(&self, new: &LocksOf<T>) -> String {
+    fn edited_text(&self, new: &LocksOf<T>, unsorted: UnsortedHashes) -> String {
         let text = &self.file.text;
         let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
@@ -83,7 +104,7 @@ impl<T: EntryKind> LockFileOf<T> {
         } else {
             format!("{text}{line_break}")
         };
-        let mut layout = FileLayout::read(self, new, &text, line_break);
+        let mut layout = FileLayout::read(self, new, &text, line_break, unsorted);
         for (address, locked) in new
             .iter()
             .filter(|(address, _)| !self.locks.contains_key(address))
@@ -101,6 +122,24 @@ impl<T: EntryKind> LockFileOf<T> {
             without_end.to_owned()
         }
     }
+}
+
+/// Treatment of entries that do not change, and whose hashes are unsorted or contain duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnsortedHashes {
+    Keep,
+    Sort,
+}
+
+impl UnsortedHashes {
+    fn rewrites<T: EntryKind>(self, entry: &Entry<T>) -> bool {
+        self == Self::Sort && !has_sorted_hashes(entry)
+    }
+}
+
+/// Whether the hashes of an entry are sorted and without duplicates.
+pub(super) fn has_sorted_hashes<T: EntryKind>(entry: &Entry<T>) -> bool {
+    entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next)
 }
 
 fn too_large(path: &Path) -> Diagnostic {
@@ -152,6 +191,7 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
         new: &LocksOf<T>,
         text: &str,
         line_break: &'static str,
+        unsorted: UnsortedHashes,
     ) -> Self {
         let mut start = 0;
         let mut sections = Vec::with_capacity(lock_file.blocks.len());
@@ -162,7 +202,9 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
             let entry = entry.map(|index| &lock_file.entries[index]);
             let block = match entry.map(|entry| (entry, new.get(&entry.address))) {
                 Some((_, None)) => None,
-                Some((entry, Some(locked))) if *locked != entry.locked => {
+                Some((entry, Some(locked)))
+                    if *locked != entry.locked || unsorted.rewrites(entry) =>
+                {
                     let rewritten = block::rewritten(text, entry, &**locked, line_break);
                     Some(
                         [

@@ -240,5 +240,5 @@ fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic>
         T::name(&entry.address, dialect)
     );
     let warning = finding(Code::UnsortedHashes, message, location, label);
-    Some(warning.help("sort the list and remove duplicates"))
+    Some(warning.help(Remedy::RepairLockFile))
 }

@@ -15,7 +15,7 @@ mod values;
 pub(crate) use mirror::Mirror;
 pub(crate) use output::{DoneOrFailed, Roots, diff, document, raw, verify};
 pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
-pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot};
+pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, RepairedRoot};
 #[cfg(test)]
 pub(crate) use tests::schema::{Action, schema};
 pub(crate) use tree::{ProviderUse, RequiredProvider, RequiringModule, TreeRoot, VersionUse};

@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::diagnostic::{Finding, Notice};
 #[cfg(test)]
 use super::tests::schema;
-use super::values::AsText;
+use super::values::{AsText, Place};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, Row, SchemeCounts};
@@ -41,6 +41,37 @@ pub(crate) struct PinnedRoot<'a> {
     written: bool,
     /// The sources and version constraints that were rewritten, or would be.
     edits: Vec<EditText>,
+}
+
+/// A root module whose lock files were repaired.
+#[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "repaired_root", deny_unknown_fields)
+)]
+pub(crate) struct RepairedRoot<'a> {
+    path: Cow<'a, str>,
+    /// Whether a lock file was repaired, or would be.
+    changed: bool,
+    /// Whether the change was written.
+    written: bool,
+    /// Values that were rewritten, or would be.
+    repairs: Vec<RepairedValue<'a>>,
+}
+
+/// A value of a lock file that was rewritten.
+#[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "repaired_value", deny_unknown_fields)
+)]
+struct RepairedValue<'a> {
+    /// Position of the old value.
+    at: Place,
+    /// Description of the change.
+    change: &'a str,
 }
 
 /// A root module whose locked modules are installed.
@@ -422,6 +453,25 @@ impl<'a> PinnedRoot<'a> {
             changed,
             written: changed && written,
             edits,
+        }
+    }
+}
+
+impl<'a> RepairedRoot<'a> {
+    pub(crate) fn new(path: &'a Path, repaired: &'a project::RepairedRoot, written: bool) -> Self {
+        let changed = !repaired.repairs.is_empty();
+        let mut repairs = Vec::new();
+        for repair in &repaired.repairs {
+            repairs.push(RepairedValue {
+                at: Place::from(&repair.location),
+                change: &repair.change,
+            });
+        }
+        Self {
+            path: path.to_string_lossy(),
+            changed,
+            written: changed && written,
+            repairs,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::cli::render::json::mirror::Mirror;
 use crate::cli::render::json::output::SCHEMA;
 use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
 use crate::cli::render::json::root::{
-    ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot,
+    ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, RepairedRoot, VerifiedRoot,
 };
 use crate::cli::render::json::run::Run;
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
@@ -118,6 +118,7 @@ enum Root<'a> {
     Tree(TreeRoot<'a>),
     Installed(InstalledRoot<'a>),
     Pinned(PinnedRoot<'a>),
+    Repaired(RepairedRoot<'a>),
 }
 
 /// The tool that a lock file is for.
