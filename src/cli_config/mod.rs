@@ -4,6 +4,7 @@
 //! [`load`] reads the files that OpenTofu or Terraform would read; [`Credentials`] answers which
 //! token a host gets.
 
+mod client_certificates;
 mod credentials;
 pub(crate) mod directories;
 mod document;
@@ -20,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use client_certificates::ClientCertificate;
 pub use credentials::{Credentials, CredentialsOrigin};
 pub(crate) use installation::mirror_url;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
@@ -38,6 +40,8 @@ use crate::system::{Environment, Token, files};
 pub struct CliConfig {
     /// The `credentials` blocks; where a host has several, the last.
     pub credentials: BTreeMap<Hostname, BlockCredentials>,
+    /// The `client_certificate` blocks; where a host has several, the last.
+    pub client_certificates: BTreeMap<Hostname, ClientCertificate>,
     /// The `credentials_helper` block.
     pub credentials_helper: Option<HelperConfig>,
     /// The `host` blocks: for each host the URLs of its services, in place of discovery.
@@ -159,7 +163,8 @@ impl<'a> Loader<'a> {
     }
 
     fn add(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
-        let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 6] = [
+        let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
+            Self::add_client_certificates,
             Self::add_credentials,
             Self::add_helper,
             Self::add_hosts,
@@ -204,6 +209,15 @@ impl<'a> Loader<'a> {
             self.config
                 .credentials
                 .insert(host, BlockCredentials { token, path });
+        }
+        Ok(())
+    }
+
+    fn add_client_certificates(&mut self, body: Body<'_>) -> Result<()> {
+        for (label, block) in body.labelled_blocks("client_certificate")? {
+            let host = hostname(label, &block.location)?;
+            let certificate = client_certificates::read(&block)?;
+            self.config.client_certificates.insert(host, certificate);
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use url::Url;
 
 use super::CliConfig;
+use super::ClientCertificate;
+use crate::provider::Hostname;
 use crate::system::{Environment, Secrets, files, variables};
 
 /// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
@@ -40,6 +42,8 @@ pub struct NetSettings {
     pub extra_root_certificates: Vec<Vec<u8>>,
     /// The hosts, without ports, to which plain HTTP is allowed.
     pub plain_http_hosts: BTreeSet<String>,
+    /// The certificates that this machine shows to hosts that ask for one, by host.
+    pub client_certificates: BTreeMap<Hostname, ClientCertificate>,
     /// Set to which the client adds the secrets that it sends.
     pub secrets: Secrets,
 }
@@ -59,6 +63,7 @@ impl Default for NetSettings {
             certificate_file: None,
             extra_root_certificates: Vec::new(),
             plain_http_hosts: BTreeSet::new(),
+            client_certificates: BTreeMap::new(),
             secrets: Secrets::default(),
         }
     }
@@ -123,6 +128,7 @@ impl CliConfig {
             back_off,
             certificate_file,
             plain_http_hosts: plain_http_hosts.into_iter().collect(),
+            client_certificates: self.client_certificates.clone(),
             secrets: environment.secrets.clone(),
             ..default
         }

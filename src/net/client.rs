@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use reqwest::blocking::{RequestBuilder, Response};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Method};
+use reqwest::{Certificate, Identity, Method};
 use rustls::crypto::ring;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
@@ -17,6 +17,7 @@ use url::Url;
 
 use super::body::{read_bounded, read_with};
 use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
+use super::identity::Identities;
 use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
@@ -44,6 +45,8 @@ pub struct Client {
 
 struct Shared {
     http: reqwest::blocking::Client,
+    /// Clients for hosts to which a certificate is shown.
+    identities: Identities,
     settings: NetSettings,
     authorize: Box<Authorize>,
     memory: Memory,
@@ -105,7 +108,7 @@ impl Client {
         settings: NetSettings,
         authorize: impl Fn(&Hostname) -> Result<Option<Token>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let http = build(&settings).map_err(|why| {
+        let http = build(&settings, None).map_err(|why| {
             let diagnostic =
                 Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {why}"));
             diagnostic
@@ -114,6 +117,7 @@ impl Client {
         let download_retries = settings.download_retries;
         let shared = Arc::new(Shared {
             http,
+            identities: Identities::new(&settings),
             settings,
             authorize: Box::new(authorize),
             memory: Memory::default(),
@@ -405,8 +409,8 @@ impl Client {
         let mut url = without_login(request.url.clone());
         for _ in 0..=MOST_REDIRECTS {
             let mut builder = self
-                .shared
-                .http
+                .http_for(&url)
+                .map_err(Failure::lasting)?
                 .get(url.clone())
                 .headers(request.headers.clone());
             if let Some(time_limit) = request.time_limit {
@@ -469,11 +473,24 @@ impl Client {
     }
 
     /// A request for [`Client::send_once`].
-    pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        self.shared
-            .http
-            .request(method, url)
-            .timeout(self.settings().timeout)
+    ///
+    /// # Errors
+    /// The client certificate for the host cannot be read.
+    pub(crate) fn request(&self, method: Method, url: Url) -> Attempt<RequestBuilder> {
+        let http = self.http_for(&url).map_err(Failure::lasting)?;
+        Ok(http.request(method, url).timeout(self.settings().timeout))
+    }
+
+    /// The client for a URL, which shows a certificate only to the host that it is for.
+    fn http_for(
+        &self,
+        url: &Url,
+    ) -> std::result::Result<&reqwest::blocking::Client, RequestErrorKind> {
+        let own = self
+            .shared
+            .identities
+            .client(url, |identity| build(self.settings(), Some(identity)))?;
+        Ok(own.unwrap_or(&self.shared.http))
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
@@ -566,7 +583,10 @@ fn header_limit(settings: &NetSettings) -> Duration {
 
 /// Builds the client without redirects, because [`redirect`] decides which to follow, and with
 /// which headers. The error is its text.
-fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
+fn build(
+    settings: &NetSettings,
+    identity: Option<Identity>,
+) -> std::result::Result<reqwest::blocking::Client, String> {
     let certificates = settings
         .extra_root_certificates
         .iter()
@@ -583,6 +603,10 @@ fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Clien
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
         .referer(false);
+    let builder = match identity {
+        Some(identity) => builder.identity(identity),
+        None => builder,
+    };
     let builder = if let Some(file) = &settings.certificate_file {
         certificates
             .extend(certificates_in(file).map_err(|why| format!("{}: {why}", file.display()))?);

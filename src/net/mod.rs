@@ -7,6 +7,7 @@
 mod body;
 mod client;
 mod error;
+mod identity;
 mod memory;
 mod observer;
 mod pace;

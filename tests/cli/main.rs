@@ -18,6 +18,8 @@ mod batches;
 mod beside_terraform;
 mod broken_roots;
 mod cache;
+#[cfg(unix)]
+mod client_certificates;
 mod completions;
 #[cfg(unix)]
 mod credentials_helper;

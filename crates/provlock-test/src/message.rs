@@ -23,6 +23,8 @@ pub struct Request {
     pub bytes: Vec<u8>,
     /// Status of the answer: 0 for a reset or silence, 502 for an unknown host.
     pub status: u16,
+    /// Whether the client has shown a certificate.
+    pub has_client_certificate: bool,
 }
 
 /// A response before it is sent.
@@ -68,6 +70,7 @@ impl Request {
             body: String::new(),
             bytes: Vec::new(),
             status: 0,
+            has_client_certificate: false,
         }
     }
 

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustls::ServerConfig;
 use tempfile::TempDir;
 
 use crate::faults::{self, Fault, Rule, Times};
@@ -46,24 +47,46 @@ pub struct Registry {
     server: Server,
     state: Arc<Mutex<State>>,
     certificate: PathBuf,
+    authority: Authority,
     _directory: TempDir,
 }
 
 impl Registry {
     /// Starts a registry on a free port, with nothing published.
     pub fn start() -> Self {
-        Self::start_with("http/1.1")
+        let authority = Authority::new();
+        let tls = authority.server("http/1.1");
+        Self::start_with(authority, tls)
+    }
+
+    /// Starts a registry that asks each client for a certificate, and also serves clients without
+    /// one.
+    pub fn start_asking_for_certificates() -> Self {
+        let authority = Authority::new();
+        let tls = authority.asking_server("http/1.1");
+        Self::start_with(authority, tls)
+    }
+
+    /// From now on, a host refuses clients without a certificate, as nginx does.
+    pub fn require_client_certificate(&self, host: &str) {
+        self.state().identified_hosts.insert(host.to_owned());
+    }
+
+    /// A certificate that such a host accepts and its key, as PEM texts.
+    pub fn client_identity(&self) -> [String; 2] {
+        self.authority.client_identity()
     }
 
     /// Starts a registry that speaks HTTP/2. Faults that are not in the answer itself do not work
     /// there.
     pub fn start_http2() -> Self {
-        Self::start_with("h2")
+        let authority = Authority::new();
+        let tls = authority.server("h2");
+        Self::start_with(authority, tls)
     }
 
-    fn start_with(alpn: &str) -> Self {
+    fn start_with(authority: Authority, tls: Arc<ServerConfig>) -> Self {
         let directory = scratch_directory();
-        let authority = Authority::new();
         let certificate = directory.path().join("ca.pem");
         std::fs::write(&certificate, authority.pem()).unwrap();
         let hosts = HOSTS.map(|host| (host.to_owned(), Host::default()));
@@ -73,7 +96,7 @@ impl Registry {
         }));
         let (known, answering) = (Arc::clone(&state), Arc::clone(&state));
         let server = Server::start(
-            Some(authority.server(alpn)),
+            Some(tls),
             move |host| known.lock().unwrap().hosts.contains_key(host),
             move |request| answer(&answering, request),
         );
@@ -81,6 +104,7 @@ impl Registry {
             server,
             state,
             certificate,
+            authority,
             _directory: directory,
         }
     }
@@ -301,7 +325,11 @@ fn answer(state: &Mutex<State>, request: &Request) -> Response {
         let mut state = state.lock().unwrap();
         let effects = faults::effects(&mut state.rules, &request.url());
         let is_oci = state.oci.hosts.contains(&request.host);
-        let mut response = if is_oci {
+        let is_refused =
+            state.identified_hosts.contains(&request.host) && !request.has_client_certificate;
+        let mut response = if is_refused {
+            Response::new(400, "No required SSL certificate was sent\n")
+        } else if is_oci {
             oci::answer(&mut state.oci, request)
         } else {
             routes::answer(&state, request)

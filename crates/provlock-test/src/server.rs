@@ -151,7 +151,7 @@ fn connection(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     let socket = stream.try_clone()?;
     let Some(tls) = &shared.tls else {
         shared.connections.fetch_add(1, Ordering::SeqCst);
-        return exchange(&mut stream, &socket, shared).map(|_| ());
+        return exchange(&mut stream, &socket, shared, false).map(|_| ());
     };
     if first[0] != TLS_HANDSHAKE && !accept_tunnel(&mut stream, shared)? {
         return Ok(());
@@ -160,9 +160,13 @@ fn connection(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     if tls.alpn_protocols == [b"h2"] {
         return http2::connection(stream, shared, Arc::clone(tls));
     }
-    let connection = ServerConnection::new(Arc::clone(tls)).map_err(io::Error::other)?;
+    let mut connection = ServerConnection::new(Arc::clone(tls)).map_err(io::Error::other)?;
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream)?;
+    }
+    let has_certificate = connection.peer_certificates().is_some();
     let mut stream = StreamOwned::new(connection, stream);
-    if exchange(&mut stream, &socket, shared)? {
+    if exchange(&mut stream, &socket, shared, has_certificate)? {
         stream.conn.send_close_notify();
         stream.flush()?;
     }
@@ -206,9 +210,14 @@ fn exchange(
     stream: &mut (impl Read + Write),
     socket: &TcpStream,
     shared: &Shared,
+    has_client_certificate: bool,
 ) -> io::Result<bool> {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(stream, &mut buffer)? {
+        let request = Request {
+            has_client_certificate,
+            ..request
+        };
         let _active = shared.enter();
         let is_head = request.method == "HEAD";
         let response = shared.answer(request);

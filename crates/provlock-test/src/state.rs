@@ -1,6 +1,6 @@
 //! Content of the tests' registry: hosts, releases, files and mirrors.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use globset::GlobMatcher;
@@ -67,6 +67,8 @@ pub(crate) struct Provider {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) hosts: BTreeMap<String, Host>,
+    /// Hosts that refuse clients without a certificate.
+    pub(crate) identified_hosts: BTreeSet<String>,
     pub(crate) providers: BTreeMap<Address, Provider>,
     /// Path to content; every host serves all of them.
     pub(crate) files: HashMap<String, Arc<Vec<u8>>>,

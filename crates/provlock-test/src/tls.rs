@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
 };
+use rustls::RootCertStore;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, NoClientAuth, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 
 /// The host with a self-signed certificate, whatever the authority.
@@ -54,13 +57,44 @@ impl Authority {
     /// The configuration of a server that offers the application protocol `alpn`, such as
     /// `http/1.1` or `h2`.
     pub(crate) fn server(&self, alpn: &str) -> Arc<ServerConfig> {
+        self.server_with(alpn, Arc::new(NoClientAuth))
+    }
+
+    /// The same for a server that asks each client for a certificate of this authority, and also
+    /// serves clients without one.
+    pub(crate) fn asking_server(&self, alpn: &str) -> Arc<ServerConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der().into()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+            .allow_unauthenticated()
+            .build()
+            .unwrap();
+        self.server_with(alpn, verifier)
+    }
+
+    fn server_with(&self, alpn: &str, verifier: Arc<dyn ClientCertVerifier>) -> Arc<ServerConfig> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::clone(&self.certificates) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
         Arc::new(config)
+    }
+
+    /// A certificate for a client and its key, as PEM texts.
+    pub fn client_identity(&self) -> [String; 2] {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, "provlock test client");
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters
+            .signed_by(&key, &self.certificates.issuer)
+            .unwrap();
+        [certificate.pem(), key.serialize_pem()]
     }
 }
 

@@ -118,15 +118,15 @@ impl Requester<'_> {
         let request = match self.login.map(|found| &found.login) {
             Some(OciLogin::OAuth { refresh_token, .. }) => {
                 self.client.learn(refresh_token);
-                self.refresh_request(&realm, challenge, refresh_token)
+                self.refresh_request(&realm, challenge, refresh_token)?
             }
             Some(OciLogin::Basic { username, password }) => {
                 self.client
                     .learn(&Token::basic(username, password.reveal()));
-                self.token_request(&realm, challenge)
+                self.token_request(&realm, challenge)?
                     .basic_auth(username, Some(password.reveal()))
             }
-            None => self.token_request(&realm, challenge),
+            None => self.token_request(&realm, challenge)?,
         };
         let response = self.client.send_once(request)?;
         let status = response.status();
@@ -208,7 +208,7 @@ impl Requester<'_> {
         )))
     }
 
-    fn token_request(&self, realm: &Url, challenge: &BearerChallenge) -> RequestBuilder {
+    fn token_request(&self, realm: &Url, challenge: &BearerChallenge) -> Attempt<RequestBuilder> {
         let mut url = realm.clone();
         {
             let mut query = url.query_pairs_mut();
@@ -227,7 +227,7 @@ impl Requester<'_> {
         realm: &Url,
         challenge: &BearerChallenge,
         refresh_token: &Token,
-    ) -> RequestBuilder {
+    ) -> Attempt<RequestBuilder> {
         let form = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "refresh_token")
             .append_pair("client_id", CLIENT_ID)
@@ -235,10 +235,10 @@ impl Requester<'_> {
             .append_pair("scope", &self.scopes(challenge))
             .append_pair("refresh_token", refresh_token.reveal())
             .finish();
-        let request = self.client.request(Method::POST, realm.clone());
-        request
+        let request = self.client.request(Method::POST, realm.clone())?;
+        Ok(request
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(form)
+            .body(form))
     }
 
     /// Scopes that the token must have. A push requests all of them at once, because the registry

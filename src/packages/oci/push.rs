@@ -120,10 +120,13 @@ impl RepositoryClient<'_> {
         add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
     ) -> Result<Response, Failure> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
-            let mut request = add(self.registries.client.request(method.clone(), url.clone()))
-                .map_err(|error| {
-                    Failure::lasting(RequestErrorKind::Connection(error.to_string()))
-                })?;
+            let request = self
+                .registries
+                .client
+                .request(method.clone(), url.clone())?;
+            let mut request = add(request).map_err(|error| {
+                Failure::lasting(RequestErrorKind::Connection(error.to_string()))
+            })?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
