@@ -35,6 +35,7 @@ const EXAMPLES: &str = "Examples:
 /// the lock file covers, or else for the current one. An entry whose hashes do not match the
 /// published release is refused.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
     after_help = "Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash that was never \
