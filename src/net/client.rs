@@ -476,7 +476,11 @@ impl Client {
     ///
     /// # Errors
     /// The client certificate for the host cannot be read.
-    pub(crate) fn request(&self, method: Method, url: Url) -> Attempt<RequestBuilder> {
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        url: Url,
+    ) -> std::result::Result<RequestBuilder, Failure> {
         let http = self.http_for(&url).map_err(Failure::lasting)?;
         Ok(http.request(method, url).timeout(self.settings().timeout))
     }

@@ -50,7 +50,7 @@ pub(super) fn run(
     let (done, failed) = separated(report.roots);
     let number = show(&done, !failed.is_empty(), flags, ui);
     let failures = failed.iter().map(|(path, error)| (Some(&**path), error));
-    let many = Many::of(&roots, selection);
+    let many = Many::of(&roots, selection, &ui.invocation);
     ui.error(&by_cause(failures, many, ui.stderr_style.verbose));
     let errors = without_repetition(failed.iter().map(|(_, error)| error));
     let roots = done

@@ -208,7 +208,11 @@ impl Requester<'_> {
         )))
     }
 
-    fn token_request(&self, realm: &Url, challenge: &BearerChallenge) -> Attempt<RequestBuilder> {
+    fn token_request(
+        &self,
+        realm: &Url,
+        challenge: &BearerChallenge,
+    ) -> Result<RequestBuilder, Failure> {
         let mut url = realm.clone();
         {
             let mut query = url.query_pairs_mut();
@@ -227,7 +231,7 @@ impl Requester<'_> {
         realm: &Url,
         challenge: &BearerChallenge,
         refresh_token: &Token,
-    ) -> Attempt<RequestBuilder> {
+    ) -> Result<RequestBuilder, Failure> {
         let form = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "refresh_token")
             .append_pair("client_id", CLIENT_ID)
