@@ -197,15 +197,16 @@ impl FromArgMatches for VariableArgs {
             variables,
             var_file,
         } = SeparateArgs::from_arg_matches(matches)?;
-        let places = |id| matches.indices_of(id).into_iter().flatten();
-        let values = variables
-            .into_iter()
-            .map(|(name, text)| VariableFlag::Value(name, text));
-        let files = var_file.into_iter().map(VariableFlag::File);
-        let flags: BTreeMap<usize, VariableFlag> = places("variables")
-            .zip(values)
-            .chain(places("var_file").zip(files))
-            .collect();
+        // By position on the command line, because a later flag replaces an earlier one.
+        let mut flags = BTreeMap::new();
+        let positions = matches.indices_of("variables").into_iter().flatten();
+        for (position, (name, text)) in positions.zip(variables) {
+            flags.insert(position, VariableFlag::Value(name, text));
+        }
+        let positions = matches.indices_of("var_file").into_iter().flatten();
+        for (position, file) in positions.zip(var_file) {
+            flags.insert(position, VariableFlag::File(file));
+        }
         Ok(Self {
             flags: flags.into_values().collect(),
         })

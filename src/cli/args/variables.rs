@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgMatches, Command, Parser};
+use clap::{ArgMatches, Command, Parser};
 
 use super::foreign_words::explained;
 
@@ -16,34 +16,45 @@ const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-
 /// # Errors
 /// The command line is invalid, or requests help.
 pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatches), clap::Error> {
-    let read = |command: Command| {
-        let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;
-        Ok((T::from_arg_matches(&matches)?, matches))
+    let mut error = match read(with_variables(program(), &|_| true)) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => error,
     };
-    read(with_variables(program(), &|_| true)).map_err(|mut error: clap::Error| {
-        let command = program();
-        let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-        if let Some(variable) = argument
-            .as_deref()
-            .and_then(|argument| variable_of(&command, argument))
-        {
-            // Without the variable there is a different error or none, if the variable is the
-            // cause.
-            let others = with_variables(program(), &|name| name != variable);
-            let without = read(others)
-                .err()
-                .and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
-            if without != argument {
-                error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
-            }
+
+    let command = program();
+    let argument = invalid_argument(&error);
+    if let Some(shown) = &argument
+        && let Some(variable) = variable_of(&command, shown)
+    {
+        // Without the variable there is a different error or none, if the variable is the cause.
+        let others = with_variables(program(), &|name| name != variable);
+        let argument_without = match read::<T>(others) {
+            Ok(_) => None,
+            Err(error) => invalid_argument(&error),
+        };
+        if argument_without != argument {
+            error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
         }
-        let words = std::env::args_os().skip(1).take_while(|word| word != "--");
-        let words: Vec<_> = words
-            .filter(|word| !is_flag_of_terraform(word))
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        explained(error, &command, &words)
-    })
+    }
+    let mut words = Vec::new();
+    for word in std::env::args_os().skip(1) {
+        if word == "--" {
+            break;
+        }
+        if !is_flag_of_terraform(&word) {
+            words.push(word.to_string_lossy().into_owned());
+        }
+    }
+    Err(explained(error, &command, &words))
+}
+
+fn read<T: Parser>(command: Command) -> Result<(T, ArgMatches), clap::Error> {
+    let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;
+    Ok((T::from_arg_matches(&matches)?, matches))
+}
+
+fn invalid_argument(error: &clap::Error) -> Option<String> {
+    error.get(ContextKind::InvalidArg).map(ToString::to_string)
 }
 
 /// The words with [`TERRAFORM_FLAGS`] as provlock has them: `-platform=linux_amd64` as
@@ -74,31 +85,32 @@ fn is_flag_of_terraform(word: &OsStr) -> bool {
 /// A command whose arguments take the value of a variable only if that is not empty and `counts`
 /// returns true.
 fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
-    let choose = |argument: Arg| {
-        let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
-        let counts = |name: &OsStr| counts(&name.to_string_lossy()) && !is_empty(name);
-        if argument.get_env().is_none_or(counts) {
-            argument
-        } else {
-            argument.env(None)
-        }
-    };
     command
-        .mut_args(choose)
+        .mut_args(|argument| {
+            let Some(variable) = argument.get_env() else {
+                return argument;
+            };
+            let is_empty = std::env::var_os(variable).is_some_and(|value| value.is_empty());
+            if !is_empty && counts(&variable.to_string_lossy()) {
+                argument
+            } else {
+                argument.env(None)
+            }
+        })
         .mut_subcommands(|subcommand| with_variables(subcommand, counts))
 }
 
 /// The variable for an argument of a command that was built; the argument is given as errors show
 /// it.
 fn variable_of(command: &Command, shown: &str) -> Option<String> {
-    let arguments = command
-        .get_arguments()
-        .filter(|argument| argument.to_string() == shown);
-    let mut names =
-        arguments.filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned()));
-    names.next().or_else(|| {
-        command
-            .get_subcommands()
-            .find_map(|subcommand| variable_of(subcommand, shown))
-    })
+    for argument in command.get_arguments() {
+        if argument.to_string() == shown
+            && let Some(variable) = argument.get_env()
+        {
+            return Some(variable.to_string_lossy().into_owned());
+        }
+    }
+    command
+        .get_subcommands()
+        .find_map(|subcommand| variable_of(subcommand, shown))
 }

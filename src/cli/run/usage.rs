@@ -27,41 +27,42 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let variables =
-        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));
-    let variables = variables.map(|(_, value)| value.to_string_lossy().into_owned());
+    let mut is_all_harmless = words.iter().all(|word| is_harmless(word));
+    for (name, value) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PROVLOCK_") {
+            is_all_harmless &= is_harmless(&value.to_string_lossy());
+        }
+    }
+
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
         && values.len() > MOST_VALUES
     {
         error.remove(ContextKind::ValidValue);
     }
-    let (text, style) = (
-        error.render(),
-        stderr_style(ColorChoice::Auto, Verbosity::Normal),
-    );
-    let text = if !words
-        .iter()
-        .cloned()
-        .chain(variables)
-        .all(|word| is_harmless(&word))
-    {
+    let message = error.render();
+    let style = stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    let text = if !is_all_harmless {
         // The styles of the message cannot be distinguished from those in the user's text.
-        harmless(&text.to_string().replace('\r', "\\r"), false)
+        harmless(&message.to_string().replace('\r', "\\r"), false)
     } else if style.color {
-        text.ansi().to_string()
+        message.ansi().to_string()
     } else {
-        text.to_string()
+        message.to_string()
     };
-    let text = text.replace(
+    let shown = text.replace(
         "For more information, try",
         "help: for more information, try",
     );
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = std::io::stderr().write_all(shown.as_bytes());
+
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
         let command = words.iter().find_map(|word| program.find_subcommand(word));
-        let command = command.map_or("provlock", |command| command.get_name());
-        let output = document(command, json!({}), &[], &[diagnostic(&error)], &invocation);
+        let name = match command {
+            Some(command) => command.get_name(),
+            None => "provlock",
+        };
+        let output = document(name, json!({}), &[], &[diagnostic(&error)], &invocation);
         let _ = std::io::stdout().write_all(harmless_json(&output).as_bytes());
     }
     Outcome::Failed
@@ -84,15 +85,18 @@ fn show_help(help: &clap::Error) -> Outcome {
 
 /// Whether an invalid command line requests JSON.
 fn asks_for_json(words: &[String]) -> bool {
-    let words: Vec<&str> = words
-        .iter()
-        .map(String::as_str)
-        .take_while(|word| *word != "--")
-        .collect();
-    words
-        .iter()
-        .any(|word| matches!(*word, "--json" | "--format=json"))
-        || words.windows(2).any(|pair| pair == ["--format", "json"])
+    let mut previous = "";
+    for word in words {
+        if word == "--" {
+            return false;
+        }
+        if word == "--json" || word == "--format=json" || (previous == "--format" && word == "json")
+        {
+            return true;
+        }
+        previous = word;
+    }
+    false
 }
 
 /// The error as a diagnostic: the first paragraph is the message, and a tip is help.

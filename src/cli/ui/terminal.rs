@@ -8,19 +8,27 @@ pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Whether text has colours: according to the flag; otherwise according to <https://no-color.org>,
 /// <https://force-color.org> and <https://bixense.com/clicolors>; otherwise only on a terminal.
 pub(super) fn has_color(choice: ColorChoice, is_terminal: bool, variable: Variable<'_>) -> bool {
-    let is_off = |value: &str| matches!(value, "0" | "false");
-    let is_forced = |name| variable(name).is_some_and(|value| !value.is_empty() && !is_off(&value));
     match choice {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
-        ColorChoice::Auto if is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE") => true,
-        ColorChoice::Auto => {
-            is_terminal
-                && !is_dumb(variable)
-                && !variable("CLICOLOR").is_some_and(|value| is_off(&value))
+        ColorChoice::Always => return true,
+        ColorChoice::Never => return false,
+        ColorChoice::Auto => {}
+    }
+    if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return false;
+    }
+    for name in ["FORCE_COLOR", "CLICOLOR_FORCE"] {
+        if let Some(value) = variable(name)
+            && !value.is_empty()
+            && !is_off(&value)
+        {
+            return true;
         }
     }
+    is_terminal && !is_dumb(variable) && !variable("CLICOLOR").is_some_and(|value| is_off(&value))
+}
+
+fn is_off(value: &str) -> bool {
+    matches!(value, "0" | "false")
 }
 
 /// Whether lines of a terminal can be drawn again.
@@ -30,31 +38,47 @@ pub(super) fn can_redraw(is_terminal: bool, variable: Variable<'_>) -> bool {
 
 /// Whether a terminal is known to show hyperlinks (OSC 8), as cargo and uv decide it.
 pub(super) fn has_hyperlinks(is_terminal: bool, variable: Variable<'_>) -> bool {
-    if let Some(forced) = variable("FORCE_HYPERLINK").filter(|value| !value.is_empty()) {
+    if let Some(forced) = variable("FORCE_HYPERLINK")
+        && !forced.is_empty()
+    {
         return forced != "0";
     }
+    if !can_redraw(is_terminal, variable) {
+        return false;
+    }
     let program = variable("TERM_PROGRAM").unwrap_or_default();
-    let is_known = [
-        "Hyper",
-        "iTerm.app",
-        "WezTerm",
-        "ghostty",
-        "rio",
-        "vscode",
-        "zed",
-    ]
-    .contains(&program.as_str());
-    let has = |name| variable(name).is_some_and(|value| !value.is_empty());
-    let vte: u32 = variable("VTE_VERSION")
-        .and_then(|version| version.parse().ok())
-        .unwrap_or_default();
+    if PROGRAMS_WITH_HYPERLINKS.contains(&program.as_str()) {
+        return true;
+    }
     let term = variable("TERM").unwrap_or_default();
-    let is_term = ["alacritty", "foot", "xterm-ghostty", "xterm-kitty"]
+    if TERMS_WITH_HYPERLINKS
         .iter()
-        .any(|name| term.starts_with(name));
-    can_redraw(is_terminal, variable)
-        && (is_known || is_term || has("WT_SESSION") || has("KONSOLE_VERSION") || vte >= 5000)
+        .any(|name| term.starts_with(name))
+    {
+        return true;
+    }
+    for name in ["WT_SESSION", "KONSOLE_VERSION"] {
+        if variable(name).is_some_and(|value| !value.is_empty()) {
+            return true;
+        }
+    }
+    let vte = variable("VTE_VERSION").unwrap_or_default();
+    vte.parse::<u32>().is_ok_and(|version| version >= 5000)
 }
+
+/// Values of `TERM_PROGRAM`.
+const PROGRAMS_WITH_HYPERLINKS: [&str; 7] = [
+    "Hyper",
+    "iTerm.app",
+    "WezTerm",
+    "ghostty",
+    "rio",
+    "vscode",
+    "zed",
+];
+
+/// Starts of `TERM`.
+const TERMS_WITH_HYPERLINKS: [&str; 4] = ["alacritty", "foot", "xterm-ghostty", "xterm-kitty"];
 
 fn is_dumb(variable: Variable<'_>) -> bool {
     variable("TERM").is_some_and(|term| term == "dumb")
