@@ -152,9 +152,9 @@ struct TerraformVersion {
 impl Listing {
     fn capped(self) -> Self {
         Self {
-            tier: self.tier.map(capped),
-            warning: self.warning.map(capped),
-            source: self.source.map(capped),
+            tier: self.tier.as_deref().map(capped),
+            warning: self.warning.as_deref().map(capped),
+            source: self.source.as_deref().map(capped),
             ..self
         }
     }
@@ -369,6 +369,6 @@ fn dated(version: &str, date: &str) -> Option<(Version, Timestamp)> {
 }
 
 /// The start of a text.
-fn capped(text: String) -> String {
+fn capped(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }

@@ -480,7 +480,7 @@ impl Inventory {
     /// last, so it is only suggested together with the usual ones.
     fn platform_lines(&self) -> Vec<String> {
         match &self.named_platforms {
-            Some(PlatformSelection::All) => vec![platform_setting(&["all"])],
+            Some(PlatformSelection::All) => vec![platform_setting(["all"])],
             Some(PlatformSelection::These(these)) => {
                 let these: BTreeSet<_> = these.iter().collect();
                 vec![platform_setting(these)]
@@ -489,7 +489,7 @@ impl Inventory {
             None => vec![
                 "# Name the platforms of your team and of CI, then run provlock lock -r:"
                     .to_owned(),
-                format!("# {}", platform_setting(&self.suggested_platforms())),
+                format!("# {}", platform_setting(self.suggested_platforms())),
             ],
         }
     }

@@ -1,6 +1,7 @@
 //! The project's policy: `[policy]` and `[trust]` of provlock.toml.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -348,7 +349,7 @@ impl Policy {
         let example = refusals.pop()?;
         let mut required = address.short(dialect) + " that is required";
         if !constraints.is_empty() {
-            required += &format!(" ({constraints})");
+            let _ = write!(required, " ({constraints})");
         }
         let summary = Diagnostic {
             severity,
@@ -413,6 +414,10 @@ impl Policy {
     }
 
     /// The errors from all files, without duplicates.
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "the cached lines of a file are not part of the hash"
+    )]
     fn each(&self, judge: impl Fn(&Rules, &mut Vec<Diagnostic>)) -> Vec<Diagnostic> {
         let mut errors = Vec::new();
         for rules in &self.rules {

@@ -1,5 +1,6 @@
 //! `init`: writes the first `provlock.toml`.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -256,7 +257,7 @@ fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
 fn found(inventory: &Inventory) -> String {
     let mut first = count(inventory.root_modules, "root module");
     if let Some(dialect) = inventory.dialect {
-        first += &format!(" for {dialect}");
+        let _ = write!(first, " for {dialect}");
     }
     let mut parts = vec![first];
     for (number, noun) in [

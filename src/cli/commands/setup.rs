@@ -1,5 +1,6 @@
 //! `setup`: configures other programs to use provlock.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -79,7 +80,7 @@ fn lines() -> String {
     let mut text = format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n");
     for (variable, value) in CONFIGURATION {
         let quote = if value.contains('"') { '\'' } else { '"' };
-        text += &format!("git config {variable} {quote}{value}{quote}\n");
+        let _ = writeln!(text, "git config {variable} {quote}{value}{quote}");
     }
     text
 }

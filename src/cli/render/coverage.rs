@@ -194,7 +194,7 @@ fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<S
     } else {
         format!(
             "; no module calls the configurations in {}; to lock them as root modules: {lock}",
-            few(directories.iter().map(shown))
+            few(directories.iter().map(|path| shown(path)))
         )
     })
 }
@@ -204,7 +204,11 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     if !roots.passed_over().is_empty() {
         return lines(roots.passed_over()).join("; ");
     }
-    let paths: Vec<_> = roots.searched_paths().iter().map(shown).collect();
+    let paths: Vec<_> = roots
+        .searched_paths()
+        .iter()
+        .map(|path| shown(path))
+        .collect();
     let searched = if paths.is_empty() {
         ".".to_owned()
     } else {
@@ -221,19 +225,19 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let why = match skipped_by_name.len() {
         0 if !ignored.is_empty() => format!(
             "git ignores {}; no other directory {signs}",
-            few(ignored.iter().map(shown))
+            few(ignored.iter().map(|path| shown(path)))
         ),
         0 => format!("none {signs}"),
         _ => format!(
             "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",
-            few(skipped_by_name.iter().map(shown))
+            few(skipped_by_name.iter().map(|path| shown(path)))
         ),
     };
     let mut unread_stacks = String::new();
     if !stacks.is_empty() {
         unread_stacks = format!(
             "; stacks of Terraform are not read ({})",
-            few(stacks.iter().map(shown))
+            few(stacks.iter().map(|path| shown(path)))
         );
     }
     let lock = lock_candidates(without_sign, invocation);
@@ -255,6 +259,6 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     )
 }
 
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     printable(&path.display().to_string())
 }

@@ -6,6 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use provlock::diagnostic::{Diagnostic, RootModules, Severity};
 use quick_xml::escape::escape;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 
 use super::coverage;
 use super::foreign::printable;
@@ -123,7 +124,7 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
     }
     let mut parts = String::new();
     for paragraph in paragraphs {
-        parts += &format!("<p>{paragraph}</p>\n");
+        let _ = writeln!(parts, "<p>{paragraph}</p>");
     }
     let severity = issue.severity;
     format!(

@@ -1,6 +1,7 @@
 //! Text of `lock`: a row for each entry, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -239,18 +240,19 @@ impl RootCounts {
         if self.failed > 0 {
             text = format!("{done} of {text}");
         }
-        text += &format!(
+        let _ = write!(
+            text,
             ": {} {changed}, {} up to date",
             self.changed, self.unchanged
         );
         if self.held_back > 0 {
-            text += &format!(", {} held back", self.held_back);
+            let _ = write!(text, ", {} held back", self.held_back);
         }
         if self.changed_otherwise > 0 {
-            text += &format!(", {} with other changes", self.changed_otherwise);
+            let _ = write!(text, ", {} with other changes", self.changed_otherwise);
         }
         if self.failed > 0 {
-            text += &format!("; {} failed", self.failed);
+            let _ = write!(text, "; {} failed", self.failed);
         }
         text
     }
@@ -368,7 +370,7 @@ fn summary(locked: &LockedRootModule) -> String {
         let reason = reason_of_no_change(locked);
         let mut text = format!("{reason}: {what}");
         if let Some(stale) = stale(locked) {
-            text += &format!("; {stale}");
+            let _ = write!(text, "; {stale}");
         }
         return text;
     }
@@ -382,10 +384,10 @@ fn summary(locked: &LockedRootModule) -> String {
     let changes = numbers(CHANGES.map(|(change, word)| (number_of(locked, change), word)));
     let mut text = format!("{verb} {what}");
     if !changes.is_empty() {
-        text += &format!(" ({changes})");
+        let _ = write!(text, " ({changes})");
     }
     if let Some(modules) = changed_modules(locked) {
-        text += &format!(" and {modules}");
+        let _ = write!(text, " and {modules}");
     }
     text
 }
@@ -450,7 +452,7 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         && !covered.is_empty()
         && covered != platforms
     {
-        text += &format!(", covered: {}", enumerate(&covered));
+        let _ = write!(text, ", covered: {}", enumerate(&covered));
     }
     text + &format!(", checked now: {}", enumerate(&platforms))
 }

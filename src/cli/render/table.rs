@@ -2,6 +2,7 @@
 //! way.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use super::foreign::safe_line;
 use super::style::{Color, Symbol, TextStyle, columns, count, symbol_rows, wrapped, wrapping};
@@ -257,7 +258,7 @@ impl Table {
             text += " |";
         }
         for column in &columns {
-            text += &format!(" {} |", capitalized(self.header[*column]));
+            let _ = write!(text, " {} |", capitalized(self.header[*column]));
         }
         text += "\n|";
         text += &"---|".repeat(columns.len() + usize::from(has_symbols));
@@ -305,7 +306,7 @@ impl Table {
                 cells.push(pieces.join("<br/>"));
             }
             let cells = cells.join("</td><td>");
-            rows += &format!("<tr class=\"{class}\"><td>{cells}</td></tr>\n");
+            let _ = writeln!(rows, "<tr class=\"{class}\"><td>{cells}</td></tr>");
         }
         let names: Vec<_> = self.header.iter().map(|name| capitalized(name)).collect();
         let names = names.join("</th><th>");
@@ -347,7 +348,7 @@ pub(crate) fn code(text: &str) -> String {
         let mut references = String::new();
         for c in text.chars() {
             if c.is_ascii_punctuation() {
-                references += &format!("&#{};", c as u32);
+                let _ = write!(references, "&#{};", c as u32);
             } else {
                 references.push(c);
             }

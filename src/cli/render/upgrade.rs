@@ -1,6 +1,7 @@
 //! Text of `upgrade`: a table of versions, as users of `npm outdated` know it, and summaries.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use provlock::configuration::rewrite::ConstraintEdit;
@@ -414,7 +415,7 @@ impl MoveGroup<'_> {
             let mut reason = format!("{position}  {text}");
             if positions.len() > 1 {
                 let others = count(positions.len() - 1, "other place");
-                reason += &format!(", and in {others}");
+                let _ = write!(reason, ", and in {others}");
             }
             reasons.push(reason);
         }
@@ -451,10 +452,10 @@ fn summary(plan: &UpgradePlan) -> Vec<String> {
             "with new constraints"
         };
         if downgrades > 0 {
-            line += &format!(" ({})", count(downgrades, "downgrade"));
+            let _ = write!(line, " ({})", count(downgrades, "downgrade"));
         }
         if held_back > 0 {
-            line += &format!("; {held_back} held back");
+            let _ = write!(line, "; {held_back} held back");
         }
         lines.push(line);
     } else if !plan.has_changes() {

@@ -1,6 +1,7 @@
 //! The output of `verify`: the findings, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use provlock::diagnostic::words::few;
@@ -129,7 +130,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
     } = root;
     let mut checked = count(*entries, "provider");
     if *modules > 0 {
-        checked += &format!(" and {}", count(*modules, "module"));
+        let _ = write!(checked, " and {}", count(*modules, "module"));
     }
     let mut checked_platforms = "no platform, because none is set".to_owned();
     if let Some(platforms) = platforms {

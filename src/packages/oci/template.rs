@@ -8,7 +8,9 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::value::Value;
-use crate::provider::{OciRepository, OciRepositoryError, ProviderAddress, ProviderPattern};
+use crate::provider::{
+    Hostname, OciRepository, OciRepositoryError, ProviderAddress, ProviderPattern,
+};
 
 /// A rule that gives each provider its repository.
 #[derive(Clone, Debug, derive_more::Display)]
@@ -141,10 +143,7 @@ fn is_fixed(include: &[ProviderPattern], index: usize) -> bool {
     let mut values = BTreeSet::new();
     for pattern in include {
         let value = match index {
-            0 => pattern
-                .hostname
-                .as_ref()
-                .map(|hostname| hostname.as_ascii()),
+            0 => pattern.hostname.as_ref().map(Hostname::as_ascii),
             1 => pattern.namespace.as_deref(),
             _ => pattern.name.as_deref(),
         };

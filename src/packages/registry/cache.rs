@@ -15,6 +15,7 @@
 //! cache can replace it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -179,7 +180,7 @@ impl RegistryCache {
 
         let mut document = String::new();
         for (name, sum) in sum_by_name {
-            document += &format!("{}  {name}\n", sum.value());
+            let _ = writeln!(document, "{}  {name}", sum.value());
         }
         let signer = match authentication {
             Authentication::Signed { fingerprint, .. } => Some(fingerprint.clone()),

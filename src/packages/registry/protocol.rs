@@ -55,6 +55,14 @@ pub(super) struct Metadata {
     base: Url,
 }
 
+/// Answer to a request.
+struct Answer<T> {
+    /// The requested URL, without secrets.
+    asked: String,
+    /// The document, and the URL that it comes from.
+    result: std::result::Result<(Url, T), RequestError>,
+}
+
 impl Protocol {
     pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
         Self {
@@ -72,13 +80,13 @@ impl Protocol {
 
     /// "List Available Versions".
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let (asked, answer) = self.ask(
+        let Answer { asked, result } = self.ask(
             address,
             "versions",
             MAXIMUM_VERSIONS_BYTES,
             |list: VersionList| list.available().weighed(),
         )?;
-        match answer {
+        match result {
             Ok((_, versions)) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("{} has no provider {address}", address.hostname);
@@ -108,13 +116,13 @@ impl Protocol {
             platform,
         } = package.clone();
         let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
-        let (asked, answer) = self.ask(
+        let Answer { asked, result } = self.ask(
             &address,
             &path,
             MAXIMUM_METADATA_BYTES,
             PackageResponse::weighed,
         )?;
-        let (base, response) = match answer {
+        let (base, response) = match result {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 return Err(SourceError::platform_not_available(
@@ -150,22 +158,25 @@ impl Protocol {
         })
     }
 
-    /// Sends a request to one of a provider's endpoints, and returns its URL. `convert` is passed
-    /// to [`Client::get_json`].
+    /// Sends a request to one of a provider's endpoints. `convert` is passed to
+    /// [`Client::get_json`].
     fn ask<J: DeserializeOwned, T>(
         &self,
         address: &ProviderAddress,
         path: &str,
         limit: u64,
         convert: impl Fn(J) -> (T, usize),
-    ) -> Result<(String, std::result::Result<(Url, T), RequestError>)> {
+    ) -> Result<Answer<T>> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let (url, answer) =
+        let (url, result) =
             self.discovery
                 .ask(&address.hostname, Service::Providers, &path, |url, host| {
                     self.client.get_json(url, host, limit, &convert)
                 })?;
-        Ok((SafeUrl::from(url).to_string(), answer))
+        Ok(Answer {
+            asked: SafeUrl::from(url).to_string(),
+            result,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cache push`: publishes the hashes that this machine has computed.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -123,9 +124,9 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
     let releases = count(changed, "release");
     let mut text = format!("Published {releases} in oci://{repository}");
     if failed > 0 {
-        text += &format!("; {} not published", count(failed, "release"));
+        let _ = write!(text, "; {} not published", count(failed, "release"));
     } else if unchanged > 0 {
-        text += &format!("; {unchanged} were there already");
+        let _ = write!(text, "; {unchanged} were there already");
     }
     text
 }
