@@ -15,6 +15,7 @@ mod called_packages;
 mod caller;
 mod decode;
 mod edits;
+mod evaluated_storage;
 mod file;
 mod files;
 mod fingerprint;

@@ -37,8 +37,8 @@ pub struct Requirements {
     pub(crate) variable: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
-    /// Places of the state: none if it is in the default file, several if several blocks, as those
-    /// of several units with one lock file, specify one.
+    /// Places of the state: none if it is in the default file, several if several units have one
+    /// lock file.
     pub(crate) storages: Vec<StateStorage>,
     /// Providers of state files beside the root module that its backend does not use, each with the
     /// first such file. `init` offers to copy these states.

@@ -1,10 +1,10 @@
 //! The place of the state of a root module, as a block of its configuration or of Terragrunt
-//! specifies it. The state decides on providers, too: `init` installs those of its resources.
+//! specifies it. The state decides on providers, too: `init` installs the providers of its
+//! resources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::scope::Scope;
 use super::syntax::{Block, BlockSchema, Schema, Strings};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Members, Piece, Unknown, Value};
@@ -93,8 +93,8 @@ const SHOWN: [&str; 15] = [
 ];
 /// Maximum size of a value that is compared, in bytes.
 const MAX_WEIGHT: usize = 1 << 16;
-/// Blocks of which backends have one or several.
-const BLOCKS: [BlockSchema; 7] = [
+/// Nested blocks of backends.
+pub(super) const BLOCKS: [BlockSchema; 7] = [
     block("workspaces"),
     block("assume_role"),
     block("assume_role_with_web_identity"),
@@ -130,60 +130,9 @@ pub(crate) struct StateStorage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StorageArgument {
     /// Text that is equal for equal values, and for unknown values of equal origin.
-    identity: String,
+    pub(super) identity: String,
     /// The value for messages, if it is known and no secret.
     shown: Option<String>,
-}
-
-impl StorageBlock {
-    /// Evaluates the arguments as the root module does.
-    pub(super) fn evaluate(&self, scope: &Scope<'_>) -> StateStorage {
-        StateStorage {
-            name: self.name.clone(),
-            arguments: self.arguments(scope),
-            location: self.location.clone(),
-        }
-    }
-
-    fn arguments(&self, scope: &Scope<'_>) -> BTreeMap<String, StorageArgument> {
-        let mut arguments = BTreeMap::new();
-        let Some(block) = &self.block else {
-            return arguments;
-        };
-        let schema = Schema {
-            attributes: None,
-            blocks: &BLOCKS,
-        };
-        let Ok(content) = block.content(&schema) else {
-            arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
-            return arguments;
-        };
-        for attribute in &content.attributes {
-            let (value, origin) = scope.evaluate_with_origin(attribute);
-            let name = attribute.name.text.clone();
-            let argument = match value.failed() {
-                Ok(()) => StorageArgument::of_value(&name, &value),
-                // The origin includes the text of the expression.
-                Err(_) => StorageArgument::of_code(format!("{:?}", origin.fingerprint)),
-            };
-            arguments.insert(name, argument);
-        }
-        for (kind, nested) in &content.blocks {
-            let code = match nested {
-                Ok(nested) => nested.code(),
-                Err(_) => block.code(),
-            };
-            let argument = StorageArgument::of_code(code);
-            match arguments.get_mut(*kind) {
-                Some(first) => first.identity.push_str(&argument.identity),
-                None => _ = arguments.insert((*kind).to_owned(), argument),
-            }
-        }
-        if content.other_block.is_some() {
-            arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
-        }
-        arguments
-    }
 }
 
 impl StateStorage {
@@ -245,8 +194,8 @@ impl StateStorage {
         differences(self, other).is_empty()
     }
 
-    /// Whether both places have the same arguments, except those that select a state, whatever
-    /// block has them.
+    /// Whether both places have the same arguments, except the arguments that select a state,
+    /// whatever block has them.
     pub(crate) fn has_arguments_of(&self, other: &Self) -> bool {
         let mut differences = differences(self, other).into_iter();
         differences.all(|name| SELECTORS.contains(&name))
@@ -296,14 +245,14 @@ impl StateStorage {
 }
 
 impl StorageArgument {
-    fn of_code(code: String) -> Self {
+    pub(super) fn of_code(code: String) -> Self {
         Self {
             identity: code,
             shown: None,
         }
     }
 
-    fn of_value(name: &str, value: &Value) -> Self {
+    pub(super) fn of_value(name: &str, value: &Value) -> Self {
         let shown = match value.as_string() {
             Ok(text) if SHOWN.contains(&name) => Some(text.to_string()),
             _ => None,

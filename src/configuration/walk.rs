@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::called_packages::{CalledPackage, CalledPackages, split_installed};
 use super::caller::{Caller, Calling, InstallPath, Targets, Visit};
 use super::decode;
+use super::evaluated_storage;
 use super::file::Call;
 use super::files;
 use super::fingerprint::{FileReads, Fingerprint};
@@ -407,7 +408,8 @@ impl<'a> Walk<'a> {
         if let Some(block) = &module.storage
             && !is_test
         {
-            self.found.storages.push(block.evaluate(&scope));
+            let storage = evaluated_storage::evaluate(block, &scope);
+            self.found.storages.push(storage);
         }
         let installed = &InstallPath {
             directory: PathBuf::from("."),
@@ -449,8 +451,8 @@ impl<'a> Walk<'a> {
             origin.fingerprint.mix("call", &calling.code());
         }
         let targets = self.resolve_and_follow(calling, &mut origin);
-        // The package of a fetched module decides on its calls, and a call of the user's own decides
-        // on the package.
+        // The package of a fetched module decides on its calls, and a call of the user's own
+        // decides on the package.
         if !is_own {
             origin.fingerprint = Fingerprint::default();
             origin.files = FileReads::default();

@@ -14,7 +14,7 @@ pub enum Reason {
     NotCheckedOut,
     /// A path became a link.
     LinkAdded,
-    /// A path differs only in case from one that is read.
+    /// A path differs only in case from a path that is read.
     CaseVariant,
     /// A lock file is for the other tool.
     DialectChanged,

@@ -215,7 +215,7 @@ impl ReviewedChange {
     }
 
     /// The directory from which the change moves a root module here: a directory of the base with a
-    /// lock file of which nothing is left, and which had one of the files of this new directory.
+    /// lock file that was removed, and with one of the files of this new directory.
     pub(super) fn moved_from(&self, directory: &Path) -> Option<PathBuf> {
         if !self.is_new(directory) {
             return None;

@@ -45,7 +45,7 @@ pub struct Overlay {
 /// It is larger, or cannot be read.
 pub type ReadBlob = dyn Fn(&str, u64) -> io::Result<Vec<u8>> + Send + Sync;
 
-/// What a revision has at a path at which it differs from the work tree.
+/// Content of a revision at a path at which it differs from the work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replaced {
     /// Nothing. A directory may be here if the revision has files below.
@@ -54,7 +54,7 @@ pub enum Replaced {
     File(String),
     /// A symbolic link, with its target.
     Link(PathBuf),
-    /// A submodule. Its files are not part of the revision, so they are those of the work tree.
+    /// A submodule. Its files are not part of the revision, so they are the files of the work tree.
     Submodule,
 }
 
@@ -210,8 +210,8 @@ impl Tree {
         }
     }
 
-    /// Returns the tracked files of this tree, relative to the top of the repository, given those of
-    /// the work tree.
+    /// Returns the tracked files of this tree, relative to the top of the repository, given the
+    /// tracked files of the work tree.
     pub(crate) fn tracked(&self, top: &Path, listed: Vec<PathBuf>) -> Vec<PathBuf> {
         let Self::Revision(overlay) = self else {
             return listed;
@@ -304,15 +304,15 @@ impl Overlay {
         Ok(found)
     }
 
-    /// What is in a directory under a name.
+    /// The node in a directory under a name.
     fn entry(&self, directory: &Found, name: &OsStr) -> io::Result<Found> {
         let path = directory.path.join(name);
         let node = self.node(&path, directory.is_in_work_tree())?;
         Ok(Found { path, node })
     }
 
-    /// What is at an absolute path without links. `is_on_disk` returns whether the work tree has its
-    /// directory, too.
+    /// The node at an absolute path without links. `is_on_disk` returns whether the work tree has
+    /// its directory, too.
     fn node(&self, path: &Path, is_on_disk: bool) -> io::Result<Node> {
         let is_absent = match self.replaced.get(path) {
             Some(Replaced::File(name)) => return Ok(Node::Blob(name.clone())),

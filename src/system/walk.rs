@@ -33,9 +33,9 @@ impl Directory<'_> {
     }
 }
 
-/// Visits a directory of a tree and all directories below, on several threads, except if `.gitignore` matches
-/// a directory or the tools have created it. Symbolic links to directories are not followed. `look`
-/// returns whether to descend.
+/// Visits a directory of a tree and all directories below, on several threads, except if
+/// `.gitignore` matches a directory or the tools have created it. Symbolic links to directories
+/// are not followed. `look` returns whether to descend.
 ///
 /// Returns the directories and files of patterns that cannot be read.
 pub(crate) fn below(

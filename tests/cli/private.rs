@@ -579,10 +579,11 @@ fn a_change_of_the_backend_does_not_move_localterraform_com() {
     environment.commit_all(".");
     environment.write("main.tf", of_cloud(&backend.replace("registry", "other")));
     let verify = ["verify", "--online", "--base", "HEAD", "-r"];
-    environment
-        .provlock(verify)
-        .assert_code(0)
-        .assert_lacks("other.example.com");
+    let output = environment.provlock(verify);
+    output
+        .assert_code(1)
+        .assert_stdout_has("moves to a store that the base does not use");
+    assert!(!output.stderr.contains("other.example.com"), "{output}");
     environment
         .provlock(["verify", "--online", "--no-cache"])
         .assert_code(2)

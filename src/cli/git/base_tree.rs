@@ -1,4 +1,4 @@
-//! The files of the base commit, over those of the work tree.
+//! The files of the base commit, over the files of the work tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use super::command::{contents, native_path};
 /// differs.
 pub(super) type BaseFiles = BTreeMap<OsString, BaseFile>;
 
-/// What a commit has at a path.
+/// Content of a commit at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BaseFile {
     Absent,

@@ -1,5 +1,6 @@
 //! Runs git and reads its answers.
 
+mod at_base;
 mod base_tree;
 mod command;
 mod repositories;

@@ -16,8 +16,9 @@ use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::{Obstacle, Tracking};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
-use provlock::system::{Overlay, Replaced, canonicalize, files, parallel, repository};
+use provlock::system::{Overlay, canonicalize, files, parallel, repository};
 
+use super::at_base::AtBase;
 use super::base_tree::{self, BaseFiles};
 use super::command::{
     Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
@@ -35,7 +36,7 @@ const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 /// A repository, with what git has listed so far.
 pub(crate) struct Repository {
     /// The directory in which the program runs, without symlinks.
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
     /// The value of `TF_DATA_DIR`. It may be any path, so all files are listed if it is set.
@@ -126,7 +127,7 @@ impl Repository {
     }
 
     /// Whether git tracks the lock file with this name of a root module.
-    fn tracking(&self, root: &Path, name: &str) -> Tracking {
+    pub(super) fn tracking(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_in(root, name) else {
             return Tracking::Unknown;
         };
@@ -190,7 +191,7 @@ impl Repository {
     }
 
     /// The files in the data directories of a root module that git tracks.
-    fn data_files(&self, root: &Path) -> Vec<PathBuf> {
+    pub(super) fn data_files(&self, root: &Path) -> Vec<PathBuf> {
         let Some(tracked) = self.tracked() else {
             return Vec::new();
         };
@@ -217,7 +218,7 @@ impl Repository {
     /// Whether the compared commit has the same files in the data directories of a root module,
     /// byte for byte. Git's own comparison with the files on disk depends on `.gitattributes`,
     /// which a pull request may change.
-    fn has_unchanged_data(&self, root: &Path) -> bool {
+    pub(super) fn has_unchanged_data(&self, root: &Path) -> bool {
         let Some(data) = self.data.get() else {
             return false;
         };
@@ -232,7 +233,7 @@ impl Repository {
         self.data_directories(root).into_iter().all(is_unchanged)
     }
 
-    /// Git's knowledge of the compared commit, whose files are over those of the work tree.
+    /// Git's knowledge of the compared commit, whose files replace the files of the work tree.
     pub(crate) fn at_base<'a>(&'a self, overlay: &'a Overlay) -> impl VersionControl + 'a {
         AtBase {
             repository: self,
@@ -684,55 +685,6 @@ impl VersionControl for Repository {
             .iter()
             .map(|path| path.as_ref().and_then(|_| rules.next().flatten()))
             .collect()
-    }
-}
-
-/// Git's knowledge of the compared commit.
-struct AtBase<'a> {
-    repository: &'a Repository,
-    overlay: &'a Overlay,
-}
-
-impl AtBase<'_> {
-    /// Whether the commit has a lock file. If it does not differ, the index knows.
-    fn tracking(&self, root: &Path, name: &str) -> Tracking {
-        match self.overlay.replaced().get(&root.join(name)) {
-            Some(Replaced::Absent) => Tracking::Unknown,
-            Some(_) => Tracking::Tracked,
-            None => self.repository.tracking(root, name),
-        }
-    }
-}
-
-impl VersionControl for AtBase<'_> {
-    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
-        let mut tracked = Tracked {
-            lock_file: self.tracking(root, LOCK_FILE_NAME),
-            ..Tracked::default()
-        };
-        if has_modules {
-            tracked.module_lock_file = self.tracking(root, MODULE_LOCK_FILE_NAME);
-        }
-        // Of changed data files nothing is known, so that only a finding about the same files is
-        // treated as known from the commit.
-        if self.repository.has_unchanged_data(root) {
-            tracked.data_files = self.repository.data_files(root);
-        }
-        tracked
-    }
-
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let mut rules = self.repository.ignore_rules(roots);
-        for rule in &mut rules {
-            let is_changed = rule.as_ref().is_some_and(|rule| {
-                let path = self.repository.directory.join(rule.path());
-                self.overlay.replaced().contains_key(&path)
-            });
-            if is_changed {
-                *rule = None;
-            }
-        }
-        rules
     }
 }
 

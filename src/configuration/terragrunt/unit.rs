@@ -33,7 +33,7 @@ pub(crate) struct Unit {
     pub generated: Vec<GeneratedFile>,
     /// Place of its state.
     pub state: UnitState,
-    /// What `remote_state` specifies of this place.
+    /// This place, as far as `remote_state` specifies it.
     pub storage: Option<StateStorage>,
     /// Values of `inputs`.
     pub inputs: Inputs,

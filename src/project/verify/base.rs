@@ -58,7 +58,7 @@ pub(super) struct BaseFacts<'a> {
     pub(super) modules_before: Vec<Arc<LockedModule>>,
     /// Publishers in lock files of modules.
     pub(super) locked: BTreeSet<String>,
-    /// The root modules of the base, read as those of the head are.
+    /// The root modules of the base, read as the root modules of the head are.
     pub(super) readings: Arc<BaseReadings>,
     versions: OnceLock<VersionsByProvider>,
     /// Directories in which the change alters a file with values of variables.
@@ -176,9 +176,9 @@ impl<'a> BaseFacts<'a> {
         }
     }
 
-    /// The hosts that may be requested while the change is checked: those of the lock files and
-    /// settings of the base, and those that its root modules use, which are read once a different
-    /// host is to be requested.
+    /// The hosts that may be requested while the change is checked: the hosts in
+    /// the lock files and settings of the base, and the hosts that its root modules use. The root
+    /// modules are read once a different host is to be requested.
     pub(super) fn requested_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
         let mut known = BTreeSet::new();
         for address in &self.providers {

@@ -75,9 +75,9 @@ struct ChangedFile<'a> {
 /// Effect of a changed file, as a verb phrase.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
-    /// What the change decides is known.
+    /// The decision of the change is known.
     Decided(String),
-    /// What the change decides is not known.
+    /// The decision of the change is not known.
     NotDecided(String),
 }
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts};
-use super::made_unknown::is_affected;
 use super::readings::Reading;
 use super::root_change::demanded_by;
 use crate::configuration::{ModuleCall, StateStorage};
@@ -181,8 +181,8 @@ fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Ve
     }
 }
 
-/// The decision about an entry of a module; `None` for one that the change adds, which its call
-/// shows.
+/// The decision about an entry of a module; `None` for an entry that the change adds, which its
+/// call shows.
 fn module_message(name: &str, change: &EntryDiff<LockedModule>) -> Option<String> {
     if change.change == EntryChange::Removed {
         return Some(format!("{name} is no longer locked"));

@@ -1,8 +1,7 @@
 //! Requirements that a change makes unknown, and publishers of modules that it adds: what the head
 //! reads, and the base does not read in the same way.
 
-use std::path::Path;
-
+use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
@@ -180,8 +179,8 @@ pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     (!locations.is_empty()).then_some(finding)
 }
 
-/// Adds the findings about calls of publishers of which the base calls no module. Where the base locks modules, entries are checked
-/// instead.
+/// Adds the findings about calls of publishers that the base does not use. Where the base locks
+/// modules, entries are checked instead.
 pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(base) = &root.base else {
         return;
@@ -221,36 +220,4 @@ pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot
             report.findings.push(finding);
         }
     }
-}
-
-/// Whether the change may alter what a root module requires: a file that was read for it, or that
-/// may have been.
-pub(super) fn is_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
-    let change = facts.change;
-    let module = root.module;
-    let is_touched = |directory: &Path| {
-        change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
-    };
-    let mut called = root.declared.modules.iter();
-    if is_touched(&module.canonical)
-        || is_touched(&module.lock_directory)
-        || called.any(|module| is_touched(&module.canonical))
-        || facts.may_alter_values(module)
-    {
-        return true;
-    }
-
-    // Parts that cannot be read may come from any file.
-    let declared = &root.declared;
-    let has_unknown = !declared.unknown.is_empty() || !declared.variable.is_empty();
-    let is_emptied = |unknown: &UnknownCall| match &unknown.directory {
-        Some(directory) => change.empties(directory),
-        None => false,
-    };
-    (has_unknown && change.alters_other_files())
-        || declared.unknown.iter().any(is_emptied)
-        || module
-            .units
-            .iter()
-            .any(|unit| unit.is_made_unreadable(change))
 }

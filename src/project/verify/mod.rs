@@ -8,6 +8,7 @@
 //! platform a hash is for. Packages whose hashes are known answer that; else it is reported as not
 //! known.
 
+mod affected;
 mod audited_root;
 mod base;
 mod deciding_files;

@@ -47,7 +47,8 @@ impl FindingKey {
     }
 }
 
-/// What the base revision has about one root module. One finding of the base excuses one finding.
+/// Findings of the base revision about one root module. One finding of the base excuses one
+/// finding.
 #[derive(Default)]
 struct Known(HashMap<FindingKey, usize>);
 

@@ -15,7 +15,7 @@ use crate::project::session::Session;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};
 
-/// What a root module requires in one revision.
+/// Requirements of a root module in one revision.
 #[derive(Default)]
 pub(super) struct Reading {
     /// Whether the revision has the root module.
@@ -46,7 +46,7 @@ pub(super) struct BaseReadings {
     whole: OnceLock<WholeBase>,
 }
 
-/// What all directories of a revision use.
+/// Facts about all directories of a revision.
 #[derive(Default)]
 pub(super) struct WholeBase {
     /// Publishers of the called modules.
@@ -131,7 +131,7 @@ impl BaseReadings {
         read.ok()
     }
 
-    /// What all root modules of the base use.
+    /// Facts about all root modules of the base.
     pub(super) fn whole(&self) -> &WholeBase {
         self.whole.get_or_init(|| {
             let listed = listings(self.session.tree(), &self.top).unwrap_or_default();
@@ -165,7 +165,7 @@ impl BaseReadings {
         })
     }
 
-    /// What a directory uses. `is_read`
+    /// Facts about a directory. `is_read`
     /// returns whether a root module reads it with the values of its callers.
     fn called_by(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
         let root = self.open(directory)?;

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use super::base::{Base, BaseFacts, BaseLockFile};
-use super::made_unknown;
 use crate::configuration::{Backend, Module};
 use crate::diagnostic::words::{count, enumerate};
 use crate::diagnostic::{
@@ -305,8 +305,8 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     findings
 }
 
-/// The constraints of the configuration that exclude the old version of an entry and did not exclude
-/// it at the base, if there are any.
+/// The constraints of the configuration that exclude the old version of an entry and not the new
+/// one, if there are any.
 pub(super) fn demanded_by(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<ConstraintList> {
     let old = &change.old.as_ref()?.version;
     let new = &change.new.as_ref()?.version;
@@ -327,7 +327,7 @@ fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagno
     if !requirements.is_incomplete || root.is_policy_only() || is_required {
         return None;
     }
-    // The entry leaves together with the requirement of which it is.
+    // The entry leaves together with its requirement.
     let is_required_now = requirements.providers.contains_key(&change.address);
     if !is_required_now && is_required_at_base(root, &change.address) {
         return None;
@@ -406,7 +406,7 @@ pub(super) fn added_providers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot)
     {
         // A provider that is not locked may have been required before.
         let is_required_before =
-            || !made_unknown::is_affected(root, facts) || is_required_at_base(root, named.address);
+            || !is_affected(root, facts) || is_required_at_base(root, named.address);
         if named.entry.is_none() && is_required_before() {
             continue;
         }

@@ -1,0 +1,56 @@
+//! Evaluation of the block that specifies where the state of a root module is.
+
+use std::collections::BTreeMap;
+
+use super::scope::Scope;
+use super::storage::{BLOCKS, StateStorage, StorageArgument, StorageBlock};
+use super::syntax::Schema;
+
+/// Evaluates the arguments as the root module does.
+pub(super) fn evaluate(storage: &StorageBlock, scope: &Scope<'_>) -> StateStorage {
+    StateStorage {
+        name: storage.name.clone(),
+        arguments: arguments(storage, scope),
+        location: storage.location.clone(),
+    }
+}
+
+fn arguments(storage: &StorageBlock, scope: &Scope<'_>) -> BTreeMap<String, StorageArgument> {
+    let mut arguments = BTreeMap::new();
+    let Some(block) = &storage.block else {
+        return arguments;
+    };
+    let schema = Schema {
+        attributes: None,
+        blocks: &BLOCKS,
+    };
+    let Ok(content) = block.content(&schema) else {
+        arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
+        return arguments;
+    };
+    for attribute in &content.attributes {
+        let (value, origin) = scope.evaluate_with_origin(attribute);
+        let name = attribute.name.text.clone();
+        let argument = match value.failed() {
+            Ok(()) => StorageArgument::of_value(&name, &value),
+            // The origin includes the text of the expression.
+            Err(_) => StorageArgument::of_code(format!("{:?}", origin.fingerprint)),
+        };
+        arguments.insert(name, argument);
+    }
+    for (kind, nested) in &content.blocks {
+        let code = match nested {
+            Ok(nested) => nested.code(),
+            Err(_) => block.code(),
+        };
+        let argument = StorageArgument::of_code(code);
+        match arguments.get_mut(*kind) {
+            Some(first) => first.identity.push_str(&argument.identity),
+            None => _ = arguments.insert((*kind).to_owned(), argument),
+        }
+    }
+    if content.other_block.is_some() {
+        arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
+    }
+    arguments
+}
