@@ -3,6 +3,7 @@
 //! resources.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::syntax::{Block, BlockSchema, Schema, Strings};
@@ -146,7 +147,7 @@ impl StateStorage {
         match members.get("config") {
             Some(Value::Object(config)) => {
                 for (name, value) in &config.items {
-                    arguments.insert(name.to_string(), StorageArgument::of_value(name, value));
+                    arguments.insert(name.clone(), StorageArgument::of_value(name, value));
                 }
             }
             Some(config) => {
@@ -199,6 +200,18 @@ impl StateStorage {
     pub(crate) fn has_arguments_of(&self, other: &Self) -> bool {
         let mut differences = differences(self, other).into_iter();
         differences.all(|name| SELECTORS.contains(&name))
+    }
+
+    /// Adds the arguments that Terragrunt gives to a block of the configuration, or the whole place
+    /// if there is no such block.
+    pub(crate) fn add_to(&self, storages: &mut Vec<Self>) {
+        for storage in storages.iter_mut() {
+            if storage.name == self.name || self.name.is_empty() {
+                storage.arguments.extend(self.arguments.clone());
+                return;
+            }
+        }
+        storages.push(self.clone());
     }
 
     /// The same with arguments that Terragrunt passes to `init`.
@@ -275,7 +288,7 @@ fn add_identity(text: &mut String, value: &Value) {
         Value::Null => text.push_str("null"),
         Value::Bool(value) => text.push_str(&value.to_string()),
         Value::Int(number) => text.push_str(&number.to_string()),
-        Value::String(string) => text.push_str(&format!("{string:?}")),
+        Value::String(string) => _ = write!(text, "{string:?}"),
         Value::Partial(pieces) => add_pieces(text, pieces),
         Value::List(list) => {
             text.push('[');
@@ -288,7 +301,7 @@ fn add_identity(text: &mut String, value: &Value) {
         Value::Object(object) => {
             text.push('{');
             for (name, member) in &object.items {
-                text.push_str(&format!("{name:?}="));
+                _ = write!(text, "{name:?}=");
                 add_identity(text, member);
                 text.push(',');
             }
@@ -301,7 +314,7 @@ fn add_identity(text: &mut String, value: &Value) {
 fn add_pieces(text: &mut String, pieces: &[Piece]) {
     for piece in pieces {
         match piece {
-            Piece::Text(part) => text.push_str(&format!("{part:?}")),
+            Piece::Text(part) => _ = write!(text, "{part:?}"),
             Piece::Hole(unknown) => add_unknown(text, unknown),
             Piece::Either(sides, unknown) => {
                 add_unknown(text, unknown);
@@ -311,13 +324,13 @@ fn add_pieces(text: &mut String, pieces: &[Piece]) {
                     text.push(')');
                 }
             }
-            Piece::Withheld(secret, _) => text.push_str(&format!("{secret:?}")),
+            Piece::Withheld(secret, _) => _ = write!(text, "{secret:?}"),
         }
     }
 }
 
 fn add_unknown(text: &mut String, unknown: &Unknown) {
-    text.push_str(&format!("<{}", unknown.reason));
+    _ = write!(text, "<{}", unknown.reason);
     if let Some(location) = &unknown.location {
         let span = location.span.clone();
         text.push_str(location.file.text.get(span).unwrap_or_default());

@@ -124,7 +124,7 @@ fn repository(mut origin: ModuleOrigin) -> Result<ModuleOrigin, NoOrigin> {
     match origin.host.as_str() {
         "github.com" | "bitbucket.org" => {}
         "codeload.github.com" | "raw.githubusercontent.com" => {
-            "github.com".clone_into(&mut origin.host)
+            "github.com".clone_into(&mut origin.host);
         }
         "api.github.com" => {
             if origin.parts.first().is_none_or(|part| part != "repos") {

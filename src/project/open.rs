@@ -311,7 +311,7 @@ impl Session<'_> {
         let path = root.lock_directory.join(LOCK_FILE_NAME);
         let before = change.file_before(&path).and_then(lockfile::detect_dialect);
         let now = lockfile::detect_dialect(bytes);
-        if before.is_none() || now.is_none() || before == now {
+        if now.is_none() || before == now {
             return false;
         }
         let mut lock_files = change.before_named(LOCK_FILE_NAME);

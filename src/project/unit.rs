@@ -184,7 +184,9 @@ impl TerragruntUnit {
                 .collect());
         }
         let mut requirements = read?;
-        requirements.storages.extend(self.read.storage.clone());
+        if let Some(storage) = &self.read.storage {
+            storage.add_to(&mut requirements.storages);
+        }
         let configuration::Options {
             dialect,
             fetch_modules,

@@ -146,7 +146,7 @@ impl Tree {
     /// Kind of the file that a path resolves to.
     pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
         match self {
-            Self::Work => kind_of(fs::metadata(path).ok()?.file_type()),
+            Self::Work => Some(kind_of(fs::metadata(path).ok()?.file_type())),
             Self::Revision(overlay) => Some(overlay.find(path, true).ok()?.node.kind()),
         }
     }
@@ -154,7 +154,7 @@ impl Tree {
     /// Kind of the file at a path, which may be a link.
     pub(crate) fn own_kind(&self, path: &Path) -> Option<Kind> {
         match self {
-            Self::Work => kind_of(fs::symlink_metadata(path).ok()?.file_type()),
+            Self::Work => Some(kind_of(fs::symlink_metadata(path).ok()?.file_type())),
             Self::Revision(overlay) => Some(overlay.find(path, false).ok()?.node.kind()),
         }
     }
@@ -324,10 +324,10 @@ impl Overlay {
         if is_on_disk && !is_absent {
             kind = fs::symlink_metadata(path).map(|metadata| kind_of(metadata.file_type()));
         }
-        if self.has_below(path) && !matches!(kind, Ok(Some(Kind::Directory))) {
+        if self.has_below(path) && !matches!(kind, Ok(Kind::Directory)) {
             return Ok(Node::Directory);
         }
-        let kind = kind?.unwrap_or(Kind::Other);
+        let kind = kind?;
         if kind == Kind::Directory && self.is_added(path) {
             return Err(ErrorKind::NotFound.into());
         }
@@ -431,7 +431,7 @@ fn entries_on_disk(directory: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        let kind = entry.file_type().ok().and_then(kind_of);
+        let kind = entry.file_type().ok().map(kind_of);
         entries.push(Entry {
             name: entry.file_name(),
             kind: kind.unwrap_or(Kind::Other),
@@ -440,8 +440,8 @@ fn entries_on_disk(directory: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn kind_of(file_type: fs::FileType) -> Option<Kind> {
-    Some(if file_type.is_dir() {
+fn kind_of(file_type: fs::FileType) -> Kind {
+    if file_type.is_dir() {
         Kind::Directory
     } else if file_type.is_file() {
         Kind::File
@@ -449,7 +449,7 @@ fn kind_of(file_type: fs::FileType) -> Option<Kind> {
         Kind::Link
     } else {
         Kind::Other
-    })
+    }
 }
 
 /// The parts of a path; the root and a prefix are parts, too.

@@ -271,7 +271,7 @@ fn misspelled_settings_get_a_suggestion() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: unknown field `min_age`, expected one of `allowed-hosts`, `allowed-namespaces`, `allow`, `deny`, `require`, `require-signed`, `min-age`, `min-provider-age`, `tiers`, `min-age-exempt`, `pin-modules`, `new-hosts`
+error[invalid-argument]: unknown field `min_age`, expected one of `allowed-hosts`, `allowed-namespaces`, `allowed-modules`, `allow`, `deny`, `require`, `require-signed`, `min-age`, `min-provider-age`, `tiers`, `min-age-exempt`, `pin-modules`, `new-hosts`
  --> provlock.toml:2:1
   |
 2 | min_age = "7d"

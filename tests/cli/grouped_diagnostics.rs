@@ -78,7 +78,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
   |
   = also in live/008 and live/009
-help: sort the list and remove duplicates
+help: provlock lock live/007 live/008 live/009 --repair
 
 ----- stderr -----
 error[invalid-configuration]: the "{" after locals is never closed

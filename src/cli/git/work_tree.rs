@@ -63,9 +63,10 @@ pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BaseFiles> {
     differing.retain(|candidate| !filtered.contains(&candidate.path));
 
     for candidate in differing {
-        let at_base = match candidate.is_link {
-            true => BaseFile::Link(candidate.blob),
-            false => BaseFile::File(candidate.blob),
+        let at_base = if candidate.is_link {
+            BaseFile::Link(candidate.blob)
+        } else {
+            BaseFile::File(candidate.blob)
         };
         changed.insert(candidate.path.into_os_string(), at_base);
     }

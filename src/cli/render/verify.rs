@@ -319,6 +319,19 @@ pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> 
     Some("All hashes are published".to_owned())
 }
 
+/// The line about root modules that cannot be checked, as at the base.
+fn failed_as_before(roots: &[VerifiedRoot]) -> Option<String> {
+    let failed = roots.iter().filter(|root| root.has_failed_as_before);
+    let number = failed.count();
+    if number == 0 {
+        return None;
+    }
+    let failed = count(number, "root module");
+    Some(format!(
+        "Not checked: {failed}, for the same reason as at the base"
+    ))
+}
+
 /// The `Not checked: …` lines, of at most 80 columns unless they name a mirror.
 pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     let mut lines = Vec::new();
@@ -329,16 +342,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             "Not checked: {unread} lock files, because they contain errors"
         )),
     }
-    let failed = roots
-        .iter()
-        .filter(|root| root.has_failed_as_before)
-        .count();
-    if failed > 0 {
-        lines.push(format!(
-            "Not checked: {}, for the same reason as at the base",
-            count(failed, "root module")
-        ));
-    }
+    lines.extend(failed_as_before(roots));
     let compared = compared(roots);
     if compared.is_empty() {
         return lines;

@@ -217,14 +217,15 @@ impl ChangedFile<'_> {
 
     /// Whether a line with one of these words was added or removed.
     fn changes_lines_with(&self, words: &[&str]) -> bool {
-        let [before, now] = [&self.before, &self.now].map(|bytes| lines_with(bytes, words));
+        let [before, now] =
+            [&self.before, &self.now].map(|bytes| lines_with(bytes.as_deref(), words));
         before != now
     }
 }
 
 /// The lines of a file that have one of these words.
-fn lines_with(bytes: &Option<Vec<u8>>, words: &[&str]) -> BTreeSet<String> {
-    let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(bytes.unwrap_or_default());
     let mut lines = BTreeSet::new();
     for line in text.lines() {
         let line = line.trim();
@@ -245,14 +246,15 @@ fn not_decided(effect: &str) -> Effect {
 
 fn is_cli_configuration(path: &Path) -> bool {
     let name = name(path);
-    CLI_CONFIGURATIONS.contains(&name) || name.ends_with(".tfrc") || name.ends_with(".tofurc")
+    CLI_CONFIGURATIONS.contains(&name) || [".tfrc", ".tofurc"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whether the name of a file is usual for arguments of a backend (`-backend-config`).
 fn is_of_backend(path: &Path) -> bool {
     const ENDS: [&str; 5] = [".hcl", ".conf", ".config", ".cfg", ".tfvars"];
     let name = name(path);
-    if name.ends_with(".tfbackend") || name.ends_with(".tfbackend.json") {
+    let is_of_backend = [".tfbackend", ".tfbackend.json"];
+    if is_of_backend.iter().any(|end| name.ends_with(end)) {
         return true;
     }
     let Some(stem) = ENDS.iter().find_map(|end| name.strip_suffix(end)) else {
@@ -267,16 +269,12 @@ fn is_of_backend(path: &Path) -> bool {
 /// state in a store that the base uses.
 fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
-    let storage = |bytes: &Option<Vec<u8>>| {
-        let bytes = bytes.as_deref()?;
-        StateStorage::of_arguments(file.path, bytes)
-    };
     // Terragrunt reads files of HCL with blocks.
     if file.is_of_terragrunt() {
         return None;
     }
     let effect = "decides where a state is";
-    let Some(now) = storage(&file.now) else {
+    let Some(now) = file.storage(file.now.as_deref()) else {
         let is_removed = file.now.is_none();
         return Some(if is_removed {
             decided(effect)
@@ -284,7 +282,7 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
             not_decided(effect)
         });
     };
-    let before = storage(&file.before);
+    let before = file.storage(file.before.as_deref());
     if before
         .as_ref()
         .is_some_and(|before| now.is_same_place(before))
@@ -305,6 +303,11 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
 }
 
 impl ChangedFile<'_> {
+    /// The place of a state that one of its contents specifies.
+    fn storage(&self, bytes: Option<&[u8]>) -> Option<StateStorage> {
+        StateStorage::of_arguments(self.path, bytes?)
+    }
+
     /// Whether it has a block that no file with arguments of a backend has.
     fn is_of_terragrunt(&self) -> bool {
         const BLOCKS: [&str; 7] = [
@@ -421,7 +424,8 @@ fn directories_below(change: &ReviewedChange, directory: &Path) -> BTreeSet<Path
 /// The decision that git ignores lock files which it did not ignore.
 fn ignored_lock_files(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
-    let [before, now] = [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes));
+    let [before, now] =
+        [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes.as_deref()));
     for root in directories_below(change, directory) {
         let lock_file = root.join(LOCK_FILE_NAME);
         let is_ignored = |rules: &Gitignore| {
@@ -436,9 +440,9 @@ fn ignored_lock_files(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option
     None
 }
 
-fn ignore_rules(directory: &Path, bytes: &Option<Vec<u8>>) -> Gitignore {
+fn ignore_rules(directory: &Path, bytes: Option<&[u8]>) -> Gitignore {
     let mut builder = GitignoreBuilder::new(directory);
-    let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+    let text = String::from_utf8_lossy(bytes.unwrap_or_default());
     for line in text.lines() {
         // git skips a pattern that it cannot read, too.
         let _ = builder.add_line(None, line);
@@ -450,7 +454,7 @@ fn ignore_rules(directory: &Path, bytes: &Option<Vec<u8>>) -> Gitignore {
 fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let [before, now] =
-        [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes));
+        [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes.as_deref()));
     if now.has_macros && !before.has_macros {
         return Some(not_decided("defines attributes"));
     }
@@ -499,8 +503,8 @@ struct AttributeLines {
 }
 
 impl AttributeLines {
-    fn parse(directory: &Path, bytes: &Option<Vec<u8>>) -> Self {
-        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
+    fn parse(directory: &Path, bytes: Option<&[u8]>) -> Self {
+        let text = String::from_utf8_lossy(bytes.unwrap_or_default());
         let mut parsed = Self {
             lines: Vec::new(),
             has_macros: false,
@@ -561,27 +565,32 @@ fn attribute(word: &str) -> (String, String) {
 }
 
 fn is_of_terramate(name: &str) -> bool {
-    name.ends_with(".tm.hcl") || name.ends_with(".tm")
+    [".tm.hcl", ".tm"].iter().any(|end| name.ends_with(end))
 }
 
 /// The finding about a file of Terramate, unless it only describes stacks.
 fn terramate(file: &ChangedFile<'_>) -> Option<Effect> {
-    let generating = |bytes: &Option<Vec<u8>>| -> Option<Vec<String>> {
-        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default());
-        let mut lines = Vec::new();
-        for line in code_lines(&text).ok()? {
-            let is_stack = line.block.starts_with("stack ") || line.block.starts_with("stack{");
-            if !line.code.is_empty() && !is_stack {
-                lines.push(code(&line.code));
-            }
-        }
-        Some(lines)
-    };
-    if generating(&file.before) == generating(&file.now) && generating(&file.now).is_some() {
+    let before = generating_lines(file.before.as_deref());
+    let now = generating_lines(file.now.as_deref());
+    if now.is_some() && before == now {
         return None;
     }
     // The generated files are in the repository, too.
     Some(decided("decides which configuration is generated"))
+}
+
+/// The lines of a file of Terramate that may generate code: all but descriptions of stacks. `None`
+/// if they cannot be read.
+fn generating_lines(bytes: Option<&[u8]>) -> Option<Vec<String>> {
+    let text = String::from_utf8_lossy(bytes.unwrap_or_default());
+    let mut lines = Vec::new();
+    for line in code_lines(&text).ok()? {
+        let is_stack = line.block.starts_with("stack ") || line.block.starts_with("stack{");
+        if !line.code.is_empty() && !is_stack {
+            lines.push(code(&line.code));
+        }
+    }
+    Some(lines)
 }
 
 /// The name of a file; empty if it is not text.

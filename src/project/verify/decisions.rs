@@ -2,6 +2,7 @@
 //! installs. Each is a note, so that a reviewer sees it without reading hashes.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::affected::is_affected;
@@ -88,7 +89,7 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Verifie
             continue;
         };
         if let Some(constraints) = demanded_by(root, change) {
-            message += &format!(", as the configuration demands ({constraints})");
+            _ = write!(message, ", as the configuration demands ({constraints})");
         }
         let location = match root.lock_file.entry(&change.address) {
             Some(entry) => entry.version().clone(),

@@ -207,7 +207,7 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
         match requests::of_locked(root, call, &entry.locked) {
             LockedRequest::Allowed => {}
             LockedRequest::CallRefused => return None,
-            LockedRequest::PackageRefused(finding) => return Some(Ok(vec![finding])),
+            LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),
         }
         let fetcher = root.packages.fetcher.as_ref()?;
         Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))

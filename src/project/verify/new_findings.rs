@@ -63,8 +63,9 @@ impl Known {
 
     /// Whether the base has one more finding of this kind.
     fn takes(&mut self, finding: &Diagnostic, dialect: Dialect) -> bool {
-        // The targets of refused links were not compared.
-        if finding.code == Code::OutsideRepository {
+        // The targets of refused links were not compared. A call names the directory.
+        let mut texts = finding.labels.iter().map(|label| &label.location.file.text);
+        if finding.code == Code::OutsideRepository && texts.all(String::is_empty) {
             return false;
         }
         match self.0.get_mut(&FindingKey::new(finding, dialect)) {

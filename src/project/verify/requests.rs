@@ -54,7 +54,7 @@ pub(super) enum LockedRequest {
     /// The call of the module has a finding of its own.
     CallRefused,
     /// Only the change names the host of the package.
-    PackageRefused(Diagnostic),
+    PackageRefused(Box<Diagnostic>),
 }
 
 /// Returns whether the package of a locked module may be requested.
@@ -80,7 +80,8 @@ pub(super) fn of_locked(
         "{} was not fetched: the base does not use {host}",
         call.name()
     );
-    LockedRequest::PackageRefused(Diagnostic::not_decided(Reason::UnknownPart, message).help(HELP))
+    let finding = Diagnostic::not_decided(Reason::UnknownPart, message).help(HELP);
+    LockedRequest::PackageRefused(Box::new(finding))
 }
 
 /// The finding about an entry whose registry was not requested.

@@ -329,6 +329,11 @@ fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagno
     }
     // The entry leaves together with its requirement.
     let is_required_now = requirements.providers.contains_key(&change.address);
+    // The other tool has its packages from a different default registry.
+    let mut now = root.lock_file.locks().keys();
+    if now.any(|now| is_of_other_tool(root, &change.address, now)) {
+        return None;
+    }
     if !is_required_now && is_required_at_base(root, &change.address) {
         return None;
     }
@@ -382,16 +387,26 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
 
 /// Whether `previous` is no longer locked and differs from `now` only in the host.
 fn moved(root: &AuditedRoot<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
-    // A root module that moves to the other tool uses the default registry of that tool.
-    let dialect = root.module.dialect;
-    let is_default =
-        previous.hostname.is_default_of(dialect.other()) && now.hostname.is_default_of(dialect);
-    if is_default {
+    if is_of_other_tool(root, previous, now) {
         return false;
     }
     previous.namespace == now.namespace
         && previous.name == now.name
         && !root.lock_file.locks().contains_key(previous)
+}
+
+/// Whether two addresses differ only in the default registries of the two tools. `previous` belongs
+/// to the tool that a root module leaves.
+fn is_of_other_tool(
+    root: &AuditedRoot<'_>,
+    previous: &ProviderAddress,
+    now: &ProviderAddress,
+) -> bool {
+    let dialect = root.module.dialect;
+    previous.hostname.is_default_of(dialect.other())
+        && now.hostname.is_default_of(dialect)
+        && previous.namespace == now.namespace
+        && previous.name == now.name
 }
 
 /// Providers that are locked, or required by a line that the change adds, and that no lock file of

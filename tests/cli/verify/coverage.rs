@@ -355,7 +355,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 9 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
   |
-help: sort the list and remove duplicates
+help: provlock -C live/rewritten lock --repair
 
 ----- stderr -----
 2 errors and 1 warning in 3 files

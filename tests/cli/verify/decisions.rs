@@ -47,6 +47,9 @@ fn call(source: &str) -> String {
     format!("module \"vpc\" {{\n  source = \"{source}\"\n}}\n")
 }
 
+/// The name of a change, the change, and its notes.
+type Change = (&'static str, fn(&Gate), &'static [&'static str]);
+
 #[test]
 fn an_upgrade_in_several_root_modules_is_one_note() {
     let gate = Gate::new();
@@ -94,8 +97,7 @@ fn each_decision_about_a_root_module_is_a_note() {
             call("git::https://github.com/acme/vpc?ref=v2.1.8"),
         );
     });
-    type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
-    let attempts: [Attempt; 8] = [
+    let attempts: [Change; 8] = [
         ("nothing", |gate| gate.write("README.md", "text"), &[]),
         (
             "a comment",
@@ -242,7 +244,6 @@ fn a_source_that_was_as_unknown_before_does_not_stop_a_change() {
         gate.write("live/modules.tf", call(source));
         gate.write("live/version.txt", "v1");
     });
-    type Change = (&'static str, fn(&Gate), &'static [&'static str]);
     let changes: [Change; 6] = [
         (
             "a file beside it",

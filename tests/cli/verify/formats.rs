@@ -348,7 +348,7 @@ help: provlock upgrade hashicorp/null</failure>
     <testcase classname="." name="unsorted-hashes: the hashes of hashicorp/null are unsorted or duplicated" file=".terraform.lock.hcl" line="9">
       <system-out>.terraform.lock.hcl:9:5
 the hashes of hashicorp/null are unsorted or duplicated
-help: sort the list and remove duplicates</system-out>
+help: provlock lock --repair</system-out>
     </testcase>
   </testsuite>
   <testsuite name="a &amp; b" tests="1" failures="0" errors="0">

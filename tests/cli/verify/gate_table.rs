@@ -135,7 +135,7 @@ impl Case {
     /// Checks the change in memory: only the files of the head are on disk.
     fn checked(&self) -> Vec<Diagnostic> {
         let directory = tempfile::tempdir().unwrap();
-        let top = fs::canonicalize(directory.path()).unwrap();
+        let top = dunce::canonicalize(directory.path()).unwrap();
         for (path, content) in &self.head {
             let path = top.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -148,9 +148,11 @@ impl Case {
         options.modules = ModuleFetching::Never;
         options.change = Some(self.change(&top));
         let session = Session::new(environment, options).unwrap();
-        let mut selection = Selection::default();
-        selection.paths = vec![top];
-        selection.recursive = true;
+        let selection = Selection {
+            paths: vec![top],
+            recursive: true,
+            ..Selection::default()
+        };
         let roots = session.roots(&selection).unwrap();
         let report = session.verify(&roots, &VerifyOptions::default()).unwrap();
         let mut findings = report.findings;
@@ -289,7 +291,7 @@ fn a_tenth_of_the_table_comes_out_the_same_with_git() {
             }
         }
         repository.git(["add", "--all", "--force"]);
-        let output = repository.environment.provlock(&[
+        let output = repository.environment.provlock([
             "verify",
             "-r",
             "--base",

@@ -202,7 +202,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 9 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
   |
-help: sort the list and remove duplicates
+help: provlock lock --repair
 
 warning[provider-not-required]: example.com/a/b is locked, but the configuration does not require it
   --> .terraform.lock.hcl:13:10

@@ -140,9 +140,12 @@ fn no_provider_is_requested_from_a_host_that_only_the_change_names() {
     );
 }
 
+/// A name, and a preparation of the base.
+type Case = (&'static str, fn(&Registry, &TestEnvironment));
+
 #[test]
 fn a_host_that_the_base_uses_is_requested() {
-    let cases: &[(&str, fn(&Registry, &TestEnvironment))] = &[
+    let cases: &[Case] = &[
         ("a call of a different root module", |_, environment| {
             environment.write("other/main.tf", call(ARCHIVE));
         }),

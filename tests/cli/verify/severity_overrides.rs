@@ -156,9 +156,12 @@ fn ways_out(output: &Output) -> BTreeSet<String> {
     codes
 }
 
+/// A code, and a change that has it.
+type Case = (&'static str, fn(&Gate));
+
 #[test]
 fn the_way_out_that_a_help_names_works_at_the_end_of_the_recipe() {
-    let cases: &[(&str, fn(&Gate))] = &[
+    let cases: &[Case] = &[
         ("root-removed", |gate| {
             gate.remove("live/.terraform.lock.hcl");
         }),
@@ -485,7 +488,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 18 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
    |
-help: sort the list and remove duplicates
+help: provlock lock --repair
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
