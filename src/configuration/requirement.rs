@@ -37,6 +37,8 @@ pub struct Requirements {
     pub(crate) variable: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
+    /// Sources of modules in commits of the user's own repository, which are not read.
+    pub(crate) own_commits: Vec<OwnCommit>,
     /// Places of the state: none if it is in the default file, several if several units have one
     /// lock file.
     pub(crate) storages: Vec<StateStorage>,
@@ -58,6 +60,14 @@ pub(crate) enum StateKnowledge {
     Read,
     /// The state was not read in full; the reason is a sentence without a full stop.
     Unknown(String),
+}
+
+/// The source of a module in a commit of the user's own repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnCommit {
+    /// The source with the commit, such as `git::../..//modules/vpc?ref=v1`.
+    pub source: String,
+    pub location: Location,
 }
 
 /// A part of the user's own configuration whose requirements are unknown.
@@ -263,6 +273,7 @@ impl Requirements {
         self.unknown.extend(other.unknown);
         self.variable.extend(other.variable);
         self.state = self.state.and(other.state);
+        self.own_commits.extend(other.own_commits);
         self.storages.extend(other.storages);
         self.unused_state.extend(other.unused_state);
         self

@@ -198,7 +198,7 @@ impl ReviewedChange {
     /// or settings any more. `None` if this one still does.
     pub(super) fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
         if directory == self.top {
-            // Root modules below may stay, and hidden files of other programs such as `.tflint.hcl`.
+            // Root modules below may stay, and hidden files such as `.tflint.hcl`.
             let is_configured = self.now_in(directory).any(|path| {
                 let name = name(path);
                 is_part_of_configuration(name) && !name.starts_with('.')

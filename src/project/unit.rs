@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::reviewed_change::ReviewedChange;
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements,
-    Resolution, Resolver, RootFiles, RootSource, UnknownCall,
+    self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
+    Requirements, Resolution, Resolver, RootFiles, RootSource, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
@@ -198,7 +198,15 @@ impl TerragruntUnit {
         let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
         requirements.calls.extend(call);
         if is_unknown && let Some(location) = &self.read.source_location {
-            let source = format!("{:?}", self.read.source);
+            let mut source = format!("{:?}", self.read.source);
+            // A different commit of the user's own repository is a decision.
+            if let Some((repository, commit)) = self.own_repository() {
+                source = repository.to_owned();
+                requirements.own_commits.push(OwnCommit {
+                    source: commit.to_owned(),
+                    location: location.clone(),
+                });
+            }
             let part = unknown_part(location.clone(), "source", &source);
             requirements.unknown.push(part);
         }
@@ -241,6 +249,19 @@ impl TerragruntUnit {
             module: None,
             directory: None,
         })
+    }
+
+    /// The source of the module without its query, and as a whole, if it is in the repository of
+    /// the unit at a different commit: `git::../../..//modules/vpc?ref=v1`.
+    fn own_repository(&self) -> Option<(&str, &str)> {
+        let Ok(UnitSource::Remote(source)) = &self.read.source else {
+            return None;
+        };
+        if !source.starts_with("git::../") && !source.starts_with("git::./") {
+            return None;
+        }
+        let (repository, _) = source.split_once('?')?;
+        Some((repository, source))
     }
 
     fn at_source(&self, error: Diagnostic) -> Diagnostic {

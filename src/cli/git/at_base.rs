@@ -11,9 +11,19 @@ use provlock::system::{Overlay, Replaced};
 use super::repository::Repository;
 
 /// Git's knowledge of the compared commit.
-pub(super) struct AtBase<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) overlay: &'a Overlay,
+struct AtBase<'a> {
+    repository: &'a Repository,
+    overlay: &'a Overlay,
+}
+
+impl Repository {
+    /// Git's knowledge of the compared commit, whose files replace the files of the work tree.
+    pub(crate) fn at_base<'a>(&'a self, overlay: &'a Overlay) -> impl VersionControl + 'a {
+        AtBase {
+            repository: self,
+            overlay,
+        }
+    }
 }
 
 impl AtBase<'_> {

@@ -18,7 +18,6 @@ use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{Overlay, canonicalize, files, parallel, repository};
 
-use super::at_base::AtBase;
 use super::base_tree::{self, BaseFiles};
 use super::command::{
     Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
@@ -231,14 +230,6 @@ impl Repository {
             })
         };
         self.data_directories(root).into_iter().all(is_unchanged)
-    }
-
-    /// Git's knowledge of the compared commit, whose files replace the files of the work tree.
-    pub(crate) fn at_base<'a>(&'a self, overlay: &'a Overlay) -> impl VersionControl + 'a {
-        AtBase {
-            repository: self,
-            overlay,
-        }
     }
 
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if

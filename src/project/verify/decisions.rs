@@ -222,6 +222,19 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRo
         };
         report.findings.push(decision(message, &call.location));
     }
+    for (index, commit) in root.declared.own_commits.iter().enumerate() {
+        let old = before.own_commits.get(index);
+        if let Some(old) = old
+            && old.source != commit.source
+        {
+            let directory = root.module.path().display();
+            let message = format!(
+                "the module of {directory} {} → {}",
+                old.source, commit.source
+            );
+            report.findings.push(decision(message, &commit.location));
+        }
+    }
     for (key, source) in &before.sources {
         if !keys.contains(key) && !calls.iter().any(|call| call.shown_source() == *source) {
             let name = lockfile::module_name(key);

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::configuration::{Fingerprint, PartId, Requirements, Resolver, StateStorage, listings};
+use crate::configuration::{
+    Fingerprint, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
+};
 use crate::modules::{locked, requested_hosts};
 use crate::project::module_locks;
 use crate::project::reviewed_change::ReviewedChange;
@@ -33,6 +35,8 @@ pub(super) struct Reading {
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Places of the state.
     pub(super) storages: Vec<StateStorage>,
+    /// Sources in commits of the user's own repository.
+    pub(super) own_commits: Vec<OwnCommit>,
     /// Hosts of all called packages and required providers, also of modules of other packages.
     pub(super) hosts: BTreeSet<String>,
 }
@@ -113,6 +117,7 @@ impl BaseReadings {
                 reading.add(&requirements);
                 if dialect == root.dialect {
                     reading.storages = requirements.storages;
+                    reading.own_commits = requirements.own_commits;
                 }
             }
         }
