@@ -234,7 +234,8 @@ fn a_lock_file_that_git_did_not_track_before_either_does_not_stop_a_change() {
     gate.write("README.md", "text");
     gate.git(&["add", "--all"]);
     gate.git(&["commit", "--quiet", "--message=change"]);
-    gate.run(&deny).assert_code(0);
+    let output = gate.run(&deny);
+    output.assert_code(0).assert_stderr_has("by --new");
 }
 
 #[test]

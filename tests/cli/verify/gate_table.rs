@@ -18,6 +18,7 @@ use provlock::system::{Environment, Overlay, Replaced};
 use super::gate::{OTHER_H1, OTHER_ZH};
 use super::{H1, ZH, entry, lock_file};
 use provlock_test::git::Repository;
+use provlock_test::survived;
 
 /// Files by path.
 type Files = BTreeMap<PathBuf, String>;
@@ -267,6 +268,12 @@ fn every_change_has_the_outcome_of_the_table() {
         faults.extend(twin.fault(&twin.checked()));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let is_stopped = |case: &&Case| case.expected.iter().any(|one| one.starts_with("error "));
+    let stopped = cases.iter().filter(is_stopped).count();
+    survived(
+        "a change that must be stopped, in the table of the gate",
+        stopped,
+    );
 }
 
 /// The program with git says what the table says.

@@ -407,6 +407,8 @@ fn git_reaches_no_event_at_which_it_runs_a_hook_of_the_configuration() {
         repository.touch();
         let output = repository.gate.provlock(command);
         assert!(!repository.has_run(), "{command:?}: {output}");
+        let is_silent = output.stdout.is_empty() && output.stderr.is_empty();
+        assert!(!is_silent, "{command:?}");
     }
     // The program works: git itself runs a hook.
     repository.touch();
