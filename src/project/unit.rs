@@ -201,7 +201,7 @@ impl TerragruntUnit {
             let mut source = format!("{:?}", self.read.source);
             // A different commit of the user's own repository is a decision.
             if let Some((repository, commit)) = self.own_repository() {
-                source = repository.to_owned();
+                repository.clone_into(&mut source);
                 requirements.own_commits.push(OwnCommit {
                     source: commit.to_owned(),
                     location: location.clone(),

@@ -129,12 +129,14 @@ fn other_faults_are_reported_and_nothing_is_written() {
         environment.write_lock_file(&text);
         let output = environment.provlock(["lock", "--repair"]);
         assert_eq!(output.code, Some(2), "{text}");
+        output.assert_stderr_has("error");
         assert_eq!(environment.lock_file(), text);
     }
     environment.write_lock_file(&bad);
     for arguments in [&["acme/gamma"][..], &["-p", "all"], &["--modules"]] {
         let output = environment.provlock([&["lock", "--repair"], arguments].concat());
         assert_eq!(output.code, Some(2), "{arguments:?}");
+        output.assert_stderr_has("--repair");
         assert_eq!(environment.lock_file(), bad);
     }
 }
