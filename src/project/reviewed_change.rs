@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::filter::Filter;
 use crate::configuration::{FileReads, Module, is_loaded, is_part_of_configuration, terragrunt};
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location, SourceFile};
 use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
@@ -514,7 +514,11 @@ impl ReviewedChange {
         let locations = stacks.flat_map(|path| {
             terragrunt::unread_units(&Tree::Work, path, self.shown(path), &self.top, has_files)
         });
-        let is_new = |location: &Location| {
+        let mut comparison = LineComparison::new(self);
+        let alters_included_files = self.alters_included_files();
+        let mut alters_locals: HashMap<PathBuf, bool> = HashMap::new();
+        let mut new = Vec::new();
+        for location in locations {
             let source = location
                 .file
                 .text
@@ -523,12 +527,17 @@ impl ReviewedChange {
             let is_computed =
                 !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
             let path = self.current_directory.join(location.path());
-            self.is_new_line(location)
-                || (source == terragrunt::INCLUDE && self.alters_included_files())
+            let is_new = comparison.is_new(&location)
+                || (source == terragrunt::INCLUDE && alters_included_files)
                 || (is_computed
-                    && self.alters_lines(&path, |line| line.block.starts_with("locals")))
-        };
-        locations.filter(is_new).collect()
+                    && *alters_locals.entry(path).or_insert_with_key(|path| {
+                        self.alters_lines(path, |line| line.block.starts_with("locals"))
+                    }));
+            if is_new {
+                new.push(location);
+            }
+        }
+        new
     }
 
     /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
@@ -565,72 +574,113 @@ impl ReviewedChange {
     /// kind of block in HCL, where comments do not count. A line of JSON is new if the change
     /// alters the file. Without a line, whether the change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location) -> bool {
-        let path = self.current_directory.join(location.path());
+        LineComparison::new(self).is_new(location)
+    }
+
+    /// Compares the lines of a file with the base.
+    fn compared_lines(&self, file: &SourceFile) -> ComparedLines {
+        let path = self.current_directory.join(&file.path);
         let directory = path
             .parent()
             .and_then(|directory| canonicalize(directory).ok());
         let Some((directory, name)) = directory.zip(path.file_name()) else {
-            return false;
+            return ComparedLines::All { are_new: false };
         };
         if !self.touched.contains(&directory) {
-            return false;
+            return ComparedLines::All { are_new: false };
         }
-        let now = &location.file.text;
+        let now = &file.text;
         if now.is_empty() {
-            return true;
+            return ComparedLines::All { are_new: true };
         }
         let before =
             String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
         if name.as_encoded_bytes().ends_with(b".json") {
-            return lines(before.as_bytes()) != lines(now.as_bytes());
+            let are_new = lines(before.as_bytes()) != lines(now.as_bytes());
+            return ComparedLines::All { are_new };
         }
         let is_hcl = [".hcl", ".tf", ".tofu"]
             .iter()
             .any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
-        // Formatting moves equal signs.
-        let evenly = |line: CodeLine| {
-            if line.is_text {
-                line
-            } else {
-                CodeLine {
-                    code: code(&line.code),
-                    ..line
-                }
-            }
+        let now = even_lines(now, is_hcl);
+        let mut excess: HashMap<CodeLine, i64> = HashMap::new();
+        for line in &now {
+            *excess.entry(line.clone()).or_default() += 1;
+        }
+        for line in even_lines(&before, is_hcl) {
+            *excess.entry(line).or_default() -= 1;
+        }
+        ComparedLines::Each { now, excess }
+    }
+}
+
+/// The lines of a file, compared with the base.
+enum ComparedLines {
+    /// All lines are new, or none is.
+    All { are_new: bool },
+    /// The lines now, and how many times more often each is in the file than before.
+    Each {
+        now: Vec<CodeLine>,
+        excess: HashMap<CodeLine, i64>,
+    },
+}
+
+/// Compares locations with the base. Each file is compared once, because a file may have thousands
+/// of locations.
+struct LineComparison<'a> {
+    change: &'a ReviewedChange,
+    files: Vec<(Arc<SourceFile>, ComparedLines)>,
+}
+
+impl<'a> LineComparison<'a> {
+    fn new(change: &'a ReviewedChange) -> Self {
+        Self {
+            change,
+            files: Vec::new(),
+        }
+    }
+
+    /// [`ReviewedChange::is_new_line`].
+    fn is_new(&mut self, location: &Location) -> bool {
+        let file = &location.file;
+        let is_same = |(known, _): &(Arc<SourceFile>, _)| Arc::ptr_eq(known, file);
+        let mut index = self.files.len();
+        if let Some(known) = self.files.iter().position(is_same) {
+            index = known;
+        } else {
+            let compared = self.change.compared_lines(file);
+            self.files.push((Arc::clone(file), compared));
+        }
+        let (now, excess) = match &self.files[index].1 {
+            ComparedLines::All { are_new } => return *are_new,
+            ComparedLines::Each { now, excess } => (now, excess),
         };
-        let code_lines =
-            |text: &str| Some(code_lines(text).ok()?.into_iter().map(evenly).collect());
-        let lines = |text: &str| {
-            if is_hcl { code_lines(text) } else { None }.unwrap_or_else(|| plain_lines(text))
-        };
-        let now_lines = lines(now);
-        let (first, last) = (
-            line_of(now, location.span.start),
-            line_of(now, location.span.end),
-        );
+        let first = line_of(&file.text, location.span.start);
+        let last = line_of(&file.text, location.span.end);
         // All text of a generated file is compared.
-        let block = now_lines
+        let block = now
             .get(first)
             .map(|line| &line.block)
             .filter(|block| block.starts_with("generate"));
-        let is_meant = |(number, line): &(usize, &CodeLine)| {
-            !line.code.is_empty() && (Some(&line.block) == block || (first..=last).contains(number))
-        };
-        let at_location = now_lines
-            .iter()
-            .enumerate()
-            .filter(is_meant)
-            .map(|(_, line)| line);
-        let mut counts: HashMap<&CodeLine, i64> = at_location.map(|line| (line, 0)).collect();
-        for (lines, step) in [(&now_lines, 1), (&lines(&before), -1)] {
-            for line in lines {
-                if let Some(count) = counts.get_mut(line) {
-                    *count += step;
-                }
+        let of_block = now.iter().filter(|line| Some(&line.block) == block);
+        let at_location = now.iter().take(last + 1).skip(first);
+        let mut meant = of_block.chain(at_location);
+        meant.any(|line| !line.code.is_empty() && excess.get(line).is_some_and(|more| *more > 0))
+    }
+}
+
+/// The lines of a text, in HCL without differences of formatting.
+fn even_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
+    if is_hcl && let Ok(mut lines) = code_lines(text) {
+        for line in &mut lines {
+            // Formatting moves equal signs.
+            if !line.is_text {
+                line.code = code(&line.code);
             }
         }
-        counts.values().any(|count| *count > 0)
+        return lines;
     }
+    plain_lines(text)
 }
 
 /// Lines of a text. Git may convert line endings at checkout.
@@ -672,5 +722,5 @@ fn plain_lines(text: &str) -> Vec<CodeLine> {
 
 /// Number of lines before the line of a byte.
 fn line_of(text: &str, at: usize) -> usize {
-    text[..at].bytes().filter(|byte| *byte == b'\n').count()
+    memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count()
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::reviewed_change::ReviewedChange;
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
@@ -12,9 +13,9 @@ use crate::configuration::{
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
-    Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity,
+    Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity, SourceFile,
 };
-use crate::hcl::code_lines::{code, code_lines};
+use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -210,10 +211,11 @@ impl TerragruntUnit {
             let part = unknown_part(location.clone(), "source", &source);
             requirements.unknown.push(part);
         }
+        let mut lines = FileLines::default();
         for unknown in &unknown {
             let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
             let location = unknown.location.clone().unwrap_or_else(own);
-            let text = text_around(&location);
+            let text = lines.text_around(&location);
             let part = unknown_part(location, &unknown.reason, &text);
             requirements.unknown.push(part);
         }
@@ -400,36 +402,54 @@ fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
     }
 }
 
-/// The text at a location without comments and white space: that of a whole block that generates a
-/// file, because any part of it may decide on the file. The path without a text.
-fn text_around(location: &Location) -> String {
-    let text = &location.file.text;
-    let own = code(&text[location.span.clone()]);
-    if own.is_empty() {
-        return location.path().display().to_string();
-    }
-    let Ok(lines) = code_lines(text) else {
-        return own;
-    };
-    let number = text[..location.span.start].matches('\n').count();
-    let Some(line) = lines.get(number) else {
-        return own;
-    };
-    if !line.block.starts_with("generate") {
-        return own;
-    }
-    let mut block = String::new();
-    for other in &lines {
-        if other.block == line.block {
-            block.push_str(&if other.is_text {
-                other.code.clone()
-            } else {
-                code(&other.code)
-            });
-            block.push('\n');
+/// The lines of files, each read once, because a file may have thousands of unknown parts.
+#[derive(Default)]
+struct FileLines(Vec<(Arc<SourceFile>, Option<Vec<CodeLine>>)>);
+
+impl FileLines {
+    /// The text at a location without comments and white space: that of a whole block that
+    /// generates a file, because any part of it may decide on the file. The path without a text.
+    fn text_around(&mut self, location: &Location) -> String {
+        let text = &location.file.text;
+        let own = code(&text[location.span.clone()]);
+        if own.is_empty() {
+            return location.path().display().to_string();
         }
+        let Some(lines) = self.of(&location.file) else {
+            return own;
+        };
+        let before = &text.as_bytes()[..location.span.start];
+        let number = memchr::memchr_iter(b'\n', before).count();
+        let Some(line) = lines.get(number) else {
+            return own;
+        };
+        if !line.block.starts_with("generate") {
+            return own;
+        }
+        let mut block = String::new();
+        for other in lines {
+            if other.block == line.block {
+                block.push_str(&if other.is_text {
+                    other.code.clone()
+                } else {
+                    code(&other.code)
+                });
+                block.push('\n');
+            }
+        }
+        block
     }
-    block
+
+    fn of(&mut self, file: &Arc<SourceFile>) -> Option<&[CodeLine]> {
+        let is_same = |(known, _): &(Arc<SourceFile>, _)| Arc::ptr_eq(known, file);
+        let mut index = self.0.len();
+        if let Some(known) = self.0.iter().position(is_same) {
+            index = known;
+        } else {
+            self.0.push((Arc::clone(file), code_lines(&file.text).ok()));
+        }
+        self.0[index].1.as_deref()
+    }
 }
 
 /// Finds the module of a unit's remote source; `None` if it is not here and may not be fetched.
