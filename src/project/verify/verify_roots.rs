@@ -299,7 +299,9 @@ impl Session<'_> {
         };
         let own = self.with_sharing(module, read, reading, resolver)?;
         let unknown = module.found.is_policy_only().then(unknown);
-        if module.other_reading == OtherReading::Ignored {
+        // A lock file alone has no files that only one of the tools reads.
+        let is_alone = module.lock_bytes.is_some() && !module.has_configuration(&self.modules);
+        if module.other_reading == OtherReading::Ignored || is_alone {
             return Ok((own, unknown));
         }
         let (dialect, modules) = (module.dialect, &self.modules);
