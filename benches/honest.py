@@ -26,7 +26,7 @@ LOCK_FILE = ".terraform.lock.hcl"
 ADDRESS = re.compile(r'^\s*provider\s+"([^"]+)"', re.MULTILINE)
 BLOCK = re.compile(r'^provider "[^"]+" \{\n.*?^\}\n', re.MULTILINE | re.DOTALL)
 VERSION = re.compile(r'(\n\s*version\s*=\s*")(\d+)\.(\d+)\.(\d+)')
-NEWS = ["look-alike", "publisher-added", "publisher-added", "publisher-added", "signing-key-changed", "publisher-added"]
+NEWS = ["look-alike", "publisher-added", "signing-key-changed"]
 
 
 def histories(directory: pathlib.Path):
@@ -93,7 +93,7 @@ def findings(program: pathlib.Path, project: pathlib.Path):
 def is_false(finding, old) -> bool:
     known = {address for text in old.values() for address in ADDRESS.findall(text)}
     about = [address.split("/") for address in finding["providers"]]
-    parts = {"publisher-added": 1, "publisher-added": 2, "publisher-added": 3}.get(finding["code"])
+    parts = {"host-added": 1, "namespace-added": 2, "provider-added": 3}.get(finding.get("reason"))
     if parts is None:
         return True
     return any(other.split("/")[:parts] == address[:parts] for address in about for other in known)
