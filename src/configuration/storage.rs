@@ -74,6 +74,19 @@ const IRRELEVANT: [&str; 22] = [
     "use_lockfile",
     "use_path_style",
 ];
+/// Arguments by which a file is known as one with arguments of a backend.
+const STORES: [&str; 10] = [
+    "address",
+    "bucket",
+    "conn_str",
+    "container_name",
+    "dynamodb_table",
+    "hostname",
+    "organization",
+    "resource_group_name",
+    "storage_account_name",
+    "workspaces",
+];
 /// Arguments that messages show.
 const SHOWN: [&str; 15] = [
     "bucket",
@@ -188,6 +201,12 @@ impl StateStorage {
             storage.arguments.insert((*kind).to_owned(), argument);
         }
         Some(storage)
+    }
+
+    /// Whether it has an argument that selects a store, as only files with arguments of backends
+    /// have.
+    pub(crate) fn selects_store(&self) -> bool {
+        STORES.iter().any(|name| self.arguments.contains_key(*name))
     }
 
     /// Whether both have the same relevant arguments.

@@ -32,22 +32,18 @@ const GENERATOR_INPUTS: [&str; 5] = [
     "cdktf.json",
 ];
 /// Files that choose the version of a tool.
-const VERSION_FILES: [&str; 7] = [
+const VERSION_FILES: [&str; 8] = [
     ".terraform-version",
     ".opentofu-version",
     ".tofu-version",
     ".terragrunt-version",
     ".terragrunt-tofu-version",
+    ".tfswitch.toml",
     ".tfswitchrc",
     ".tgswitchrc",
 ];
 /// Files that choose the versions of several tools.
-const VERSION_LISTS: [&str; 4] = [
-    ".tool-versions",
-    "mise.toml",
-    ".mise.toml",
-    ".tfswitch.toml",
-];
+const VERSION_LISTS: [&str; 3] = [".tool-versions", "mise.toml", ".mise.toml"];
 /// Ends of the names of test files.
 const TESTS: [&str; 4] = [
     ".tftest.hcl",
@@ -249,14 +245,20 @@ fn is_cli_configuration(path: &Path) -> bool {
     CLI_CONFIGURATIONS.contains(&name) || [".tfrc", ".tofurc"].iter().any(|end| name.ends_with(end))
 }
 
-/// Whether the name of a file is usual for arguments of a backend (`-backend-config`).
+/// Whether only files with arguments of a backend have such a name (`-backend-config`).
+fn is_surely_of_backend(path: &Path) -> bool {
+    let ends = [".tfbackend", ".tfbackend.json"];
+    ends.iter().any(|end| name(path).ends_with(end))
+}
+
+/// Whether the name of a file is usual for arguments of a backend. Files of other programs may have
+/// such a name, too.
 fn is_of_backend(path: &Path) -> bool {
     const ENDS: [&str; 5] = [".hcl", ".conf", ".config", ".cfg", ".tfvars"];
-    let name = name(path);
-    let is_of_backend = [".tfbackend", ".tfbackend.json"];
-    if is_of_backend.iter().any(|end| name.ends_with(end)) {
+    if is_surely_of_backend(path) {
         return true;
     }
+    let name = name(path);
     let Some(stem) = ENDS.iter().find_map(|end| name.strip_suffix(end)) else {
         return false;
     };
@@ -269,8 +271,8 @@ fn is_of_backend(path: &Path) -> bool {
 /// state in a store that the base uses.
 fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
-    // Terragrunt reads files of HCL with blocks.
-    if file.is_of_terragrunt() {
+    let is_other = !is_surely_of_backend(file.path) && !file.has_argument_of_backend();
+    if is_other || file.is_of_terragrunt() {
         return None;
     }
     let effect = "decides where a state is";
@@ -308,8 +310,21 @@ impl ChangedFile<'_> {
         StateStorage::of_arguments(self.path, bytes?)
     }
 
-    /// Whether it has a block that no file with arguments of a backend has.
+    /// Whether one of its contents has an argument that selects a store.
+    fn has_argument_of_backend(&self) -> bool {
+        let contents = [&self.before, &self.now];
+        let mut storages = contents
+            .map(|bytes| self.storage(bytes.as_deref()))
+            .into_iter();
+        storages.any(|storage| storage.is_some_and(|storage| storage.selects_store()))
+    }
+
+    /// Whether it has a block that no file with arguments of a backend has, and that Terragrunt
+    /// reads in its own files.
     fn is_of_terragrunt(&self) -> bool {
+        if !name(self.path).ends_with(".hcl") {
+            return false;
+        }
         const BLOCKS: [&str; 7] = [
             "remote_state",
             "locals",
@@ -485,11 +500,12 @@ fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect>
     is_hidden_from_review.then(|| decided("hides changes from reviewers"))
 }
 
-/// Whether a value of an attribute changes no content: it is not set any more, or provlock's own
-/// merge driver.
+/// Whether a value of an attribute changes no content: it is not set any more, or it is the merge
+/// driver of provlock or of git.
 fn is_harmless(name: &str, value: Option<&String>) -> bool {
     match value.map(String::as_str) {
-        None | Some("unspecified" | "unset") => name != "merge" || value.is_none(),
+        // Without a merge driver, git reports a conflict.
+        None | Some("unspecified" | "unset") => true,
         Some(value) => name == "merge" && ["provlock", "text"].contains(&value),
     }
 }
