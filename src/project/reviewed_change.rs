@@ -47,6 +47,8 @@ pub struct ReviewedChange {
     pub missing_commits: usize,
     /// Settings files of the named revision, by their paths.
     pub settings: BTreeMap<OsString, Vec<u8>>,
+    /// Lock files of the named revision, by their paths; `None` if it is the base commit.
+    pub revision_lock_files: Option<BTreeMap<OsString, Vec<u8>>>,
     /// The files of the base commit.
     pub base: Arc<Overlay>,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.

@@ -281,7 +281,17 @@ impl Repository {
         )?;
         let (mut before, mut unchanged) = self.contents(compared)?;
         self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
-        let settings = self.settings_of(&base.commit, base.missing_commits, &before)?;
+        let mut settings = before.clone();
+        let mut revision_lock_files = None;
+        if base.missing_commits > 0 {
+            let revision = &base.commit.name;
+            settings = self.files_named(revision, &[settings::FILE_NAME])?;
+            let lock_files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+            revision_lock_files = Some(self.files_named(revision, &lock_files)?);
+        } else {
+            let is_settings = |path: &OsString| file_name(Path::new(path)) == settings::FILE_NAME;
+            settings.retain(|path, _| is_settings(path));
+        }
 
         let change = ReviewedChange {
             top: self.top.clone(),
@@ -289,6 +299,7 @@ impl Repository {
             commit: base_commit,
             missing_commits: base.missing_commits,
             settings,
+            revision_lock_files,
             base: Arc::new(base_tree),
             touched: self.below_top(&touched),
             before,
@@ -337,20 +348,10 @@ impl Repository {
         }))
     }
 
-    /// The settings files of the revision. `before` are the files of the merge base.
-    fn settings_of(
-        &self,
-        revision: &Commit,
-        missing_commits: usize,
-        before: &Contents,
-    ) -> Result<Contents> {
-        let is_settings = |name: &OsStr| name == OsStr::new(settings::FILE_NAME);
-        if missing_commits == 0 {
-            let mut settings = before.clone();
-            settings.retain(|path, _| Path::new(path).file_name().is_some_and(is_settings));
-            return Ok(settings);
-        }
-        let blobs = files_in(&self.top, &revision.name, false, &[], is_settings)?;
+    /// Contents of the files of a commit that have one of these names, by their paths on disk.
+    fn files_named(&self, commit: &str, names: &[&str]) -> Result<Contents> {
+        let is_meant = |name: &OsStr| names.iter().any(|one| name == OsStr::new(one));
+        let blobs = files_in(&self.top, commit, false, &[], is_meant)?;
         Ok(self.contents(blobs)?.0)
     }
 

@@ -37,10 +37,14 @@ pub(super) struct BaseLockFile<'a, T: EntryKind> {
     pub(super) path: PathBuf,
     /// The content; empty if there was no file.
     pub(super) bytes: &'a [u8],
+    /// The content in the named revision, whose comments apply. It differs from that of the merge
+    /// base if HEAD lacks commits.
+    pub(super) approved_bytes: &'a [u8],
     /// Whether git has a different file than at the base revision.
     pub(super) is_altered: bool,
     dialect: Dialect,
     parsed: OnceLock<Parsed<T>>,
+    approved: OnceLock<Parsed<T>>,
 }
 
 /// Hashes of each locked version of each provider.
@@ -100,13 +104,21 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
                 .and_then(|old| change.file_before(&old.join(T::FILE_NAME)))
                 .unwrap_or_default(),
         };
+        let mut approved_bytes = bytes;
+        if let Some(lock_files) = &change.revision_lock_files {
+            let old = moved_from.unwrap_or(&root.lock_directory);
+            let path = old.join(T::FILE_NAME).into_os_string();
+            approved_bytes = lock_files.get(&path).map(Vec::as_slice).unwrap_or_default();
+        }
         let path = root.lock_path.with_file_name(T::FILE_NAME);
         Self {
             path,
             bytes,
+            approved_bytes,
             is_altered,
             dialect: root.dialect,
             parsed: OnceLock::new(),
+            approved: OnceLock::new(),
         }
     }
 
@@ -118,13 +130,25 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
             Some(bytes) if !is_altered && T::FILE_NAME == LOCK_FILE_NAME => bytes,
             _ => &[][..],
         };
+        let approved_bytes = bytes;
         Self {
             path: root.lock_path.clone(),
             bytes,
+            approved_bytes,
             is_altered,
             dialect: root.dialect,
             parsed: OnceLock::new(),
+            approved: OnceLock::new(),
         }
+    }
+
+    /// The lock file in the named revision.
+    pub(super) fn approved(&self) -> &Parsed<T> {
+        if self.approved_bytes == self.bytes {
+            return self.parsed();
+        }
+        self.approved
+            .get_or_init(|| parse_as(&self.path, self.approved_bytes, self.dialect))
     }
 
     pub(super) fn parsed(&self) -> &Parsed<T> {

@@ -1,6 +1,8 @@
 //! Comments in a lock file that suppress findings about an entry: `# provlock: ignore[CODE, …]
 //! REASON` directly above it.
 
+use std::mem::take;
+
 use memchr::memmem;
 
 use super::audited_root::{VerifiedRoot, finding};
@@ -21,8 +23,8 @@ struct Ignore<T: EntryKind> {
 }
 
 /// Removes the findings that comments in a lock file suppress; `about` returns the entry of a
-/// finding. In a change under review, a comment applies only if it was there before, about the same
-/// entry. Returns the findings about comments, with their entries.
+/// finding. In a change under review, a comment applies only if the named revision has it, about the
+/// same entry. Returns the findings about comments, with their entries.
 pub(super) fn apply<T: EntryKind>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,
@@ -31,54 +33,78 @@ pub(super) fn apply<T: EntryKind>(
     report: &mut VerifiedRoot,
     about: impl Fn(&Diagnostic) -> Option<T::Address>,
 ) -> Vec<(Option<T::Address>, Diagnostic)> {
-    let (ignores, wrong) = read(lock_file);
-    let before = base.map(|base| match memmem::find(base.bytes, MARK.as_bytes()) {
-        Some(_) => base
-            .parsed()
-            .lock_file
-            .as_ref()
-            .map(|before| read(before).0)
-            .unwrap_or_default(),
-        None => Vec::new(),
-    });
-    let was_there = |ignore: &Ignore<T>| {
-        let is_same =
-            |before: &Ignore<T>| before.code == ignore.code && before.address == ignore.address;
-        before
-            .as_ref()
-            .is_none_or(|before| before.iter().any(is_same))
-    };
-    let (ignores, new): (Vec<_>, Vec<_>) = ignores.into_iter().partition(was_there);
-    let mut is_used = vec![false; ignores.len()];
-    let count = report.findings.len();
-    report.findings.retain(|finding| {
-        let is_for = |ignore: &Ignore<T>| {
-            ignore.code == finding.code && about(finding).as_ref() == Some(&ignore.address)
+    let comments = read(lock_file);
+    let approved = base.map(approved_ignores);
+    let mut applied = Vec::new();
+    let mut new = Vec::new();
+    for ignore in comments.ignores {
+        // Without a change under review, every comment applies.
+        let is_approved = match &approved {
+            Some(approved) => approved.iter().any(|other| other.is_same(&ignore)),
+            None => true,
         };
-        let ignore = ignores.iter().position(is_for);
-        ignore.inspect(|index| is_used[*index] = true).is_none()
-    });
-    report.suppressed.ignored += count - report.findings.len();
-    let is_unused =
-        |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && looked_for.contains(&ignore.code);
-    let unused = ignores.iter().zip(is_used).filter(is_unused);
-    let unused = unused.map(|(ignore, _)| (Some(ignore.address.clone()), ignore.unused(dialect)));
-    let new = new
-        .iter()
-        .map(|ignore| (Some(ignore.address.clone()), ignore.applies_later(dialect)));
-    wrong
-        .into_iter()
-        .map(|finding| (None, finding))
-        .chain(unused)
-        .chain(new)
-        .collect()
+        if is_approved {
+            applied.push(ignore);
+        } else {
+            new.push((Some(ignore.address.clone()), ignore.applies_later(dialect)));
+        }
+    }
+
+    let mut is_used = vec![false; applied.len()];
+    let mut kept = Vec::new();
+    for finding in take(&mut report.findings) {
+        let entry = about(&finding);
+        let is_for = |ignore: &Ignore<T>| {
+            ignore.code == finding.code && entry.as_ref() == Some(&ignore.address)
+        };
+        if let Some(index) = applied.iter().position(is_for) {
+            is_used[index] = true;
+            report.suppressed.ignored += 1;
+        } else {
+            kept.push(finding);
+        }
+    }
+    report.findings = kept;
+
+    let mut findings = Vec::new();
+    for invalid in comments.invalid {
+        findings.push((None, invalid));
+    }
+    for (ignore, is_used) in applied.iter().zip(is_used) {
+        if !is_used && looked_for.contains(&ignore.code) {
+            findings.push((Some(ignore.address.clone()), ignore.unused(dialect)));
+        }
+    }
+    findings.extend(new);
+    findings
 }
 
-/// Reads the comments of a lock file. Returns also findings about comments that ignore nothing.
-fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnostic>) {
-    let (mut ignores, mut wrong) = (Vec::new(), Vec::new());
+/// The comments that the owners of the base have approved.
+fn approved_ignores<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Vec<Ignore<T>> {
+    if memmem::find(base.approved_bytes, MARK.as_bytes()).is_none() {
+        return Vec::new();
+    }
+    match &base.approved().lock_file {
+        Some(approved) => read(approved).ignores,
+        None => Vec::new(),
+    }
+}
+
+/// The comments for provlock in a lock file.
+struct Comments<T: EntryKind> {
+    ignores: Vec<Ignore<T>>,
+    /// Findings about comments that ignore nothing.
+    invalid: Vec<Diagnostic>,
+}
+
+/// Reads the comments of a lock file.
+fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
+    let mut comments = Comments {
+        ignores: Vec::new(),
+        invalid: Vec::new(),
+    };
     if memmem::find(lock_file.file().text.as_bytes(), MARK.as_bytes()).is_none() {
-        return (ignores, wrong);
+        return comments;
     }
     for CommentLine {
         text,
@@ -95,12 +121,13 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnos
         };
         let (code, message) = match (codes(text.trim()), entry) {
             (Ok(codes), Some(entry)) => {
-                let ignore = |code| Ignore {
-                    code,
-                    address: entry.address.clone(),
-                    location: location.clone(),
-                };
-                ignores.extend(codes.into_iter().map(ignore));
+                for code in codes {
+                    comments.ignores.push(Ignore {
+                        code,
+                        address: entry.address.clone(),
+                        location: location.clone(),
+                    });
+                }
                 continue;
             }
             (Ok(_), None) => {
@@ -110,12 +137,18 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> (Vec<Ignore<T>>, Vec<Diagnos
             }
             (Err(message), _) => (Code::InvalidIgnore, message),
         };
-        wrong.push(finding(code, message, &location, "").help(USAGE));
+        let invalid = finding(code, message, &location, "");
+        comments.invalid.push(invalid.help(USAGE));
     }
-    (ignores, wrong)
+    comments
 }
 
 impl<T: EntryKind> Ignore<T> {
+    /// Whether both suppress the same findings.
+    fn is_same(&self, other: &Self) -> bool {
+        self.code == other.code && self.address == other.address
+    }
+
     fn unused(&self, dialect: Dialect) -> Diagnostic {
         let (code, name) = (self.code, T::name(&self.address, dialect));
         let message = format!("this comment ignores {code}, but {name} has no such finding");

@@ -216,6 +216,7 @@ impl Case {
             commit: "0".repeat(40),
             missing_commits: 0,
             settings,
+            revision_lock_files: None,
             base: Arc::new(Overlay::new(top.to_owned(), replaced, Box::new(read))),
             files_now: now.map(|path| top.join(path).into_os_string()).collect(),
             touched,
