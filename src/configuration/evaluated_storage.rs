@@ -2,20 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use super::fingerprint::FileReads;
 use super::scope::Scope;
 use super::storage::{BLOCKS, StateStorage, StorageArgument, StorageBlock};
 use super::syntax::Schema;
 
 /// Evaluates the arguments as the root module does.
 pub(super) fn evaluate(storage: &StorageBlock, scope: &Scope<'_>) -> StateStorage {
+    let mut reads = FileReads::default();
     StateStorage {
         name: storage.name.clone(),
-        arguments: arguments(storage, scope),
+        arguments: arguments(storage, scope, &mut reads),
         location: storage.location.clone(),
+        reads,
     }
 }
 
-fn arguments(storage: &StorageBlock, scope: &Scope<'_>) -> BTreeMap<String, StorageArgument> {
+/// The arguments. Adds what unknown ones depend on to `reads`.
+fn arguments(
+    storage: &StorageBlock,
+    scope: &Scope<'_>,
+    reads: &mut FileReads,
+) -> BTreeMap<String, StorageArgument> {
     let mut arguments = BTreeMap::new();
     let Some(block) = &storage.block else {
         return arguments;
@@ -31,11 +39,12 @@ fn arguments(storage: &StorageBlock, scope: &Scope<'_>) -> BTreeMap<String, Stor
     for attribute in &content.attributes {
         let (value, origin) = scope.evaluate_with_origin(attribute);
         let name = attribute.name.text.clone();
-        let argument = match value.failed() {
-            Ok(()) => StorageArgument::of_value(&name, &value),
-            // The origin includes the text of the expression.
-            Err(_) => StorageArgument::of_code(format!("{:?}", origin.fingerprint)),
-        };
+        let mut argument = StorageArgument::of_value(&name, &value);
+        if value.first_unknown().is_some() {
+            // The origin includes the text of the expression, and what it refers to.
+            argument = StorageArgument::of_code(format!("{:?}", origin.fingerprint));
+            reads.add(origin.files);
+        }
         arguments.insert(name, argument);
     }
     for (kind, nested) in &content.blocks {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hcl_edit::expr::{Expression, FuncCall};
+use hcl_edit::expr::{Expression, FuncCall, Traversal};
 use hcl_edit::structure::Body;
 use hcl_edit::template::Element;
 use hcl_edit::visit::{self, Visit};
@@ -49,13 +49,17 @@ pub(crate) struct PartId {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// Files that functions such as `file` and `templatefile` may read.
+/// What decides on a value that cannot be computed, besides the text of its expression: files that
+/// functions such as `file` may read, scripts, and outputs of other units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileReads {
-    /// The paths that are plain strings.
+    /// Paths that are known to the end, or their ends: `/a.yaml` of `"${path.module}/a.yaml"`.
     pub(crate) paths: BTreeSet<String>,
-    /// Whether there is a path that is no plain string.
+    /// Whether there is a path whose end is not known.
     pub(crate) has_computed_path: bool,
+    /// Whether it depends on outputs of other units of Terragrunt, which any configuration of them
+    /// may change.
+    pub(crate) reads_outputs: bool,
 }
 
 impl FileReads {
@@ -66,65 +70,93 @@ impl FileReads {
         reads
     }
 
-    /// The scripts that an expression of Terragrunt's may run, or else any expression of its file.
-    /// Terragrunt's reader knows the files that its other functions read.
-    pub(crate) fn of_scripts(location: &Location) -> Self {
-        let mut scripts = Scripts::default();
+    /// What an expression of Terragrunt's at a location depends on. Without one, the scripts in its
+    /// file.
+    pub(crate) fn of_unit(location: &Location) -> Self {
+        let mut reads = UnitReads::default();
         let text = &location.file.text;
         let own = text.get(location.span.clone()).unwrap_or_default();
         if let Ok(expression) = own.parse() {
-            scripts.visit_expr(&expression);
-        } else if let Ok(body) = text.parse::<Body>() {
-            scripts.visit_body(&body);
+            reads.visit_expr(&expression);
+            return reads.0;
         }
-        scripts.0
+        if let Ok(body) = text.parse::<Body>() {
+            reads.visit_body(&body);
+        }
+        Self {
+            paths: reads.0.paths,
+            has_computed_path: reads.0.has_computed_path,
+            // Outputs are usual in inputs, which decide on nothing.
+            reads_outputs: false,
+        }
     }
 
     pub(super) fn add(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.has_computed_path |= other.has_computed_path;
+        self.reads_outputs |= other.reads_outputs;
     }
 }
 
 impl Visit for FileReads {
     fn visit_func_call(&mut self, call: &FuncCall) {
-        // `file`, `filebase64`, `fileexists`, `fileset`, `templatefile`, `sops_decrypt_file`.
-        if call.name.name.contains("file") {
-            match call.args.iter().next() {
-                Some(Expression::String(path)) => _ = self.paths.insert(path.to_string()),
-                _ => self.has_computed_path = true,
+        if reads_file(call) {
+            match call.args.iter().next().and_then(end_of_text) {
+                Some(path) => _ = self.paths.insert(path),
+                None => self.has_computed_path = true,
             }
         }
         visit::visit_func_call(self, call);
     }
 }
 
-/// Collects the files that `run_cmd` may run: the script may be any argument.
-#[derive(Default)]
-struct Scripts(FileReads);
+/// Whether a function reads a file: `file`, `filebase64`, `fileexists`, `fileset`, `templatefile`,
+/// `sops_decrypt_file`.
+fn reads_file(call: &FuncCall) -> bool {
+    call.name.name.contains("file")
+}
 
-impl Visit for Scripts {
+/// Collects what an expression of Terragrunt's depends on.
+#[derive(Default)]
+struct UnitReads(FileReads);
+
+impl Visit for UnitReads {
     fn visit_func_call(&mut self, call: &FuncCall) {
         let mut arguments = call.args.iter();
-        let is_flag = |argument: &&Expression| matches!(argument, Expression::String(text) if text.starts_with("--"));
         if call.name.name.as_str() == "run_cmd" {
+            // The script may be any argument, such as that of an interpreter.
             let command = arguments.by_ref().find(|argument| !is_flag(argument));
             if let Some(command) = command {
                 self.0.has_computed_path |= end_of_text(command).is_none();
                 self.0.paths.extend(end_of_text(command));
             }
             self.0.paths.extend(arguments.filter_map(end_of_text));
+        } else if reads_file(call) {
+            // Terragrunt's reader knows the other files that it reads.
+            self.0.paths.extend(arguments.next().and_then(end_of_text));
         }
         visit::visit_func_call(self, call);
     }
+
+    fn visit_traversal(&mut self, traversal: &Traversal) {
+        if let Expression::Variable(root) = &traversal.expr {
+            self.0.reads_outputs |= root.as_str() == "dependency";
+        }
+        visit::visit_traversal(self, traversal);
+    }
 }
 
-/// The text at the end of a string: `/x.sh` of `"${get_repo_root()}/x.sh"`.
+/// Whether an argument of `run_cmd` is a flag of Terragrunt's.
+fn is_flag(argument: &Expression) -> bool {
+    matches!(argument, Expression::String(text) if text.starts_with("--"))
+}
+
+/// A string, or its end if that has a whole name of a file: `/x.sh` of `"${get_repo_root()}/x.sh"`.
 fn end_of_text(expression: &Expression) -> Option<String> {
     match expression {
         Expression::String(text) => Some(text.to_string()),
         Expression::StringTemplate(template) => match template.iter().last()? {
-            Element::Literal(text) => Some(text.to_string()),
+            Element::Literal(text) if text.contains('/') => Some(text.to_string()),
             _ => None,
         },
         _ => None,
@@ -168,7 +200,10 @@ mod tests {
         let reads = of(r#"yamldecode(file("a.yaml"))["x"] + templatefile("b.tpl", { c = 1 })"#);
         assert_eq!(reads.paths, ["a.yaml", "b.tpl"].map(str::to_owned).into());
         assert!(!reads.has_computed_path);
-        assert!(of(r#"file("${path.module}/a")"#).has_computed_path);
+        let end = of(r#"file("${path.module}/a")"#);
+        assert_eq!(end.paths, ["/a".to_owned()].into());
+        assert!(!end.has_computed_path);
+        assert!(of(r#"file("${var.a}.yaml")"#).has_computed_path);
         assert_eq!(of(r#"join("file(", ["a"])"#), FileReads::default());
     }
 
@@ -176,7 +211,7 @@ mod tests {
     fn a_script_may_be_any_argument_of_a_command() {
         let of = |text: &str| {
             let file = SourceFile::new("terragrunt.hcl", text);
-            FileReads::of_scripts(&Location::new(&file, 0..text.len()))
+            FileReads::of_unit(&Location::new(&file, 0..text.len()))
         };
         for text in [
             r#"trimspace(run_cmd("--terragrunt-quiet", "./version.sh"))"#,
@@ -188,6 +223,11 @@ mod tests {
             assert!(!scripts.has_computed_path, "{text}");
         }
         assert!(of("run_cmd(local.script)").has_computed_path);
-        assert_eq!(of(r#"file("a")"#), FileReads::default());
+        assert_eq!(
+            of(r#"sops_decrypt_file("a")"#).paths,
+            ["a".to_owned()].into()
+        );
+        assert_eq!(of("file(local.a)"), FileReads::default());
+        assert!(of("dependency.vpc.outputs.a").reads_outputs);
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::fingerprint::FileReads;
 use super::syntax::{Block, BlockSchema, Schema, Strings};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Members, Piece, Unknown, Value};
@@ -138,6 +139,8 @@ pub(crate) struct StateStorage {
     pub(crate) arguments: BTreeMap<String, StorageArgument>,
     /// Location of the block.
     pub(crate) location: Option<Location>,
+    /// What unknown arguments depend on besides their text.
+    pub(crate) reads: FileReads,
 }
 
 /// An argument that decides where a state is.
@@ -157,13 +160,16 @@ impl StateStorage {
             _ => "backend".to_owned(),
         };
         let mut arguments = BTreeMap::new();
+        let mut reads = FileReads::default();
         match members.get("config") {
             Some(Value::Object(config)) => {
                 for (name, value) in &config.items {
+                    add_reads(&mut reads, value);
                     arguments.insert(name.clone(), StorageArgument::of_value(name, value));
                 }
             }
             Some(config) => {
+                add_reads(&mut reads, config);
                 let argument = StorageArgument::of_value("config", config);
                 arguments.insert("config".to_owned(), argument);
             }
@@ -173,6 +179,7 @@ impl StateStorage {
             name,
             arguments,
             location,
+            reads,
         }
     }
 
@@ -227,6 +234,7 @@ impl StateStorage {
         for storage in storages.iter_mut() {
             if storage.name == self.name || self.name.is_empty() {
                 storage.arguments.extend(self.arguments.clone());
+                storage.reads.add(self.reads.clone());
                 return;
             }
         }
@@ -297,6 +305,16 @@ impl StorageArgument {
             add_identity(&mut identity, value);
         }
         Self { identity, shown }
+    }
+}
+
+/// Adds what the first unknown part of a value depends on. Relevant arguments are strings, which
+/// rarely have several.
+fn add_reads(reads: &mut FileReads, value: &Value) {
+    if let Some(unknown) = value.first_unknown()
+        && let Some(location) = &unknown.location
+    {
+        reads.add(FileReads::of_unit(location));
     }
 }
 

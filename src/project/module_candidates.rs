@@ -84,7 +84,7 @@ impl From<Option<Edited>> for PossibleEdit {
     }
 }
 
-/// The error for a call whose versions are not asked for.
+/// The error for a call whose versions are not requested.
 pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
     let name = LockedModule::label_name(&call.key);
     let message = format!("the versions of {name} are unknown, because modules are not fetched");

@@ -485,10 +485,14 @@ impl ReviewedChange {
         self.differing.iter().any(|path| !Self::reads(name(path)))
     }
 
-    /// Whether the change may alter a file that functions read. A path that is no plain string may
+    /// Whether the change may alter a file that functions read. A path whose end is not known may
     /// be that of any file that is read only if it is named.
     pub(super) fn may_alter_files(&self, files: &FileReads) -> bool {
         if files.has_computed_path && self.alters_other_files() {
+            return true;
+        }
+        let mut differing = self.differing.iter();
+        if files.reads_outputs && differing.any(|path| is_part_of_configuration(name(path))) {
             return true;
         }
         files.paths.iter().any(|read| {

@@ -208,7 +208,9 @@ impl TerragruntUnit {
                     location: location.clone(),
                 });
             }
-            let part = unknown_part(location.clone(), "source", &source);
+            let mut part = unknown_part(location.clone(), "source", &source);
+            // The source is known, whatever it was computed from.
+            part.origin.files = FileReads::default();
             requirements.unknown.push(part);
         }
         let mut lines = FileLines::default();
@@ -393,7 +395,7 @@ impl TerragruntUnit {
 fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
     let mut origin = Origin::default();
     origin.fingerprint.mix(reason, text);
-    origin.files = FileReads::of_scripts(&location);
+    origin.files = FileReads::of_unit(&location);
     UnknownCall {
         location,
         key: UNIT_ADDRESS.to_owned(),

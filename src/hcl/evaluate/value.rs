@@ -193,7 +193,7 @@ impl Value {
         }
     }
 
-    fn first_unknown(&self) -> Option<&Arc<Unknown>> {
+    pub(crate) fn first_unknown(&self) -> Option<&Arc<Unknown>> {
         self.facts()
             .map_or_else(|| self.hole(), |facts| facts.unknown.as_ref())
     }

@@ -32,7 +32,7 @@ impl CloudHosts {
     /// The host for which a host stands: itself, unless it is `localterraform.com`.
     ///
     /// # Errors
-    /// That host is not known, or differs between root modules.
+    /// The host is not known, or differs between root modules.
     pub(super) fn resolve(&self, host: &Hostname) -> std::result::Result<Hostname, Unresolved> {
         if host.as_ascii() != HOST_OF_CLOUD {
             return Ok(host.clone());

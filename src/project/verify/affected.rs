@@ -32,8 +32,21 @@ pub(super) fn is_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool
     };
     (has_unknown && change.alters_other_files())
         || declared.unknown.iter().any(is_emptied)
+        || reads_altered_files(root, facts)
         || module
             .units
             .iter()
             .any(|unit| unit.is_made_unreadable(change))
+}
+
+/// Whether something that is not known for a root module depends on files that the change alters.
+fn reads_altered_files(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
+    let change = facts.change;
+    let declared = &root.declared;
+    let mut unknown = declared.unknown.iter().map(|part| &part.origin.files);
+    let mut variable = declared.variable.iter().map(|call| &call.origin.files);
+    let mut storages = declared.storages.iter().map(|storage| &storage.reads);
+    unknown.any(|files| change.may_alter_files(files))
+        || variable.any(|files| change.may_alter_files(files))
+        || storages.any(|files| change.may_alter_files(files))
 }

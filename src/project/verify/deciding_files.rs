@@ -98,7 +98,7 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         let is_unread = (base.exists(path) && file.before.is_none())
             || (Tree::Work.exists(path) && file.now.is_none());
         let effect = if is_unread && name(path) == ".gitignore" {
-            // What git ignores is not asked of this file.
+            // Ignore files of a change hide no file from this check.
             Some(decided("is not read"))
         } else if is_unread {
             Some(not_decided("is not read"))

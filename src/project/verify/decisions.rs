@@ -257,10 +257,15 @@ fn check_storage(
     for (index, storage) in storages.iter().enumerate() {
         let old = before.storages.get(index).cloned().unwrap_or_default();
         let changes = storage.changes_from(&old);
+        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
         if changes.is_empty() {
+            if base.facts.change.may_alter_files(&storage.reads) {
+                let message =
+                    format!("the state of {directory} depends on a file that the change alters");
+                report.findings.push(state_moved(message, location));
+            }
             continue;
         }
-        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
         let changes = changes.join(", ");
         let is_known = |known: &StateStorage| known.has_store_of(storage);
         if is_known(&old) || base.facts.readings.whole().storages.iter().any(is_known) {
@@ -271,19 +276,22 @@ fn check_storage(
         let message = format!(
             "the state of {directory} moves to a store that the base does not use: {changes}"
         );
-        let finding = Diagnostic::not_decided(Reason::StateMoved, message)
-            .at(location, "")
-            .note(
-                "init installs the providers that the state needs, without hashes of the lock file",
-            );
-        let help = "if this is intended, an owner allows it with ";
-        let help = Help::text(help).and(RunOption::Warn(Code::NotDecided));
-        report.findings.push(finding.help(help));
+        report.findings.push(state_moved(message, location));
     }
     if storages.is_empty() && !before.storages.is_empty() {
         let message = format!("the state of {directory} moves to files beside the configuration");
         report.findings.push(decision(message, &own_file(root)));
     }
+}
+
+/// The finding about a state that is, or may be, in a different store.
+fn state_moved(message: String, location: Location) -> Diagnostic {
+    let note = "init installs the providers that the state needs, without hashes of the lock file";
+    let help = Help::text("if this is intended, an owner allows it with ");
+    Diagnostic::not_decided(Reason::StateMoved, message)
+        .at(location, "")
+        .note(note)
+        .help(help.and(RunOption::Warn(Code::NotDecided)))
 }
 
 /// Adds the decision that the state of a new root module is in a store of its own.

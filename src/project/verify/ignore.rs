@@ -23,8 +23,8 @@ struct Ignore<T: EntryKind> {
 }
 
 /// Removes the findings that comments in a lock file suppress; `about` returns the entry of a
-/// finding. In a change under review, a comment applies only if the named revision has it, about the
-/// same entry. Returns the findings about comments, with their entries.
+/// finding. In a change under review, a comment applies only if the named revision has it, about
+/// the same entry. Returns the findings about comments, with their entries.
 pub(super) fn apply<T: EntryKind>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,

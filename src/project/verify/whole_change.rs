@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::audited_root::VerifyOptions;
 use super::base::BaseFacts;
@@ -16,7 +16,7 @@ use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::roots::{Roots, Selection};
 use crate::project::session::Session;
-use crate::settings::{self, RootLevels};
+use crate::settings::{self, RootLevels, Settings};
 use crate::system::canonicalize;
 
 impl Session<'_> {
@@ -36,47 +36,75 @@ impl Session<'_> {
         let (start, settings) = self
             .settings(&roots.selection.first_directory())
             .unwrap_or_default();
+        // A file of settings or a tool applies to root modules below it, too.
+        let mut starts = vec![start.clone()];
+        for root in &roots.list {
+            starts.extend(root.canonical.clone());
+        }
         let applies = |directory: &Path| {
-            let mut selected = roots
-                .list
-                .iter()
-                .filter_map(|root| root.canonical.as_ref())
-                .chain([&start]);
-            directory.starts_with(&start) || selected.any(|root| root.starts_with(directory))
+            directory.starts_with(&start) || starts.iter().any(|root| root.starts_with(directory))
         };
+
         let mut findings = removals(change, removed);
         findings.extend(change.findings.iter().cloned());
         findings.extend(self.edited_settings(change, applies));
         findings.extend(omitted(change, applies));
-        findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
+        let stacks = change.unknown_stacks();
+        findings.extend(unknown(&stacks.iter().collect::<Vec<_>>()));
         findings.extend(links(change, &roots.selection));
         findings.extend(case_variants(change));
         findings.extend(deciding_files::check(facts, applies));
-        let overrides = |directory: &Path| {
-            let nearest = self.settings_at(directory, directory).ok();
-            RootLevels::at(directory, &nearest.as_ref().unwrap_or(&settings).verify)
-        };
-        // Of several directories, the strictest decides.
-        let with_level = |finding: Diagnostic| {
-            let paths = finding
-                .labels
-                .iter()
-                .map(|label| change.current_directory.join(label.location.path()));
-            let directories = paths.filter_map(|path| path.parent().map(Path::to_owned));
-            let inside: BTreeSet<_> = directories
-                .filter(|directory| directory.starts_with(&change.top))
-                .collect();
-            let directories = if inside.is_empty() {
-                BTreeSet::from([start.clone()])
-            } else {
-                inside
-            };
-            let levels = directories.iter().map(|directory| overrides(directory));
-            let findings =
-                levels.filter_map(|levels| options.levels.applied(finding.clone(), &levels));
-            findings.max_by_key(|finding| finding.severity)
-        };
-        findings.into_iter().filter_map(with_level).collect()
+
+        let mut reported = Vec::new();
+        for finding in findings {
+            // Of several directories, the strictest decides.
+            let mut strictest = None;
+            for directory in directories_of(&finding, change, &start) {
+                let levels = self.levels_of_base(&directory, &settings);
+                let leveled = options.levels.applied(finding.clone(), &levels);
+                strictest = stricter(strictest, leveled);
+            }
+            reported.extend(strictest);
+        }
+        reported
+    }
+
+    /// The severity overrides of a directory. `otherwise` are the settings where its own cannot be
+    /// read.
+    fn levels_of_base(&self, directory: &Path, otherwise: &Settings) -> RootLevels {
+        let nearest = self.settings_at(directory, directory).ok();
+        RootLevels::at(directory, &nearest.as_ref().unwrap_or(otherwise).verify)
+    }
+}
+
+/// The directories of the files in the repository that a finding is about; `start` if there are
+/// none.
+fn directories_of(
+    finding: &Diagnostic,
+    change: &ReviewedChange,
+    start: &Path,
+) -> BTreeSet<PathBuf> {
+    let mut directories = BTreeSet::new();
+    for label in &finding.labels {
+        let path = change.current_directory.join(label.location.path());
+        if let Some(directory) = path.parent()
+            && directory.starts_with(&change.top)
+        {
+            directories.insert(directory.to_owned());
+        }
+    }
+    if directories.is_empty() {
+        directories.insert(start.to_owned());
+    }
+    directories
+}
+
+/// The more severe one of two findings. A finding that is not reported is `None`.
+fn stricter(one: Option<Diagnostic>, other: Option<Diagnostic>) -> Option<Diagnostic> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.severity >= one.severity => Some(other),
+        (Some(one), _) => Some(one),
+        (None, other) => other,
     }
 }
 
