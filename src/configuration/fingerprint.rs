@@ -49,8 +49,8 @@ pub(crate) struct PartId {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// What decides on a value that cannot be computed, besides the text of its expression: files that
-/// functions such as `file` may read, scripts, and outputs of other units.
+/// Files that decide on a value that cannot be computed: files that functions such as `file` may
+/// read, scripts, and configurations of other units whose outputs it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileReads {
     /// Paths that are known to the end, or their ends: `/a.yaml` of `"${path.module}/a.yaml"`.
@@ -70,8 +70,8 @@ impl FileReads {
         reads
     }
 
-    /// What an expression of Terragrunt's at a location depends on. Without one, the scripts in its
-    /// file.
+    /// The files on which an expression of Terragrunt's at a location depends. Without an
+    /// expression there, the scripts in its file.
     pub(crate) fn of_unit(location: &Location) -> Self {
         let mut reads = UnitReads::default();
         let text = &location.file.text;

@@ -139,7 +139,7 @@ pub(crate) struct StateStorage {
     pub(crate) arguments: BTreeMap<String, StorageArgument>,
     /// Location of the block.
     pub(crate) location: Option<Location>,
-    /// What unknown arguments depend on besides their text.
+    /// Files on which unknown arguments depend.
     pub(crate) reads: FileReads,
 }
 

@@ -322,9 +322,6 @@ impl ChangedFile<'_> {
     /// Whether it has a block that no file with arguments of a backend has, and that Terragrunt
     /// reads in its own files.
     fn is_of_terragrunt(&self) -> bool {
-        if !name(self.path).ends_with(".hcl") {
-            return false;
-        }
         const BLOCKS: [&str; 7] = [
             "remote_state",
             "locals",
@@ -334,6 +331,9 @@ impl ChangedFile<'_> {
             "terraform",
             "dependency",
         ];
+        if self.path.extension() != Some(OsStr::new("hcl")) {
+            return false;
+        }
         for bytes in [&self.before, &self.now].into_iter().flatten() {
             let text = String::from_utf8_lossy(bytes);
             let Ok(lines) = code_lines(&text) else {
