@@ -258,51 +258,107 @@ pub(super) fn unit_added(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 }
 
 fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
-    let (name, version) = (root.name(&change.address), &entry.locked.version);
-    let mut findings = Vec::new();
-    let all = change.hashes_replaced().then(|| "the hashes".to_owned());
-    if let Some(which) = all.or_else(|| change.zh_replaced().map(|number| count(number, "zh hash")))
-    {
-        let message = format!("{which} of {name} {version} changed although the version did not");
-        let is_meant = |hash: &Hash| change.hashes_replaced() || hash.scheme() == HashScheme::Zh;
-        findings.push(hashes_replaced(message, entry, change, is_meant));
+    let mut findings = same_version_other_hashes(root, entry, change);
+    if findings.is_empty() {
+        findings.extend(contradicts_base(root, entry, change));
     }
-    if let Some(number) = change.zh_added() {
-        let (hashes, verb) = (
-            count(number, "zh hash"),
-            if number == 1 { "was" } else { "were" },
-        );
-        let message = format!(
-            "{hashes} of {name} {version} {verb} added although the version did not change"
-        );
-        findings.push(hashes_replaced(message, entry, change, |hash| {
-            hash.scheme() == HashScheme::Zh
-        }));
-    }
+    // Hashes that are certainly wrong need no other check.
     if findings.is_empty() {
         findings.extend(not_checked(root, entry, change));
     }
     // The decision about the version names the constraints.
     if demanded_by(root, change).is_none() {
         // A revert is a downgrade that owners want.
+        let name = root.name(&change.address);
         let help = Help::from(Remedy::upgrade(name.clone())).and_owner_allows(Code::Downgrade);
         findings.extend(downgrade(&name, entry, change, help));
     }
-    if change.change == EntryChange::Added
-        && let Some(before) = root.lock_file_before()
-        && let Some(previous) = before
-            .locks()
-            .keys()
-            .find(|previous| moved(root, previous, &change.address))
-    {
-        let message = format!("{previous} was replaced by {}", change.address);
-        let warning =
-            Diagnostic::publisher_added(Reason::HostChanged, message).at(entry.block.clone(), "");
-        findings.push(
-            warning.help("make sure that the new host is intended; it serves different packages"),
-        );
+    findings.extend(host_changed(root, entry, change));
+    findings
+}
+
+/// The findings about hashes that change although the version stays.
+fn same_version_other_hashes(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Vec<Diagnostic> {
+    let release = root.release(entry);
+    let mut findings = Vec::new();
+    if change.hashes_replaced() {
+        let message = format!("the hashes of {release} changed although the version did not");
+        findings.push(hashes_replaced(message, entry, change, |_| true));
+    } else if let Some(number) = change.zh_replaced() {
+        let hashes = count(number, "zh hash");
+        let message = format!("{hashes} of {release} changed although the version did not");
+        findings.push(hashes_replaced(message, entry, change, is_zh));
+    }
+    if let Some(number) = change.zh_added() {
+        let hashes = count(number, "zh hash");
+        let verb = if number == 1 { "was" } else { "were" };
+        let message =
+            format!("{hashes} of {release} {verb} added although the version did not change");
+        findings.push(hashes_replaced(message, entry, change, is_zh));
     }
     findings
+}
+
+/// The finding about an entry for a release that lock files of the base record with other `zh:`
+/// hashes. These are the hashes of one document, SHA256SUMS, so that one lock file may have fewer
+/// of them than another, but none that the other lacks.
+fn contradicts_base(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Option<Diagnostic> {
+    let version = &entry.locked.version;
+    if change
+        .old
+        .as_ref()
+        .is_some_and(|old| old.version == *version)
+    {
+        return None;
+    }
+    let facts = root.base.as_ref()?.facts;
+    let recorded = facts.versions().get(&entry.address)?.get(version)?;
+    let recorded: BTreeSet<&Hash> = recorded.iter().filter(|hash| is_zh(hash)).collect();
+    let own: BTreeSet<&Hash> = entry
+        .locked
+        .hashes
+        .iter()
+        .filter(|hash| is_zh(hash))
+        .collect();
+    if recorded.is_empty() || own.is_subset(&recorded) || recorded.is_subset(&own) {
+        return None;
+    }
+    let release = root.release(entry);
+    let message =
+        format!("the zh hashes of {release} differ from those in the lock files of the base");
+    let location = first_hash(entry, |hash| is_zh(hash) && !recorded.contains(hash));
+    Some(finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online()))
+}
+
+fn is_zh(hash: &Hash) -> bool {
+    hash.scheme() == HashScheme::Zh
+}
+
+/// The finding about a new entry of a provider that was locked from a different host.
+fn host_changed(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Option<Diagnostic> {
+    if change.change != EntryChange::Added {
+        return None;
+    }
+    let before = root.lock_file_before()?.locks();
+    let previous = before
+        .keys()
+        .find(|previous| moved(root, previous, &change.address))?;
+    let message = format!("{previous} was replaced by {}", change.address);
+    let help = "make sure that the new host is intended; it serves different packages";
+    let finding = Diagnostic::publisher_added(Reason::HostChanged, message);
+    Some(finding.at(entry.block.clone(), "").help(help))
 }
 
 /// The constraints of the configuration that exclude the old version of an entry and not the new
