@@ -12,7 +12,7 @@ RUN apk add --no-cache build-base git
 WORKDIR /source
 COPY . .
 ARG TARGETARCH
-RUN cargo build --locked --profile dist && \
+RUN cargo build --locked --features jemalloc --profile dist && \
     mkdir -p "/linux/$TARGETARCH" && cp target/dist/provlock "/linux/$TARGETARCH"
 
 # The home directory holds the cache.

@@ -5,8 +5,12 @@ mod cli;
 
 use std::process::ExitCode;
 
-/// The allocators of musl and glibc let threads wait for each other.
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+/// The allocator of musl lets threads wait for each other.
+#[cfg(all(
+    feature = "jemalloc",
+    target_os = "linux",
+    target_pointer_width = "64"
+))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
