@@ -6,11 +6,7 @@ mod cli;
 use std::process::ExitCode;
 
 /// The allocator of musl lets threads wait for each other.
-#[cfg(all(
-    feature = "jemalloc",
-    target_os = "linux",
-    target_pointer_width = "64"
-))]
+#[cfg(all(feature = "jemalloc", target_os = "linux", target_pointer_width = "64"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -1,6 +1,7 @@
 //! Folds diagnostics with the same next step into one.
 
 use super::message::Diagnostic;
+use super::remedy::Help;
 use super::words::enumerate;
 
 /// Folds diagnostics that have the same next step into the first one of them.
@@ -32,7 +33,8 @@ fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
     };
     one.code == other.code
         && one.severity == other.severity
-        && one.help == other.help
+        && one.help.as_ref().map(Help::without_names)
+            == other.help.as_ref().map(Help::without_names)
         && one.notes == other.notes
         && pattern.without_names() == other_pattern.without_names()
 }
@@ -53,6 +55,9 @@ fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
     for part in parts {
         let part = labelled(part, are_details_equal);
         folded.labels.extend(part.labels);
+        if let (Some(help), Some(other)) = (&mut folded.help, &part.help) {
+            help.add_names_of(other);
+        }
         folded.more_labels += part.more_labels;
         folded.left_out += part.left_out;
         for provider in part.providers {

@@ -1,5 +1,6 @@
 //! Next steps as data: a renderer decides how a remedy is spelled and where a command runs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::Code;
@@ -20,6 +21,10 @@ pub enum HelpPart {
     /// Something that the user can ask for.
     #[from(Remedy, LockRemedy, UpgradeRemedy, RunOption)]
     Remedy(Remedy),
+    /// Exempt providers, as the user would name them, from platforms that they do not have, in the
+    /// settings.
+    #[from(skip)]
+    Exempt(BTreeMap<String, BTreeSet<Platform>>),
 }
 
 /// Something that a user can ask for: a command, or an option of a run.
@@ -186,6 +191,35 @@ impl Help {
         self
     }
 
+    /// Adds a piece.
+    #[must_use]
+    pub fn and_part(mut self, part: HelpPart) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Adds how the settings exempt a provider from a platform that it does not have.
+    #[must_use]
+    pub(crate) fn and_exempt(mut self, provider: String, platform: &Platform) -> Self {
+        let platforms = BTreeSet::from([platform.clone()]);
+        let exempted = BTreeMap::from([(provider, platforms)]);
+        self.parts.push(HelpPart::Exempt(exempted));
+        self
+    }
+
+    /// The same help without the files and providers that it names.
+    pub(crate) fn without_names(&self) -> Self {
+        let mut help = self.clone();
+        for part in &mut help.parts {
+            match part {
+                HelpPart::Remedy(Remedy::AddToGit { files, .. }) => files.clear(),
+                HelpPart::Exempt(exempted) => exempted.clear(),
+                HelpPart::Remedy(_) | HelpPart::Text(_) => {}
+            }
+        }
+        help
+    }
+
     /// Adds the option by which an owner of the repository lets findings with a code through.
     pub(crate) fn and_owner_allows(self, code: Code) -> Self {
         self.and_text("; if this is intended, an owner allows it with ")
@@ -210,21 +244,27 @@ impl Help {
         &self.parts
     }
 
-    /// Adds the files of `other` to the remedies that add files to git, for a diagnostic that
-    /// stands for both.
-    pub fn add_files_of(&mut self, other: &Self) {
+    /// Adds the files and providers that `other` names, for a diagnostic that stands for both.
+    pub fn add_names_of(&mut self, other: &Self) {
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
-            let (
-                HelpPart::Remedy(Remedy::AddToGit { files, .. }),
-                HelpPart::Remedy(Remedy::AddToGit { files: more, .. }),
-            ) = (part, other)
-            else {
-                continue;
-            };
-            for file in more {
-                if !files.contains(file) {
-                    files.push(file.clone());
+            match (part, other) {
+                (
+                    HelpPart::Remedy(Remedy::AddToGit { files, .. }),
+                    HelpPart::Remedy(Remedy::AddToGit { files: more, .. }),
+                ) => {
+                    for file in more {
+                        if !files.contains(file) {
+                            files.push(file.clone());
+                        }
+                    }
                 }
+                (HelpPart::Exempt(exempted), HelpPart::Exempt(more)) => {
+                    for (provider, platforms) in more {
+                        let all = exempted.entry(provider.clone()).or_default();
+                        all.extend(platforms.iter().cloned());
+                    }
+                }
+                _ => {}
             }
         }
     }

@@ -27,7 +27,6 @@ pub use module_pattern::{ModulePattern, ModulePatternError};
 pub use policy::{Policy, ProviderRule, Rules, TrustRule};
 pub(crate) use search::read_in;
 pub use search::{SettingsAbove, SettingsFiles, read};
-pub(crate) use without_platforms::how_to_exempt;
 pub use without_platforms::{MissingPlatform, WithoutPlatforms};
 
 /// Name of the settings file.

@@ -76,10 +76,3 @@ impl MissingPlatform {
             .help(Help::text(help).and(Remedy::lock()))
     }
 }
-
-/// Words that tell how the settings exempt a provider from a platform, for the help of an error.
-pub(crate) fn how_to_exempt(provider: &str, platform: &Platform) -> String {
-    format!(
-        "if the provider has none, add {provider:?} = [\"{platform}\"] to [without-platforms] in provlock.toml"
-    )
-}

@@ -186,3 +186,59 @@ error[invalid-configuration]: the "{" after locals is never closed
         .run()
         .assert_stdout_has("  = also in b\n");
 }
+
+#[test]
+fn unsorted_hashes_of_several_entries_are_one_finding() {
+    let environment = TestEnvironment::new();
+    let mut lock_file = String::new();
+    for name in ["alpha", "beta"] {
+        lock_file += &format!(
+            "provider \"registry.opentofu.org/acme/{name}\" {{
+  version = \"1.0.0\"
+  hashes = [
+    \"zh:{}\",
+    \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",
+  ]
+}}
+
+",
+            "0".repeat(64)
+        );
+    }
+    environment.write_lock_file(lock_file);
+    let mut required = String::new();
+    for name in ["alpha", "beta"] {
+        required += &format!("    {name} = {{ source = \"acme/{name}\" }}\n");
+    }
+    let configuration = format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n");
+    environment.write("main.tf", configuration);
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+ --> .terraform.lock.hcl:1:10
+  |
+1 | provider "registry.opentofu.org/acme/alpha" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+9 | provider "registry.opentofu.org/acme/beta" {
+  |          ---------------------------------
+  |
+help: provlock lock -p all, or set platforms in provlock.toml
+
+warning[unsorted-hashes]: the hashes of acme/alpha and acme/beta are unsorted or duplicated
+  --> .terraform.lock.hcl:5:5
+   |
+ 5 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
+...
+13 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+   |     ------------------------------------------------- should be further up
+   |
+help: provlock lock --repair
+
+----- stderr -----
+Not checked: platforms (select with -p), hashes against the registry (--online)
+1 warning and 1 note in .terraform.lock.hcl
+"#]]);
+}

@@ -150,9 +150,8 @@ error[platform-missing]: acme/old 1.0.0 is not published for darwin_arm64
   --> .terraform.lock.hcl:16:13
    |
 16 |   version = "1.0.0"
-   |             ^^^^^^^
+   |             ^^^^^^^ published for linux_amd64
    |
-   = it is published for linux_amd64
 help: lock a different version, or remove the platform; if the provider has none, add "acme/old" = ["darwin_arm64"] to [without-platforms] in provlock.toml
 
 ----- stderr -----
@@ -325,4 +324,54 @@ fn mistakes_in_the_table_are_errors_at_their_position() {
             .assert_stderr_has(message)
             .assert_stderr_has("provlock.toml:2:");
     }
+}
+
+#[test]
+fn providers_without_a_required_platform_are_one_finding_whose_help_names_them_all() {
+    let (registry, environment) = Registry::with_project();
+    let mut required = String::new();
+    for name in ["alpha", "beta", "gamma", "delta"] {
+        let published = registry.publish(&format!("acme/{name}"), "1.0.0");
+        published.platforms(["linux_amd64"]).done();
+        required += &format!("    {name} = {{ source = \"acme/{name}\" }}\n");
+    }
+    let configuration = format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n");
+    environment.write("main.tf", configuration);
+    environment
+        .provlock(["lock", "-p", "linux_amd64"])
+        .assert_code(0);
+    environment.write("provlock.toml", PLATFORMS);
+
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[platform-missing]: 4 providers are not published for darwin_arm64
+  --> .terraform.lock.hcl:5:13
+   |
+ 5 |   version = "1.0.0"
+   |             ^^^^^^^ published for linux_amd64
+...
+14 |   version = "1.0.0"
+   |             ------- published for linux_amd64
+...
+23 |   version = "1.0.0"
+   |             ------- published for linux_amd64
+...
+32 |   version = "1.0.0"
+   |             ------- published for linux_amd64
+   |
+   = acme/alpha 1.0.0, acme/beta 1.0.0, acme/delta 1.0.0 and acme/gamma 1.0.0
+help: lock a different version, or remove the platform; if the providers have none, add "acme/alpha" = ["darwin_arm64"], "acme/beta" = ["darwin_arm64"], "acme/delta" = ["darwin_arm64"] and "acme/gamma" = ["darwin_arm64"] to [without-platforms] in provlock.toml
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
+    let added = "[without-platforms]
+\"acme/alpha\" = [\"darwin_arm64\"]
+\"acme/beta\" = [\"darwin_arm64\"]
+\"acme/delta\" = [\"darwin_arm64\"]
+\"acme/gamma\" = [\"darwin_arm64\"]
+";
+    environment.write("provlock.toml", format!("{PLATFORMS}{added}"));
+    environment.provlock(["verify"]).assert_code(0);
 }

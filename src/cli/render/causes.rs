@@ -131,7 +131,7 @@ fn one_cause(
     if let Some(help) = &mut help {
         for (_, other) in cause {
             if let Some(other_help) = &other.help {
-                help.add_files_of(other_help);
+                help.add_names_of(other_help);
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Help as one line of text: commands quoted so that they can be pasted into the user's shell.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use provlock::diagnostic::words::enumerate;
 use provlock::diagnostic::{Diagnostic, HelpPart, Remedy, RootModules};
 use provlock::project::Selection;
-use provlock::provider::Dialect;
+use provlock::provider::{Dialect, Platform};
 use provlock::system::{Boundary, Secrets, files};
 
 use super::remedy::{self, RepeatedFlag};
@@ -186,6 +188,7 @@ impl Invocation {
         for part in help.parts() {
             match part {
                 HelpPart::Text(words) => text += words,
+                HelpPart::Exempt(exempted) => text += &exemption(exempted),
                 HelpPart::Remedy(Remedy::Option(option)) => text += &remedy::flag(option),
                 HelpPart::Remedy(Remedy::InstallModules) => text += "tofu get or terraform get",
                 HelpPart::Remedy(remedy) => text += &self.command(remedy, diagnostic),
@@ -280,6 +283,25 @@ impl Invocation {
         let quoted: Vec<_> = words.iter().map(|word| quoted(word, self.shell)).collect();
         quoted.join(" ")
     }
+}
+
+/// The lines of the settings that exempt providers from platforms.
+fn exemption(exempted: &BTreeMap<String, BTreeSet<Platform>>) -> String {
+    let mut lines = Vec::new();
+    for (provider, platforms) in exempted {
+        let platforms: Vec<_> = platforms
+            .iter()
+            .map(|platform| format!("\"{platform}\""))
+            .collect();
+        lines.push(format!("{provider:?} = [{}]", platforms.join(", ")));
+    }
+    let condition = if lines.len() == 1 {
+        "if the provider has none"
+    } else {
+        "if the providers have none"
+    };
+    let lines = enumerate(lines);
+    format!("{condition}, add {lines} to [without-platforms] in provlock.toml")
 }
 
 /// A word quoted for a shell. In PowerShell typographic quotes end a quoted text, too, and are

@@ -392,7 +392,7 @@ pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
             matches!(remedy, Remedy::Merge { .. })
                 || is_unnamed && takes_root_modules(&arguments(remedy))
         }
-        HelpPart::Text(_) => false,
+        HelpPart::Text(_) | HelpPart::Exempt(_) => false,
     };
     directories(diagnostic).len() > 1
         && diagnostic.help.iter().flat_map(Help::parts).any(is_for_one)

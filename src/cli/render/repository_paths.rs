@@ -75,7 +75,7 @@ impl RepositoryPaths<'_> {
                     let force = *force;
                     at_top.and(Remedy::AddToGit { files, force })
                 }
-                HelpPart::Remedy(remedy) => at_top.and(remedy.clone()),
+                HelpPart::Remedy(_) | HelpPart::Exempt(_) => at_top.and_part(part.clone()),
             };
         }
         at_top

@@ -20,7 +20,7 @@ use crate::packages::{
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
-use crate::settings::{PlatformSelection, how_to_exempt};
+use crate::settings::PlatformSelection;
 use crate::system::parallel;
 
 /// A provider's version and the platforms whose packages are needed.
@@ -403,8 +403,8 @@ fn check_platforms(
             return Err(error);
         }
         if is_set || is_merge {
-            let exempt = how_to_exempt(&candidate.name(), missing);
-            return Err(error.map(|error| error.help(format!("remove the platform; {exempt}"))));
+            let help = Help::text("remove the platform; ").and_exempt(candidate.name(), missing);
+            return Err(error.map(|error| error.help(help.clone())));
         }
         let platforms = Some(Vec::new());
         let lock_all: Remedy = if candidate.wanted == Wanted::Keep {

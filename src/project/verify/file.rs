@@ -7,7 +7,7 @@ use super::audited_root::{
     AuditedRoot, FileState, LockFileNeed, Obstacle, Tracking, VerifiedRoot, finding,
 };
 use crate::configuration::{DATA_DIRECTORY, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Pattern, Remedy, RunOption, Severity};
 use crate::lockfile::{
     DRAFT_LOCK_FILE_NAME, Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash,
 };
@@ -235,10 +235,9 @@ fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic>
         .hashes
         .iter()
         .find_map(|(hash, location)| Some((location, label(hash)?)))?;
-    let message = format!(
-        "the hashes of {} are unsorted or duplicated",
-        T::name(&entry.address, dialect)
-    );
-    let warning = finding(Code::UnsortedHashes, message, location, label);
-    Some(warning.help(Remedy::RepairLockFile))
+    let pattern = Pattern::text("the hashes of ")
+        .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
+        .and_text(" are unsorted or duplicated");
+    let warning = finding(Code::UnsortedHashes, String::new(), location, label);
+    Some(warning.with_pattern(pattern).help(Remedy::RepairLockFile))
 }

@@ -11,7 +11,7 @@ use crate::packages::archive::{self, ReleasePlatforms};
 use crate::project::covers::{Covers, EntryPlatforms};
 use crate::project::root_module::RootModule;
 use crate::provider::{AddressParts, Hash, Platform};
-use crate::settings::{PlatformSelection, how_to_exempt};
+use crate::settings::PlatformSelection;
 use crate::system::files;
 
 /// Result of comparing an entry with the required platforms.
@@ -263,14 +263,22 @@ pub(super) fn not_published<'a>(
     platform: &Platform,
     listed: impl Iterator<Item = &'a Platform>,
 ) -> Diagnostic {
-    let message = format!("{} is not published for {platform}", root.release(entry));
+    let pattern = Pattern::text("")
+        .and_names("provider", [root.release(entry)])
+        .and_verb(" is", " are")
+        .and_text(format!(" not published for {platform}"));
     let listed: Vec<_> = listed.map(ToString::to_string).collect();
-    let exempt = how_to_exempt(&root.name(&entry.address), platform);
-    finding(Code::PlatformMissing, message, entry.version(), "")
-        .note(format!("it is published for {}", listed.join(", ")))
-        .help(format!(
-            "lock a different version, or remove the platform; {exempt}"
-        ))
+    let help = Help::text("lock a different version, or remove the platform; ")
+        .and_exempt(root.name(&entry.address), platform);
+    let published = format!("published for {}", listed.join(", "));
+    finding(
+        Code::PlatformMissing,
+        String::new(),
+        entry.version(),
+        &published,
+    )
+    .with_pattern(pattern)
+    .help(help)
 }
 
 /// Warnings about platforms that the locked version has although the settings exempt the provider
