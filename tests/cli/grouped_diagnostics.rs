@@ -190,9 +190,8 @@ error[invalid-configuration]: the "{" after locals is never closed
 #[test]
 fn unsorted_hashes_of_several_entries_are_one_finding() {
     let environment = TestEnvironment::new();
-    let mut lock_file = String::new();
-    for name in ["alpha", "beta"] {
-        lock_file += &format!(
+    let lock_file = ["alpha", "beta"].map(|name| {
+        format!(
             "provider \"registry.opentofu.org/acme/{name}\" {{
   version = \"1.0.0\"
   hashes = [
@@ -203,13 +202,12 @@ fn unsorted_hashes_of_several_entries_are_one_finding() {
 
 ",
             "0".repeat(64)
-        );
-    }
-    environment.write_lock_file(lock_file);
-    let mut required = String::new();
-    for name in ["alpha", "beta"] {
-        required += &format!("    {name} = {{ source = \"acme/{name}\" }}\n");
-    }
+        )
+    });
+    environment.write_lock_file(lock_file.concat());
+    let required = ["alpha", "beta"]
+        .map(|name| format!("    {name} = {{ source = \"acme/{name}\" }}\n"))
+        .concat();
     let configuration = format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n");
     environment.write("main.tf", configuration);
     environment.provlock(["verify"]).matches(str![[r#"

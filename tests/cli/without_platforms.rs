@@ -329,12 +329,12 @@ fn mistakes_in_the_table_are_errors_at_their_position() {
 #[test]
 fn providers_without_a_required_platform_are_one_finding_whose_help_names_them_all() {
     let (registry, environment) = Registry::with_project();
-    let mut required = String::new();
-    for name in ["alpha", "beta", "gamma", "delta"] {
+    let required = ["alpha", "beta", "gamma", "delta"].map(|name| {
         let published = registry.publish(&format!("acme/{name}"), "1.0.0");
         published.platforms(["linux_amd64"]).done();
-        required += &format!("    {name} = {{ source = \"acme/{name}\" }}\n");
-    }
+        format!("    {name} = {{ source = \"acme/{name}\" }}\n")
+    });
+    let required = required.concat();
     let configuration = format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n");
     environment.write("main.tf", configuration);
     environment
