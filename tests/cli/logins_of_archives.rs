@@ -28,7 +28,7 @@ fn project(netrc: &str) -> (Registry, TestEnvironment, Published) {
 }
 
 /// Logins of the requests that match a pattern, a bearer token as it is.
-fn sent(registry: &Registry, pattern: &str) -> Vec<String> {
+pub(crate) fn sent(registry: &Registry, pattern: &str) -> Vec<String> {
     let mut logins = Vec::new();
     for request in registry.requests_matching(pattern) {
         let token = request.authorization().unwrap_or("none").to_owned();

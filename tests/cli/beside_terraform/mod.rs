@@ -1,6 +1,7 @@
 //! Configurations and lock files that the real Terraform accepts or refuses, as recorded from
 //! Terraform 1.15.5, and asked again where it is installed.
 
+mod archives;
 mod commits;
 mod messages;
 mod numbers;
