@@ -42,6 +42,14 @@ impl SettingsFiles<'_> {
         }
     }
 
+    /// Whether nothing has this path, not even a link that leads nowhere.
+    fn is_missing(&self, path: &Path) -> bool {
+        match self {
+            Self::OnDisk { boundary, .. } => boundary.tree().is_missing(path),
+            Self::Committed { files, .. } => !files.contains_key(path.as_os_str()),
+        }
+    }
+
     /// Whether a file leads out of the repository.
     fn is_refused(&self, path: &Path) -> bool {
         matches!(self, Self::OnDisk { boundary, .. } if boundary.is_link_out(path))
@@ -222,6 +230,10 @@ impl Settings {
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<OwnSettings> {
         let path = directory.join(FILE_NAME);
+        // Hardly any directory has one, and each further question is a system call.
+        if files.is_missing(&path) {
+            return Ok(OwnSettings::None);
+        }
         if files.is_of_other_user(&path, owner) {
             return Ok(OwnSettings::OfOtherUser(path));
         }
