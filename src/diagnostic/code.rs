@@ -268,6 +268,8 @@ codes! {
         PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
         RootRemoved = "root-removed": Error, false, Base, None;
+        /// A change removes the hashes of platforms although the version stays.
+        PlatformsLost = "platforms-lost": Warning, true, Base, None;
         /// A change decides something that cannot be checked.
         NotDecided = "not-decided": Error, true, Circumstances, Substitution;
         /// An ignore comment is not valid.

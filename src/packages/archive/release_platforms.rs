@@ -54,6 +54,19 @@ impl ReleasePlatforms {
         platforms
     }
 
+    /// Adds the packages that another source knows.
+    pub(crate) fn learn(&mut self, more: Self) {
+        for (platform, hashes) in more.published {
+            self.published.entry(platform).or_default().extend(hashes);
+        }
+        for (platform, hashes) in more.copies {
+            self.copies.entry(platform).or_default().extend(hashes);
+        }
+        if self.listed.is_none() {
+            self.listed = more.listed;
+        }
+    }
+
     /// Changes a file, if possible.
     pub(super) fn change(path: &Path, change: impl FnOnce(&mut Self)) {
         let _changing = lock(&CHANGING);

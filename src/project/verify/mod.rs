@@ -22,6 +22,7 @@ mod new_findings;
 mod online;
 mod overrides;
 mod platforms;
+mod platforms_lost;
 pub(super) mod policy;
 mod readings;
 mod requests;
@@ -78,6 +79,7 @@ const AUDITS: &[Audit] = &[
     policy::registry_data,
     online::check,
     platforms::check,
+    platforms_lost::check,
 ];
 
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
 use super::platforms::{self, ComparedEntry, missing, single};
+use super::platforms_lost::{self, KnownReleases};
 use super::policy;
 use super::requests;
 use crate::diagnostic::words::{enumerate, few};
@@ -38,6 +39,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         check.result
     };
     let mut by_mirror: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let mut known = KnownReleases::new();
     let results = parallel::map(root.entries().iter().collect(), WAITING_REQUESTS, check);
     for (entry, result) in root.entries().iter().zip(results) {
         report.findings.extend(result.findings);
@@ -54,6 +56,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 .map(|found| (entry.address.clone(), found)),
         );
         report.has_unknown_platforms |= result.has_unknown_platforms;
+        known.insert(entry.address.clone(), result.known);
         report.unconfirmed += usize::from(!result.is_published && result.mirrored.is_none());
         if let Some((mirror, compared)) = result.mirrored {
             by_mirror.entry(mirror).or_default().push(compared);
@@ -63,6 +66,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         report.mirrors.insert(mirror.clone(), entries.len());
         platforms::add_compared(root, entries, Some(&mirror), report);
     }
+    platforms_lost::check_with(root, known, report);
 }
 
 /// Result of comparing an entry with its sources.
@@ -72,6 +76,8 @@ struct EntryResult<'a> {
     /// Reasons why something could not be checked.
     errors: Vec<Diagnostic>,
     authentication: Option<Authentication>,
+    /// Packages of the release that the source knows.
+    known: ReleasePlatforms,
     has_unknown_platforms: bool,
     /// Whether there are hashes, and all of them were found among the published ones.
     is_published: bool,
@@ -236,6 +242,7 @@ impl<'a> EntryCheck<'a> {
                 .about(&entry.address)
         }));
         self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
+        self.result.known.learn(platforms.clone());
     }
 
     /// Compares the entry with what a registry publishes.
@@ -327,6 +334,7 @@ impl<'a> EntryCheck<'a> {
         self.result.is_published =
             !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| is_found(hash));
         self.report(&compared, missing);
+        self.result.known.published = known;
         Ok(())
     }
 

@@ -188,6 +188,9 @@ codes! {
     root_removed: Case::with(|case| case.other_root("old", NULL)), ["-r", "--base", "main"], |case| {
         case.remove("old/.terraform.lock.hcl");
     };
+    platforms_lost: Case::new(), ["--base", "main"], |case| {
+        case.lock(NULL, "3.2.4", &[case.null.h1("linux_amd64"), case.null.zh("linux_amd64")]);
+    };
     not_decided: Case::new(), ["-r", "--base", "main"], |case| case.write("MAIN.TF", "");
     invalid_ignore: Case::new(), [], |case| case.comment("ignore[no-such-code] why");
     unused_ignore: Case::new(), [], |case| case.comment("ignore[no-hashes] why");

@@ -36,7 +36,8 @@ struct Case {
 /// The cases of all files. A case begins with `=== NAME`; lines up to the first file are what is
 /// expected, or comments. `-- base PATH --` begins a file of both revisions, `-- change PATH --`
 /// one of the change, and `-- remove PATH --` removes one. In a lock file, `@lock ADDRESS VERSION`
-/// is an entry, and `@other ADDRESS VERSION` one with different hashes.
+/// is an entry, `@other ADDRESS VERSION` one with different hashes, and `@both ADDRESS VERSION` one
+/// with the `h1:` of both.
 fn cases() -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/gate");
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().collect();
@@ -243,14 +244,14 @@ fn expanded(content: &str) -> String {
     for line in content.lines() {
         let mut words = line.split(' ');
         let hashes = match words.next() {
-            Some("@lock") => [H1.to_owned(), ZH.to_owned()],
-            Some("@other") => [OTHER_H1.to_owned(), OTHER_ZH.to_owned()],
+            Some("@lock") => &[H1, ZH][..],
+            Some("@other") => &[OTHER_H1, OTHER_ZH],
+            Some("@both") => &[H1, OTHER_H1, ZH],
             _ => continue,
         };
-        let [h1, zh] = &hashes;
         let address = words.next().unwrap();
         let version = words.next().unwrap();
-        entries.push(entry(address, version, "", &[h1, zh]));
+        entries.push(entry(address, version, "", hashes));
     }
     if entries.is_empty() {
         return format!("{}\n", content.trim_end());

@@ -32,6 +32,7 @@ mod installed_modules;
 mod known_platforms;
 mod links_of_the_base;
 mod listing;
+mod lost_platforms;
 mod merge_base;
 mod mirrored;
 #[cfg(unix)]
