@@ -1,7 +1,7 @@
 //! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working
 //! directory, and runs OpenTofu or Terraform there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -353,12 +353,14 @@ impl TerragruntUnit {
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
+        let mut known = HashSet::new();
         for Unknown {
             reason, location, ..
         } in unknown
         {
-            if !seen.contains(&(reason, location.as_ref())) {
-                seen.push((reason, location.as_ref()));
+            let place = (reason.as_str(), location.as_ref());
+            if known.insert(place) {
+                seen.push(place);
             }
         }
         seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
