@@ -11,7 +11,7 @@ use super::session::Session;
 use super::verify::policy;
 use crate::configuration::Requirements;
 use crate::diagnostic::{
-    Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
+    Code, Collector, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
 };
 use crate::lockfile::LockFile;
 use crate::modules::origin;
@@ -204,13 +204,18 @@ impl Session<'_> {
     /// Returns the versions in the lock files of root modules.
     pub fn locked_versions(&self, roots: &Roots) -> LockedVersions {
         self.notify(Event::Reading);
-        let versions = self.read_versions(roots);
+        let versions = self.read_versions(roots, |root| root.configuration_errors(&self.modules));
         self.finish();
         versions
     }
 
-    /// [`Session::locked_versions`] as a part of a larger step.
-    pub(super) fn read_versions(&self, roots: &Roots) -> LockedVersions {
+    /// [`Session::locked_versions`] as a part of a larger step, with these errors of each root
+    /// module.
+    pub(super) fn read_versions(
+        &self,
+        roots: &Roots,
+        errors_of: impl Fn(&RootModule) -> Diagnostics + Sync,
+    ) -> LockedVersions {
         let mut versions = LockedVersions::default();
         let mut dialects = BTreeSet::new();
         let results = self.each_root(roots, |root: RootModule| {
@@ -219,7 +224,9 @@ impl Session<'_> {
             if root.lock_bytes.is_some() {
                 locked = Some((root.dialect, lock_file.locks().clone()));
             }
-            Ok((locked, root.configuration_errors(&self.modules)))
+            let mut errors = Collector::for_one_of(roots.list.len());
+            errors.extend(errors_of(&root));
+            Ok((locked, errors.into_diagnostics()))
         });
         for (path, result) in results {
             let locked = match result {

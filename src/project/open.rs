@@ -80,17 +80,19 @@ impl Session<'_> {
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Vec<(PathBuf, Result<T>)> {
-        let read = |root: &FoundRoot| {
-            let result = self
-                .open_root(root)
-                .and_then(|opened| match opened.refused {
-                    Some(refused) => Err(refused.into()),
-                    None => read(opened),
-                });
-            (
-                root.path.clone(),
-                result.map_err(|errors| root.name(errors)),
-            )
+        let read = |found: &FoundRoot| {
+            let result = self.open_root(found).and_then(|mut opened| {
+                if let Some(refused) = opened.refused.take() {
+                    return Err(refused.into());
+                }
+                let canonical = opened.canonical.clone();
+                let result = read(opened);
+                // No other root module reads this directory, and there may be very many.
+                self.modules.forget(&canonical);
+                result
+            });
+            let result = result.map_err(|errors| found.name(errors));
+            (found.path.clone(), result)
         };
         parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
     }

@@ -18,7 +18,7 @@ use super::root_module::RootModule;
 use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
 use crate::configuration::rewrite::ConstraintEdit;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption};
 use crate::lockfile::{self, CanonicalBlocks};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::Hostname;
@@ -641,7 +641,9 @@ impl Pipeline<'_, '_> {
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of
 /// all root modules.
 fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
-    let known = session.read_versions(roots).providers;
+    let known = session
+        .read_versions(roots, |_| Diagnostics::default())
+        .providers;
     let versions = known
         .iter()
         .flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));

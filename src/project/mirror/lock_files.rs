@@ -187,6 +187,8 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         None => covered(session, &opened, &lock_file)?,
     };
     errors.extend(opened.configuration_errors(&session.modules));
+    // No other root module reads this directory, and there may be very many.
+    session.modules.forget(&opened.canonical);
     let mut records = Vec::new();
     for entry in lock_file.entries() {
         let Entry {
