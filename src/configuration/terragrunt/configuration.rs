@@ -24,11 +24,34 @@ use crate::system::files::join;
 const MAX_INCLUDES: usize = 64;
 
 /// A parsed file, and the context of its expressions.
-struct Parsed<'a> {
+struct ParsedFile<'a> {
     evaluation: &'a Evaluation<'a>,
     context: ParsingContext,
     file: Arc<SourceFile>,
     body: Body,
+}
+
+/// An `include` block whose file was not read yet.
+struct IncludeBlock<'a> {
+    block: &'a HclBlock,
+    members: Members,
+    path: Outcome<PathBuf>,
+}
+
+/// A local that was not evaluated yet.
+struct Local<'a> {
+    attribute: &'a Attribute,
+    references: References,
+}
+
+impl Local<'_> {
+    /// Whether the local refers to none of the open ones.
+    fn is_ready(&self, open: &BTreeMap<&str, Local<'_>>) -> bool {
+        self.references
+            .names
+            .iter()
+            .all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+    }
 }
 
 struct Include {
@@ -45,7 +68,7 @@ pub(super) fn read(
     path: &Path,
     context: ParsingContext,
 ) -> Outcome<Configuration> {
-    let mut parsed = Parsed::own(evaluation, path, context, 0)?;
+    let mut parsed = ParsedFile::own(evaluation, path, context, 0)?;
     let mut variables = unread_variables();
     let includes = parsed.includes(&variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
@@ -78,15 +101,16 @@ pub(super) fn read(
 
 /// Variables whose values are not read.
 fn unread_variables() -> Members {
-    let variables = [
+    [
         ("dependency", "outputs of other units are not read"),
         ("feature", "features are not read"),
         ("values", "values of stacks are not read"),
-    ];
-    let unread = |reason: &str| Value::Unknown(Arc::new(Unknown::new(reason, None)));
-    variables
-        .map(|(name, reason)| (name.to_owned(), unread(reason)))
-        .into()
+    ]
+    .map(|(name, reason)| {
+        let unknown = Unknown::new(reason, None);
+        (name.to_owned(), Value::Unknown(Arc::new(unknown)))
+    })
+    .into()
 }
 
 /// Reads a file that the configuration of `context` includes. It may not include other files.
@@ -101,17 +125,17 @@ fn read_included(
         included: Some(path.to_owned()),
         ..context.clone()
     };
-    let parsed = Parsed::own(evaluation, path, context, 1)?;
+    let parsed = ParsedFile::own(evaluation, path, context, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes a file, which Terragrunt refuses");
     }
     parsed.evaluate(unread_variables())
 }
 
-impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is
-    /// malformed. A file that `read_terragrunt_config` reads may be malformed, because there may be
-    /// a default.
+impl<'a> ParsedFile<'a> {
+    /// [`ParsedFile::new`] for a file at this depth of includes. Terragrunt refuses the unit if it
+    /// is malformed. A file that `read_terragrunt_config` reads may be malformed, because there may
+    /// be a default.
     fn own(
         evaluation: &'a Evaluation<'a>,
         path: &Path,
@@ -200,50 +224,59 @@ impl<'a> Parsed<'a> {
 
     /// Reads the `include` blocks and their files, and adds the files to the context.
     fn includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
-        let mut found = Vec::new();
+        let mut blocks = Vec::new();
         for block in self.body.get_blocks("include") {
-            if found.len() == MAX_INCLUDES {
+            if blocks.len() == MAX_INCLUDES {
                 return unknown("too many files are included");
             }
             let members = self.attributes_of(variables, &block.body);
-            let path = members
-                .get("path")
-                .map_or_else(|| failure("the include has no path"), Value::as_string);
-            found.push((
+            let path = match members.get("path") {
+                Some(path) => path.as_string(),
+                None => failure("the include has no path"),
+            };
+            blocks.push(IncludeBlock {
                 block,
-                path.map(|path| join(&self.context.directory, &*path)),
                 members,
-            ));
+                path: path.map(|path| join(&self.context.directory, &*path)),
+            });
         }
-        self.context.includes = found
+
+        // Functions in an included file can refer to all of them.
+        self.context.includes = blocks
             .iter()
-            .map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok()))
+            .map(|include| {
+                (
+                    label(include.block).unwrap_or_default(),
+                    include.path.clone().ok(),
+                )
+            })
             .collect();
-        let Self {
-            evaluation,
-            context,
-            file,
-            ..
-        } = &*self;
-        let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
+        Ok(blocks
+            .into_iter()
+            .map(|include| self.include(include))
+            .collect())
+    }
+
+    /// Reads the file of an `include` block.
+    fn include(&self, include: IncludeBlock<'_>) -> Include {
+        let IncludeBlock {
+            block,
+            members,
+            path,
+        } = include;
+        Include {
             label: label(block),
             exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
-            strategy: members
-                .get("merge_strategy")
-                .map_or(Ok(Strategy::Shallow), |value| {
-                    match &*value.as_string()? {
-                        "shallow" => Ok(Strategy::Shallow),
-                        "deep" => Ok(Strategy::Deep),
-                        "no_merge" => Ok(Strategy::NoMerge),
-                        _ => failure("there is no such merge strategy"),
-                    }
-                }),
+            strategy: match members.get("merge_strategy") {
+                Some(value) => merge_strategy(value),
+                None => Ok(Strategy::Shallow),
+            },
             configuration: path.and_then(|path| {
-                evaluation.configuration(|| read_included(evaluation, &path, context))
+                self.evaluation
+                    .configuration(|| read_included(self.evaluation, &path, &self.context))
             }),
-            location: block.span().map(|_| location(file, block)),
-        };
-        Ok(found.into_iter().map(read).collect())
+            location: block.span().map(|_| location(&self.file, block)),
+        }
     }
 
     /// Evaluates the file without its includes.
@@ -256,18 +289,17 @@ impl<'a> Parsed<'a> {
     /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose
     /// references are all known.
     fn locals(&self, variables: &mut Members) -> Outcome<()> {
-        let all = self
-            .body
-            .get_blocks("locals")
-            .flat_map(|block| block.body.attributes());
-        let mut open: BTreeMap<&str, (&Attribute, References)> = all
-            .map(|attribute| {
-                (
-                    attribute.key.as_str(),
-                    (attribute, References::of(&attribute.value)),
-                )
-            })
-            .collect();
+        let mut open = BTreeMap::new();
+        for block in self.body.get_blocks("locals") {
+            for attribute in block.body.attributes() {
+                let local = Local {
+                    attribute,
+                    references: References::of(&attribute.value),
+                };
+                open.insert(attribute.key.as_str(), local);
+            }
+        }
+
         let mut values = Members::new();
         loop {
             variables.insert("local".to_owned(), Value::object(values.clone())?);
@@ -275,33 +307,30 @@ impl<'a> Parsed<'a> {
             self.evaluation
                 .allowance
                 .spend_on(variables["local"].weight())?;
-            let is_ready = |references: &References| {
-                references
-                    .names
-                    .iter()
-                    .all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
-            };
             let ready: Vec<&str> = open
                 .iter()
-                .filter(|(_, (_, references))| is_ready(references))
+                .filter(|(_, local)| local.is_ready(&open))
                 .map(|(name, _)| *name)
                 .collect();
             if ready.is_empty() {
                 break;
             }
             for name in ready {
-                let Some((attribute, _)) = open.remove(name) else {
+                let Some(local) = open.remove(name) else {
                     continue;
                 };
-                let value = self
-                    .with_evaluator(variables, |evaluator| evaluator.evaluate(&attribute.value));
+                let expression = &local.attribute.value;
+                let value =
+                    self.with_evaluator(variables, |evaluator| evaluator.evaluate(expression));
                 values.insert(name.to_owned(), value);
             }
         }
-        for (name, (attribute, _)) in open {
-            let location = attribute.span().map(|span| Location::new(&self.file, span));
+
+        for (name, local) in open {
+            let span = local.attribute.span();
+            let reason = format!("the local \"{name}\" refers to itself");
             let unknown =
-                Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
+                Stop::Failure(reason).at(|| span.map(|span| Location::new(&self.file, span)));
             values.insert(name.to_owned(), Value::Unknown(unknown));
         }
         variables.insert("local".to_owned(), Value::object(values)?);
@@ -311,40 +340,20 @@ impl<'a> Parsed<'a> {
     /// The blocks and attributes of a file that are merged with other files.
     fn blocks(&self, evaluator: &Evaluator, locals: Value) -> Configuration {
         let body = &self.body;
-        let top = |name: &str| {
-            body.get_attribute(name)
-                .map(|attribute| evaluator.evaluate(&attribute.value))
-        };
-        let block = |block: &HclBlock| Block {
-            members: attributes(&block.body, evaluator),
-            location: Some(
-                match block
-                    .body
-                    .get_attribute("source")
-                    .and_then(|source| source.value.span())
-                {
-                    Some(span) => Location::new(&self.file, span),
-                    None => location(&self.file, block),
-                },
-            ),
-        };
         let mut unknown = Vec::new();
-        let mut generate: BTreeMap<String, Block> = body
-            .get_blocks("generate")
-            .map(|found| (label(found).unwrap_or_default(), block(found)))
-            .collect();
-        let as_attribute = |name: &str| {
-            let span = body.get_attribute(name)?.value.span();
-            Some((top(name)?, span.map(|span| Location::new(&self.file, span))))
-        };
-        if let Some((value, location)) = as_attribute("generate") {
+        let mut generate = BTreeMap::new();
+        for block in body.get_blocks("generate") {
+            let label = label(block).unwrap_or_default();
+            generate.insert(label, self.block(block, evaluator));
+        }
+        if let Some((value, location)) = self.top_attribute("generate", evaluator) {
             match named_blocks(&value, location.as_ref()) {
                 Ok(blocks) => generate.extend(blocks),
                 Err(stop) => unknown.push(stop.at(|| location)),
             }
         }
-        let mut remote_state = body.get_blocks("remote_state").next().map(block);
-        if let Some((value, location)) = as_attribute("remote_state") {
+        let mut remote_state = self.first_block("remote_state", evaluator);
+        if let Some((value, location)) = self.top_attribute("remote_state", evaluator) {
             match value.as_object() {
                 Ok(members) => {
                     remote_state = Some(Block {
@@ -356,18 +365,53 @@ impl<'a> Parsed<'a> {
             }
         }
         Configuration {
-            terraform: body.get_blocks("terraform").next().map(block),
+            terraform: self.first_block("terraform", evaluator),
             generate,
             remote_state,
-            program: top("terraform_binary"),
+            program: self.top_value("terraform_binary", evaluator),
             has_download_directory: body.has_attribute("download_dir"),
             locals,
-            inputs: top("inputs"),
+            inputs: self.top_value("inputs", evaluator),
             may_pass_flags: self.may_pass_flags(),
             init_arguments: self.init_arguments(),
             unknown,
             has_refused_include: false,
         }
+    }
+
+    fn first_block(&self, name: &str, evaluator: &Evaluator) -> Option<Block> {
+        let block = self.body.get_blocks(name).next()?;
+        Some(self.block(block, evaluator))
+    }
+
+    fn block(&self, block: &HclBlock, evaluator: &Evaluator) -> Block {
+        let source = block.body.get_attribute("source");
+        let location = match source.and_then(|source| source.value.span()) {
+            Some(span) => Location::new(&self.file, span),
+            None => location(&self.file, block),
+        };
+        Block {
+            members: attributes(&block.body, evaluator),
+            location: Some(location),
+        }
+    }
+
+    /// The value of an attribute outside of blocks.
+    fn top_value(&self, name: &str, evaluator: &Evaluator) -> Option<Value> {
+        let (value, _) = self.top_attribute(name, evaluator)?;
+        Some(value)
+    }
+
+    /// The value and the location of an attribute outside of blocks.
+    fn top_attribute(
+        &self,
+        name: &str,
+        evaluator: &Evaluator,
+    ) -> Option<(Value, Option<Location>)> {
+        let expression = &self.body.get_attribute(name)?.value;
+        let span = expression.span();
+        let location = span.map(|span| Location::new(&self.file, span));
+        Some((evaluator.evaluate(expression), location))
     }
 
     /// The blocks of `extra_arguments` that decide what `init` installs, as text without comments
@@ -381,28 +425,36 @@ impl<'a> Parsed<'a> {
             "upgrade",
         ];
         let mut arguments = String::new();
-        for terraform in self.body.get_blocks("terraform") {
-            for block in terraform.body.get_blocks("extra_arguments") {
-                let text = code(&block.body.to_string());
-                if FLAGS.iter().any(|flag| text.contains(flag)) {
-                    arguments += &text;
-                }
+        for block in self.extra_arguments() {
+            let text = code(&block.body.to_string());
+            if FLAGS.iter().any(|flag| text.contains(flag)) {
+                arguments += &text;
             }
         }
         arguments
+    }
+
+    fn extra_arguments(&self) -> impl Iterator<Item = &HclBlock> {
+        self.body
+            .get_blocks("terraform")
+            .flat_map(|block| block.body.get_blocks("extra_arguments"))
     }
 
     /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not
     /// evaluated.
     fn may_pass_flags(&self) -> bool {
         const FILES: [&str; 3] = ["required_var_files", "optional_var_files", "env_vars"];
-        let terraform = self.body.get_blocks("terraform");
-        let mut extra = terraform.flat_map(|block| block.body.get_blocks("extra_arguments"));
-        extra.any(|block| {
-            let arguments = block.body.get_attribute("arguments");
-            arguments.is_some_and(|arguments| arguments.value.to_string().contains("-var"))
-                || FILES.iter().any(|name| block.body.has_attribute(name))
-        })
+        for block in self.extra_arguments() {
+            if let Some(arguments) = block.body.get_attribute("arguments")
+                && arguments.value.to_string().contains("-var")
+            {
+                return true;
+            }
+            if FILES.iter().any(|name| block.body.has_attribute(name)) {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -417,25 +469,34 @@ fn read_terragrunt_config(
     };
     let mut path = join(&context.directory, &*path.as_string()?);
     let repository = evaluation.repository;
-    let is_directory = |path: PathBuf| repository.tree().is_dir(&path);
-    if repository.resolve(&path).is_ok_and(is_directory) {
+    if let Ok(directory) = repository.resolve(&path)
+        && repository.tree().is_dir(&directory)
+    {
         path.push(CONFIGURATION);
     }
-    if let (Err(Stop::Failure(_)), Some(default)) =
-        (evaluation.repository.resolve(&path), arguments.get(1))
+
+    // Only a file that certainly does not exist is replaced by the default.
+    if let Some(default) = arguments.get(1)
+        && let Err(Stop::Failure(_)) = repository.resolve(&path)
     {
         return Ok(default.clone());
     }
-    if path
-        .file_name()
-        .is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl")
-    {
+    if path.ends_with("terragrunt.stack.hcl") || path.ends_with("terragrunt.values.hcl") {
         return unknown("stacks and values are not read as configurations");
     }
     let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
-    evaluation
-        .configuration(|| read(evaluation, &path, inner))?
-        .to_value()
+    let configuration = evaluation.configuration(|| read(evaluation, &path, inner))?;
+    configuration.to_value()
+}
+
+/// Parses the `merge_strategy` of an include.
+fn merge_strategy(value: &Value) -> Outcome<Strategy> {
+    match &*value.as_string()? {
+        "shallow" => Ok(Strategy::Shallow),
+        "deep" => Ok(Strategy::Deep),
+        "no_merge" => Ok(Strategy::NoMerge),
+        _ => failure("there is no such merge strategy"),
+    }
 }
 
 /// The value of the variable `include`: the exposed files by label, or the only one without a
@@ -445,15 +506,16 @@ fn exposed(includes: &[Include]) -> Outcome {
     for include in includes {
         let value = match include.exposed.as_bool() {
             Ok(false) => continue,
-            Ok(true) => include
-                .configuration
-                .as_ref()
-                .map_err(Stop::clone)
-                .and_then(Configuration::to_value),
+            Ok(true) => match &include.configuration {
+                Ok(configuration) => configuration.to_value(),
+                Err(stop) => Err(stop.clone()),
+            },
             Err(stop) => Err(stop),
         };
-        let value =
-            value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| include.location.clone())));
+        let value = match value {
+            Ok(value) => value,
+            Err(stop) => Value::Unknown(stop.at(|| include.location.clone())),
+        };
         let Some(label) = &include.label else {
             return Ok(value);
         };
@@ -464,16 +526,15 @@ fn exposed(includes: &[Include]) -> Outcome {
 
 /// Returns the members of `generate = { name = { … } }` as blocks.
 fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
-    let block = |(name, value): (&String, &Value)| {
-        Ok((
-            name.clone(),
-            Block {
-                members: value.as_object()?.clone(),
-                location: location.cloned(),
-            },
-        ))
-    };
-    value.as_object()?.iter().map(block).collect()
+    let mut blocks = Vec::new();
+    for (name, value) in value.as_object()? {
+        let block = Block {
+            members: value.as_object()?.clone(),
+            location: location.cloned(),
+        };
+        blocks.push((name.clone(), block));
+    }
+    Ok(blocks)
 }
 
 /// The error for a file that Terragrunt cannot parse.
@@ -487,13 +548,12 @@ fn malformed(file: &Arc<SourceFile>, offset: usize, message: &str) -> Stop {
 }
 
 fn attributes(body: &Body, evaluator: &Evaluator) -> Members {
-    let pair = |attribute: &Attribute| {
-        (
-            attribute.key.to_string(),
-            evaluator.evaluate(&attribute.value),
-        )
-    };
-    body.attributes().map(pair).collect()
+    let mut members = Members::new();
+    for attribute in body.attributes() {
+        let value = evaluator.evaluate(&attribute.value);
+        members.insert(attribute.key.to_string(), value);
+    }
+    members
 }
 
 fn label(block: &HclBlock) -> Option<String> {

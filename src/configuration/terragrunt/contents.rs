@@ -36,39 +36,37 @@ pub(super) struct Contents {
 /// An unknown text is treated as one value. It could close its block and open a new one, but real
 /// files do not do that.
 pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
-    let whole = || {
-        Ok(Contents {
-            text: contents.as_string()?.to_string(),
-            omitted: Vec::new(),
-        })
-    };
     let Value::Partial(pieces) = contents else {
-        return whole();
+        return whole(contents);
     };
-    let (mut variants, mut conditions) = (vec![Variant::default()], Vec::new());
+    let mut variants = vec![Variant::default()];
+    let mut conditions = Vec::new();
     add(pieces, &mut variants, &mut conditions)?;
     if variants.len() > 1 {
         allowance.spend(variants.iter().map(|variant| variant.text.len()).sum())?;
     }
-    let Some(parts) = variants
+    let mut parts = Vec::new();
+    for variant in &variants {
+        match variant.parts() {
+            Some(parts_of_variant) => parts.push(parts_of_variant),
+            // The text is no HCL: nothing in it is certain.
+            None => return whole(contents),
+        }
+    }
+
+    let mut unknown: Vec<_> = parts
         .iter()
-        .map(Variant::parts)
-        .collect::<Option<Vec<_>>>()
-    else {
-        return whole();
-    };
-    let is_same = parts.iter().all(|others| {
-        others
-            .iter()
-            .map(Part::key)
-            .eq(parts[0].iter().map(Part::key))
-    });
-    let decisive = if is_same { Vec::new() } else { conditions };
+        .flatten()
+        .filter_map(|part| part.unknown)
+        .collect();
+    // A condition matters only if requirements depend on it.
+    if !have_same_keys(&parts) {
+        unknown.extend(conditions);
+    }
     let mut omitted = Vec::new();
-    let unknown = parts.iter().flatten().filter_map(|part| part.unknown);
-    for unknown in unknown.chain(decisive) {
-        if !omitted.contains(unknown) {
-            omitted.push(Arc::clone(unknown));
+    for reason in unknown {
+        if !omitted.contains(reason) {
+            omitted.push(Arc::clone(reason));
         }
     }
     let text = if omitted.is_empty() {
@@ -77,6 +75,22 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
         certain(&parts)
     };
     Ok(Contents { text, omitted })
+}
+
+/// Returns a text that must be known.
+fn whole(contents: &Value) -> Outcome<Contents> {
+    Ok(Contents {
+        text: contents.as_string()?.to_string(),
+        omitted: Vec::new(),
+    })
+}
+
+/// Whether the requirements of all variants depend on the same texts.
+fn have_same_keys(variants: &[Vec<Part<'_>>]) -> bool {
+    let first: Vec<_> = variants[0].iter().map(Part::key).collect();
+    variants
+        .iter()
+        .all(|parts| parts.iter().map(Part::key).eq(first.iter().copied()))
 }
 
 /// A text of the file.
@@ -168,44 +182,58 @@ impl<'a> Variant<'a> {
     }
 
     fn part(&'a self, structure: &Structure, depth: usize) -> Part<'a> {
-        let written = |span: Option<Range<usize>>| self.text[span.unwrap_or_default()].trim();
-        let (span, mut free) = (structure.span().unwrap_or_default(), Vec::new());
-        let text = written(Some(span.clone()));
+        let span = structure.span().unwrap_or_default();
+        let text = self.written(span.clone());
         let mut decisive = vec![text];
+        let mut free = Vec::new();
         if let Structure::Block(block) = structure {
             let (names, is_free) = decisive_arguments(depth, block.ident.as_str());
             add_values(&block.body, is_free, &mut free);
             if let Some(names) = names {
-                let header = block
-                    .labels
-                    .last()
-                    .map_or_else(|| block.ident.span(), Span::span)
-                    .unwrap_or_default();
-                let arguments = block
-                    .body
-                    .attributes()
-                    .filter(|it| names.contains(&it.key.as_str()))
-                    .map(Span::span);
-                decisive = [Some(span.start..header.end)]
-                    .into_iter()
-                    .chain(arguments)
-                    .map(written)
-                    .collect();
+                let header = match block.labels.last() {
+                    Some(label) => label.span(),
+                    None => block.ident.span(),
+                };
+                let header_end = header.unwrap_or_default().end;
+                decisive = vec![self.written(span.start..header_end)];
+                for attribute in block.body.attributes() {
+                    if names.contains(&attribute.key.as_str()) {
+                        decisive.push(self.written(attribute.span().unwrap_or_default()));
+                    }
+                }
             }
         }
-        let holes = &self.holes[self
-            .holes
-            .partition_point(|(hole, _)| hole.start < span.start)..];
-        let mut holes = holes.iter().take_while(|(hole, _)| hole.start < span.end);
-        let unknown = holes
-            .find(|(hole, _)| !contains(&free, hole))
-            .map(|(_, unknown)| *unknown);
         Part {
             depth,
             text,
             decisive,
-            unknown,
+            unknown: self.first_unknown(&span, &free),
         }
+    }
+
+    fn written(&'a self, span: Range<usize>) -> &'a str {
+        self.text[span].trim()
+    }
+
+    /// The reason for the first placeholder in a range of the text that is in none of the ranges
+    /// `free`.
+    fn first_unknown(
+        &self,
+        range: &Range<usize>,
+        free: &[Range<usize>],
+    ) -> Option<&'a Arc<Unknown>> {
+        let first = self
+            .holes
+            .partition_point(|(hole, _)| hole.start < range.start);
+        for (hole, unknown) in &self.holes[first..] {
+            if hole.start >= range.end {
+                break;
+            }
+            if !contains(free, hole) {
+                return Some(unknown);
+            }
+        }
+        None
     }
 }
 
@@ -256,16 +284,13 @@ fn contains(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
 
 /// Returns the text of the parts that are known and in all variants.
 fn certain(variants: &[Vec<Part<'_>>]) -> String {
-    let known = variants.iter().map(|parts| {
-        parts
-            .iter()
-            .filter(|part| part.unknown.is_none())
-            .map(Part::key)
-    });
-    let known = known
-        .map(HashSet::<_>::from_iter)
-        .reduce(|one, other| one.intersection(&other).copied().collect());
-    let mut common = known.unwrap_or_default();
+    let mut common = known_keys(&variants[0]);
+    for parts in &variants[1..] {
+        let keys = known_keys(parts);
+        common.retain(|key| keys.contains(key));
+    }
+
+    // Blocks of `AROUND` may be written several times, and their entries are collected in one.
     let mut texts = [String::new(), String::new(), String::new()];
     for part in &variants[0] {
         if common.remove(&part.key()) {
@@ -273,12 +298,22 @@ fn certain(variants: &[Vec<Part<'_>>]) -> String {
         }
     }
     let [top, terraform, providers] = texts;
-    let block = |name: &str, body: String| {
-        if body.is_empty() {
-            body
-        } else {
-            format!("{name} {{\n{body}}}\n")
-        }
-    };
-    top + &block(AROUND[0], terraform + &block(AROUND[1], providers))
+    let providers = block(AROUND[1], &providers);
+    top + &block(AROUND[0], &(terraform + &providers))
+}
+
+fn known_keys<'a>(parts: &'a [Part<'_>]) -> HashSet<(usize, &'a [&'a str])> {
+    parts
+        .iter()
+        .filter(|part| part.unknown.is_none())
+        .map(Part::key)
+        .collect()
+}
+
+/// Returns the text of a block; none if its body is empty.
+fn block(name: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    format!("{name} {{\n{body}}}\n")
 }

@@ -137,13 +137,15 @@ pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
         .zip(from.components())
         .take_while(|(a, b)| a == b)
         .count();
-    let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    let path: PathBuf = up.chain(to.components().skip(shared)).collect();
-    if path.as_os_str().is_empty() {
-        PathBuf::from(".")
-    } else {
-        path
+    let mut path = PathBuf::new();
+    for _ in from.components().skip(shared) {
+        path.push(Component::ParentDir);
     }
+    path.extend(to.components().skip(shared));
+    if path.as_os_str().is_empty() {
+        path.push(Component::CurDir);
+    }
+    path
 }
 
 /// The evaluation of one unit: the files that it may read, and its limits.
@@ -168,14 +170,12 @@ impl<'a> Evaluation<'a> {
         repository: &'a Repository,
         environment: &'a BTreeMap<String, String>,
     ) -> Self {
-        let (allowance, malformed, files) =
-            (Allowance::default(), RefCell::default(), RefCell::default());
         Self {
             repository,
             environment,
-            allowance,
-            malformed,
-            files,
+            allowance: Allowance::default(),
+            malformed: RefCell::default(),
+            files: RefCell::default(),
             configurations: Cell::new(0),
         }
     }

@@ -117,10 +117,11 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
         (Value::Object(parent), Value::Object(child)) => {
             let mut members = parent.items.clone();
             for (name, value) in child.iter() {
-                let value = members
-                    .get(name)
-                    .map_or_else(|| Ok(value.clone()), |first| deep(first, value))?;
-                members.insert(name.clone(), value);
+                let merged = match members.get(name) {
+                    Some(first) => deep(first, value)?,
+                    None => value.clone(),
+                };
+                members.insert(name.clone(), merged);
             }
             Value::object(members)
         }
@@ -134,42 +135,47 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
     }
 }
 
+impl Block {
+    fn to_value(&self) -> Outcome {
+        Value::object(self.members.clone())
+    }
+}
+
+fn optional_block(block: Option<&Block>) -> Outcome {
+    match block {
+        Some(block) => block.to_value(),
+        None => Ok(Value::Null),
+    }
+}
+
 impl Configuration {
     /// Returns the value of `read_terragrunt_config` and of an exposed `include`.
     pub(super) fn to_value(&self) -> Outcome {
-        let block = |block: &Block| Value::object(block.members.clone());
-        let optional = |found: &Option<Block>| found.as_ref().map_or(Ok(Value::Null), block);
-        let generate = self
-            .generate
-            .iter()
-            .map(|(label, found)| Ok((label.clone(), block(found)?)));
+        let mut generate = Members::new();
+        for (label, block) in &self.generate {
+            generate.insert(label.clone(), block.to_value()?);
+        }
         let mut members = vec![
-            ("terraform", optional(&self.terraform)?),
-            (
-                "generate",
-                Value::object(generate.collect::<Outcome<_>>()?)?,
-            ),
-            ("remote_state", optional(&self.remote_state)?),
+            ("terraform", optional_block(self.terraform.as_ref())?),
+            ("generate", Value::object(generate)?),
+            ("remote_state", optional_block(self.remote_state.as_ref())?),
             ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
             (
                 "terraform_binary",
                 self.program.clone().unwrap_or(Value::Null),
             ),
         ];
+        // The unknown part may set each of them.
         if let Some(unknown) = self.unknown.first() {
             for (_, value) in &mut members {
                 *value = Value::Unknown(Arc::clone(unknown));
             }
         }
-        let rest = Arc::new(Unknown::new(
-            "this part of a configuration is not read",
-            None,
-        ));
-        members.extend(
-            NOT_READ
-                .split(' ')
-                .map(|name| (name, Value::Unknown(Arc::clone(&rest)))),
-        );
+        let reason = "this part of a configuration is not read";
+        let unread = Arc::new(Unknown::new(reason, None));
+        for name in NOT_READ.split(' ') {
+            members.push((name, Value::Unknown(Arc::clone(&unread))));
+        }
         members.push(("locals", self.locals.clone()));
         Value::object(
             members

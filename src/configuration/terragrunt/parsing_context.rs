@@ -38,11 +38,10 @@ pub(super) struct ParsingContext {
 impl ParsingContext {
     /// The context of a configuration that is read for the unit in `original`.
     pub(super) fn new(directory: &Path, original: &Path) -> Self {
-        let (directory, original) = (directory.to_owned(), original.to_owned());
         Self {
-            file: directory.clone(),
-            directory,
-            original,
+            directory: directory.to_owned(),
+            original: original.to_owned(),
+            file: directory.to_owned(),
             includes: Vec::new(),
             included: None,
         }
@@ -56,25 +55,30 @@ impl ParsingContext {
         arguments: &[Value],
     ) -> Option<Outcome> {
         if name == "templatefile" {
-            let [path, variables] = arguments else {
-                return Some(failure("takes a path and an object"));
-            };
-            let path = path.as_string().and_then(|path| self.path(&[&*path]));
-            return Some(path.and_then(|path| template_file::render(evaluation, &path, variables)));
+            return Some(self.templatefile(evaluation, arguments));
         }
-        match arguments
-            .iter()
-            .map(Value::as_string)
-            .collect::<Outcome<Vec<_>>>()
-        {
-            Ok(texts) => {
-                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-                self.call_with_texts(evaluation, name, &texts)
+        let mut texts = Vec::new();
+        for argument in arguments {
+            match argument.as_string() {
+                Ok(text) => texts.push(text),
+                // An unknown name is reported rather than its argument.
+                Err(stop) => {
+                    return self
+                        .call_with_texts(evaluation, name, &[])
+                        .map(|_| Err(stop));
+                }
             }
-            Err(stop) => self
-                .call_with_texts(evaluation, name, &[])
-                .map(|_| Err(stop)),
         }
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        self.call_with_texts(evaluation, name, &texts)
+    }
+
+    fn templatefile(&self, evaluation: &Evaluation, arguments: &[Value]) -> Outcome {
+        let [path, variables] = arguments else {
+            return failure("takes a path and an object");
+        };
+        let path = self.path(&[&*path.as_string()?])?;
+        template_file::render(evaluation, &path, variables)
     }
 
     fn call_with_texts(
@@ -84,20 +88,18 @@ impl ParsingContext {
         texts: &[&str],
     ) -> Option<Outcome> {
         let repository = evaluation.repository;
-        let (directory, root) = (self.directory.as_path(), repository.root());
-        let path_to_include = |path: fn(&Path, &Path) -> PathBuf| -> Outcome {
-            let include = self.include(texts)?;
-            Ok(include.map_or_else(
-                || Value::string("."),
-                |include| path_value(&path(directory, include)),
-            ))
-        };
+        let directory = self.directory.as_path();
+        let root = repository.root();
         Some(match name {
             "find_in_parent_folders" => self.find_in_parent_folders(repository, texts),
-            "path_relative_to_include" => path_to_include(relative),
-            "path_relative_from_include" => {
-                path_to_include(|directory, include| relative(include, directory))
-            }
+            "path_relative_to_include" => self.include(texts).map(|include| match include {
+                Some(include) => path_value(&relative(directory, include)),
+                None => Value::string("."),
+            }),
+            "path_relative_from_include" => self.include(texts).map(|include| match include {
+                Some(include) => path_value(&relative(include, directory)),
+                None => Value::string("."),
+            }),
             "get_parent_terragrunt_dir" => self
                 .include(texts)
                 .map(|include| path_value(include.unwrap_or(directory))),
@@ -107,15 +109,20 @@ impl ParsingContext {
             "get_path_from_repo_root" => Ok(path_value(&relative(directory, root))),
             "get_path_to_repo_root" => Ok(path_value(&relative(root, directory))),
             "get_env" => get_env(evaluation, texts),
-            "file" => self
-                .path(texts)
-                .and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
+            "file" => self.file(evaluation, texts),
             "fileexists" => self.path(texts).and_then(|path| exists(repository, &path)),
-            "mark_as_read" => texts
-                .first()
-                .map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
+            "mark_as_read" => match texts.first() {
+                Some(path) => Ok(Value::string(*path)),
+                None => failure("takes a path"),
+            },
             _ => return None,
         })
+    }
+
+    /// The text of a file.
+    fn file(&self, evaluation: &Evaluation, texts: &[&str]) -> Outcome {
+        let file = evaluation.read(&self.path(texts)?)?;
+        Ok(Value::string(file.text.as_str()))
     }
 
     /// Returns a path that is relative to the evaluated file.

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hcl_edit::Span;
-use hcl_edit::structure::{Attribute, Block};
+use hcl_edit::structure::{Attribute, Block, Body};
 
 use super::evaluation::{MAX_FILE_SIZE, Repository};
-use super::parsing_context::FILE_NAMES;
-use super::unit::local_path;
+use super::unit::{is_unit, local_path};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::Unknown;
 use crate::hcl::{parse, scan};
@@ -37,7 +36,6 @@ pub(crate) fn source_of_unit(
     directory: &Path,
     repository: &Repository,
 ) -> Result<PathBuf, Unknown> {
-    let unknown = |reason: String| Err(Unknown::new(reason, None));
     let mut stack = PathBuf::new();
     let mut components = directory.components();
     for component in components.by_ref() {
@@ -51,7 +49,7 @@ pub(crate) fn source_of_unit(
         .components()
         .any(|component| component.as_os_str() == GENERATED_UNITS)
     {
-        return unknown("stacks in stacks are not read".to_owned());
+        return Err(Unknown::new("stacks in stacks are not read", None));
     }
 
     let path = stack.join(STACK);
@@ -59,12 +57,14 @@ pub(crate) fn source_of_unit(
         Ok(file) => file,
         Err(reason) => {
             let shown = repository.shown(&path);
-            return unknown(format!("{} {reason}", shown.display()));
+            return Err(Unknown::new(format!("{} {reason}", shown.display()), None));
         }
     };
+    let shown = file.path.display();
     let Ok(body) = parse::body(&file.text) else {
-        return unknown(format!("{} cannot be parsed", file.path.display()));
+        return Err(Unknown::new(format!("{shown} cannot be parsed"), None));
     };
+
     let mut generating = Vec::new();
     let mut has_unknown_path = body.has_blocks(INCLUDE);
     for block in body.get_blocks("unit") {
@@ -74,30 +74,16 @@ pub(crate) fn source_of_unit(
             None => has_unknown_path = true,
         }
     }
-    let block = match generating[..] {
-        [block] => block,
-        [] if has_unknown_path => {
-            return unknown(format!(
-                "{} generates units whose paths are not literals",
-                file.path.display()
-            ));
-        }
-        [] => {
-            return unknown(format!(
-                "no unit in {} has the path {}",
-                file.path.display(),
-                unit_path.display()
-            ));
-        }
-        _ => {
-            return unknown(format!(
-                "several units in {} have the path {}",
-                file.path.display(),
-                unit_path.display()
-            ));
-        }
+    let reason = match generating[..] {
+        [block] => return source_of_block(block, &stack, &file, repository),
+        [] if has_unknown_path => format!("{shown} generates units whose paths are not literals"),
+        [] => format!("no unit in {shown} has the path {}", unit_path.display()),
+        _ => format!(
+            "several units in {shown} have the path {}",
+            unit_path.display()
+        ),
     };
-    source_of_block(block, &stack, &file, repository)
+    Err(Unknown::new(reason, None))
 }
 
 /// Returns the text of a stack's file, or the reason why it is not read.
@@ -130,45 +116,52 @@ fn source_of_block(
     file: &Arc<SourceFile>,
     repository: &Repository,
 ) -> Result<PathBuf, Unknown> {
-    let location = |span: Option<Range<usize>>| span.map(|span| Location::new(file, span));
-    let unknown = |reason: &str, span| Err(Unknown::new(reason.to_owned(), location(span)));
     for (name, expected) in [("no_dot_terragrunt_stack", false), ("enabled", true)] {
         if let Some(attribute) = block.body.get_attribute(name)
             && attribute.value.as_bool() != Some(expected)
         {
-            return unknown(
-                "the unit may be generated elsewhere, or not at all",
-                attribute.span(),
-            );
+            let reason = "the unit may be generated elsewhere, or not at all";
+            return Err(unknown_source(reason, file, attribute.span()));
         }
     }
     if let Some(inner) = block.body.blocks().next() {
-        return unknown("blocks in units of stacks are not read", inner.ident.span());
+        let reason = "blocks in units of stacks are not read";
+        return Err(unknown_source(reason, file, inner.ident.span()));
     }
     let Some(attribute) = block.body.get_attribute("source") else {
-        return unknown("the unit has no source", block.ident.span());
+        let reason = "the unit has no source";
+        return Err(unknown_source(reason, file, block.ident.span()));
     };
+
     let span = attribute.value.span();
     let written = &file.text[span.clone().unwrap_or_default()];
-    let source = match (attribute.value.as_str(), below_top(written)) {
-        (Some(source), _) => match local_path(source) {
-            Some(path) => files::join(stack, path),
-            None => return unknown("the source of the unit is not in the repository", span),
-        },
-        (None, Some(below)) => files::join(repository.root(), below),
-        (None, None) => return unknown("the source of the unit is not a literal", span),
+    let source = if let Some(source) = attribute.value.as_str() {
+        let Some(path) = local_path(source) else {
+            let reason = "the source of the unit is not in the repository";
+            return Err(unknown_source(reason, file, span));
+        };
+        files::join(stack, path)
+    } else if let Some(below) = below_top(written) {
+        files::join(repository.root(), below)
+    } else {
+        let reason = "the source of the unit is not a literal";
+        return Err(unknown_source(reason, file, span));
     };
-    match repository.resolve(&source) {
-        Ok(source)
-            if FILE_NAMES
-                .iter()
-                .any(|name| repository.tree().is_file(&source.join(name))) =>
-        {
-            Ok(source)
-        }
-        Ok(_) => unknown("the source of the unit has no terragrunt.hcl", span),
-        Err(_) => unknown("the source of the unit is not in the repository", span),
+
+    let Ok(source) = repository.resolve(&source) else {
+        let reason = "the source of the unit is not in the repository";
+        return Err(unknown_source(reason, file, span));
+    };
+    if !is_unit(repository.tree(), &source) {
+        let reason = "the source of the unit has no terragrunt.hcl";
+        return Err(unknown_source(reason, file, span));
     }
+    Ok(source)
+}
+
+/// The reason why the source of a unit is unknown, at a location in a stack's file.
+fn unknown_source(reason: &str, file: &Arc<SourceFile>, span: Option<Range<usize>>) -> Unknown {
+    Unknown::new(reason, span.map(|span| Location::new(file, span)))
 }
 
 /// The path in `"${get_repo_root()}/units/a"`, if nothing else in it is an expression.
@@ -191,61 +184,78 @@ pub(crate) fn unread_units(
     top: &Path,
     has_files: impl Fn(&Path) -> bool,
 ) -> Vec<Location> {
-    let unreadable = || vec![Location::of_file(shown)];
-    // A link could resolve to a file that must not be quoted.
-    if tree.is_symlink(path) {
-        return unreadable();
-    }
-    let Ok(Ok(text)) = tree.read(path, SIZE_LIMIT).map(String::from_utf8) else {
-        return unreadable();
+    let Some((file, body)) = parsed_stack(tree, path, shown) else {
+        return vec![Location::of_file(shown)];
     };
-    if scan::lone_return(text.as_bytes()).is_some() {
-        return unreadable();
-    }
-    let Ok(body) = parse::body(&text) else {
-        return unreadable();
-    };
-    let file = SourceFile::new(shown, text);
     let directory = path.parent().unwrap_or(path);
-    // `"./units/a"` or `"${get_repo_root()}/units/a"`
-    let is_local = |source: &Attribute| {
-        let written = &file.text[source.value.span().unwrap_or_default()];
-        let below = below_top(written).map(|below| files::join(top, below));
-        let relative = source
-            .value
-            .as_str()
-            .filter(|source| source.starts_with('.'));
-        below
-            .or(relative.map(|source| files::join(directory, source)))
-            .is_some_and(|path| path.starts_with(top))
-    };
-    let is_free = |path: &str| !has_files(&files::join(directory, path));
-    let attribute = |block: &Block, name: &str| block.body.get_attribute(name).cloned();
+
     let mut unread = Vec::new();
     for block in body.blocks() {
-        let source = attribute(block, "source").filter(|source| !is_local(source));
-        let elsewhere = attribute(block, "no_dot_terragrunt_stack");
-        let is_elsewhere =
-            elsewhere.is_some_and(|elsewhere| elsewhere.value.as_bool() != Some(false));
-        let path = if is_elsewhere {
-            attribute(block, "path")
-        } else {
-            None
-        };
-        let path = path.filter(|path| !path.value.as_str().is_some_and(is_free));
-        unread.extend(
-            source
-                .into_iter()
-                .chain(path)
-                .map(|attribute| attribute.value.span()),
-        );
+        if let Some(source) = block.body.get_attribute("source")
+            && !is_below_top(source, &file, directory, top)
+        {
+            unread.push(source.value.span());
+        }
+
+        // Such a unit is written beside the stack's file, where other files may be.
+        if is_outside_of_generated_units(block)
+            && let Some(unit_path) = block.body.get_attribute("path")
+        {
+            let replaces_files = match unit_path.value.as_str() {
+                Some(unit_path) => has_files(&files::join(directory, unit_path)),
+                None => true,
+            };
+            if replaces_files {
+                unread.push(unit_path.value.span());
+            }
+        }
+
         if block.ident.as_str() == INCLUDE {
             unread.push(block.ident.span());
         }
-        unread.extend(block.body.blocks().map(|inner| inner.ident.span()));
+        for inner in block.body.blocks() {
+            unread.push(inner.ident.span());
+        }
     }
     unread
         .into_iter()
         .map(|span| Location::new(&file, span.unwrap_or_default()))
         .collect()
+}
+
+/// Reads and parses a stack's file. Returns `None` if Terragrunt would read it in a different way,
+/// or not at all.
+fn parsed_stack(tree: &Tree, path: &Path, shown: &Path) -> Option<(Arc<SourceFile>, Body)> {
+    // A link could resolve to a file that must not be quoted.
+    if tree.is_symlink(path) {
+        return None;
+    }
+    let bytes = tree.read(path, SIZE_LIMIT).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    if scan::lone_return(text.as_bytes()).is_some() {
+        return None;
+    }
+    let body = parse::body(&text).ok()?;
+    Some((SourceFile::new(shown, text), body))
+}
+
+/// Whether a source is a path below the top of the repository: `"./units/a"` or
+/// `"${get_repo_root()}/units/a"`. `directory` is that of the stack's file.
+fn is_below_top(source: &Attribute, file: &SourceFile, directory: &Path, top: &Path) -> bool {
+    let written = &file.text[source.value.span().unwrap_or_default()];
+    if let Some(below) = below_top(written) {
+        return files::join(top, below).starts_with(top);
+    }
+    match source.value.as_str() {
+        Some(path) => path.starts_with('.') && files::join(directory, path).starts_with(top),
+        None => false,
+    }
+}
+
+/// Whether a unit is, or may be, generated outside of [`GENERATED_UNITS`].
+fn is_outside_of_generated_units(block: &Block) -> bool {
+    match block.body.get_attribute("no_dot_terragrunt_stack") {
+        Some(attribute) => attribute.value.as_bool() != Some(false),
+        None => false,
+    }
 }

@@ -27,12 +27,13 @@ pub(super) fn render(evaluation: &Evaluation, path: &Path, variables: &Value) ->
         return unknown("a template of this form is not evaluated");
     }
     let mut references = References::default();
-    template
-        .iter()
-        .for_each(|element| references.visit_element(element));
-    let is_given = |name: &String| members.contains_key(name) || references.bound.contains(name);
-    if !references.names.iter().all(|(name, _)| is_given(name)) {
-        return failure("the template refers to a variable that it is not given");
+    for element in &template {
+        references.visit_element(element);
+    }
+    for (name, _) in &references.names {
+        if !members.contains_key(name) && !references.bound.contains(name) {
+            return failure("the template refers to a variable that it is not given");
+        }
     }
     if !members
         .keys()

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::configuration;
 use super::contents;
 use super::evaluation::{Evaluation, Repository, has_configuration};
-use super::merge::{Block, Configuration};
+use super::merge::{Block, Configuration, Members};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use crate::configuration::root::Inputs;
 use crate::configuration::storage::StateStorage;
@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::modules::{ModuleSourceError, RemoteSource};
-use crate::system::tree::{Entry, Tree};
+use crate::system::tree::Tree;
 use crate::system::{files, walk};
 
 /// A unit: a directory with a `terragrunt.hcl`.
@@ -181,53 +181,52 @@ fn read_copy(
     directory: &Path,
     generated: &Path,
 ) -> Result<Unit, Unknown> {
+    evaluate(evaluation, directory, generated).map_err(|stop| unknown_at(stop, None))
+}
+
+fn evaluate(evaluation: &Evaluation<'_>, directory: &Path, generated: &Path) -> Outcome<Unit> {
     let repository = evaluation.repository;
-    let resolve = |directory: &Path| match repository.tree().canonicalize(directory) {
-        Ok(directory) => repository.resolve(&directory),
+    let directory = existing_directory(repository, directory)?;
+    let generated = existing_directory(repository, generated)?;
+    if repository
+        .tree()
+        .is_file(&directory.join(JSON_CONFIGURATION))
+    {
+        return unknown(format!("{JSON_CONFIGURATION} is not read"));
+    }
+    let context = ParsingContext::new(&generated, &generated);
+    let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
+    Ok(unit(directory, &generated, &configuration, evaluation))
+}
+
+/// Returns a directory of the repository without symbolic links.
+fn existing_directory(repository: &Repository, directory: &Path) -> Outcome<PathBuf> {
+    match repository.tree().canonicalize(directory) {
+        Ok(canonical) => repository.resolve(&canonical),
         Err(_) => failure("the directory does not exist"),
-    };
-    let read = || {
-        let directory = resolve(directory)?;
-        let generated = resolve(generated)?;
-        if repository
-            .tree()
-            .is_file(&directory.join(JSON_CONFIGURATION))
-        {
-            return unknown(format!("{JSON_CONFIGURATION} is not read"));
-        }
-        let context = ParsingContext::new(&generated, &generated);
-        let configuration =
-            configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
-        Ok(unit(directory, &generated, &configuration, evaluation))
-    };
-    read().map_err(|stop: Stop| unknown_at(stop, None))
+    }
 }
 
 /// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes
 /// others in its own way.
 fn inputs(configuration: &Configuration) -> Inputs {
-    let text = |value: &Value| {
-        if let Value::String(text) = value {
-            Some(text.to_string())
-        } else {
-            None
-        }
-    };
-    let uncertain = configuration
-        .may_pass_flags
-        .then_some("extra_arguments may give it a different value");
     let mut inputs = Inputs {
         is_partial: !configuration.unknown.is_empty(),
-        uncertain,
         ..Inputs::default()
     };
+    if configuration.may_pass_flags {
+        inputs.uncertain = Some("extra_arguments may give it a different value");
+    }
     match &configuration.inputs {
         None | Some(Value::Null) => {}
         Some(Value::Object(members)) => {
-            inputs.texts = members
-                .iter()
-                .map(|(name, value)| (name.clone(), text(value)))
-                .collect();
+            for (name, value) in members.iter() {
+                let text = match value {
+                    Value::String(text) => Some(text.to_string()),
+                    _ => None,
+                };
+                inputs.texts.insert(name.clone(), text);
+            }
         }
         Some(_) => inputs.is_partial = true,
     }
@@ -246,46 +245,26 @@ fn unit(
         .iter()
         .map(|unknown| (**unknown).clone())
         .collect();
-    let source_location = configuration
-        .terraform
-        .as_ref()
-        .and_then(|block| block.location.clone());
-    let attribute = |name: &str| {
-        configuration
-            .terraform
-            .as_ref()
-            .and_then(|block| block.members.get(name))
-    };
-    let source = match (attribute("source"), unknown.first()) {
-        (Some(source), _) if !source.is_null() => source
-            .as_string()
-            .and_then(|source| module_source(&source, generated, evaluation.repository))
-            .map(|module| match module {
-                UnitSource::Local(module) if module == directory => UnitSource::Unit,
-                module => module,
-            }),
-        (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
-        _ => Ok(UnitSource::Unit),
-    };
+    let terraform = configuration.terraform.as_ref();
+    let source_location = terraform.and_then(|block| block.location.clone());
+    let source = source_of(configuration, &directory, generated, evaluation.repository);
+
     let mut files = Vec::new();
-    let generated_file =
-        |label, block| generated_file(label, block, &evaluation.allowance).map(Some);
-    let blocks = configuration
-        .generate
-        .iter()
-        .map(|(label, block)| (block, generated_file(label, block)));
-    let state = configuration
-        .remote_state
-        .iter()
-        .map(|block| (block, state_file(block)));
-    for (block, file) in blocks.chain(state) {
-        match file {
+    for (label, block) in &configuration.generate {
+        match generated_file(label, block, &evaluation.allowance) {
+            Ok(file) => files.push(file),
+            Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
+        }
+    }
+    // Terragrunt writes the backend last.
+    if let Some(block) = &configuration.remote_state {
+        match state_file(block) {
             Ok(file) => files.extend(file),
             Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
         }
     }
-    let is_set = |name: &str| attribute(name).is_some_and(|patterns| !patterns.is_null());
-    if is_set("exclude_from_copy") {
+
+    if terraform_argument(configuration, "exclude_from_copy").is_some() {
         unknown.push(Unknown::new(
             "exclude_from_copy is not evaluated",
             source_location.clone(),
@@ -303,7 +282,7 @@ fn unit(
         storage: storage_of(configuration),
         generated: files,
         has_download_directory: configuration.has_download_directory,
-        copies_hidden_files: is_set("include_in_copy"),
+        copies_hidden_files: terraform_argument(configuration, "include_in_copy").is_some(),
         unknown,
         malformed: None,
         files: BTreeSet::new(),
@@ -311,18 +290,50 @@ fn unit(
     }
 }
 
+/// Returns an argument of the `terraform` block that is set.
+fn terraform_argument<'a>(configuration: &'a Configuration, name: &str) -> Option<&'a Value> {
+    let value = configuration.terraform.as_ref()?.members.get(name)?;
+    if value.is_null() {
+        return None;
+    }
+    Some(value)
+}
+
+/// Returns the source of a unit in a directory, which runs in the directory `generated`.
+fn source_of(
+    configuration: &Configuration,
+    directory: &Path,
+    generated: &Path,
+    repository: &Repository,
+) -> Outcome<UnitSource> {
+    if let Some(source) = terraform_argument(configuration, "source") {
+        return match module_source(&source.as_string()?, generated, repository)? {
+            UnitSource::Local(module) if module == directory => Ok(UnitSource::Unit),
+            module => Ok(module),
+        };
+    }
+    // A part of the configuration that is unknown may set a source.
+    match configuration.unknown.first() {
+        Some(unknown) => Err(Stop::Needs(Arc::clone(unknown))),
+        None => Ok(UnitSource::Unit),
+    }
+}
+
 /// Whether the state is remote. An unknown backend may be any.
 fn state_of(configuration: &Configuration) -> UnitState {
-    let is_local = |backend: &Value| {
-        backend
-            .as_string()
-            .is_ok_and(|backend| &*backend == "local")
-    };
-    let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
-    match &configuration.remote_state {
-        Some(block) if !backend(block) => UnitState::Remote,
-        _ if configuration.has_refused_include => UnitState::Unknown,
-        _ => UnitState::Local,
+    if let Some(block) = &configuration.remote_state {
+        let is_local = match block.members.get("backend") {
+            Some(backend) => backend.as_string().is_ok_and(|name| &*name == "local"),
+            None => false,
+        };
+        if !is_local {
+            return UnitState::Remote;
+        }
+    }
+    if configuration.has_refused_include {
+        UnitState::Unknown
+    } else {
+        UnitState::Local
     }
 }
 
@@ -368,56 +379,74 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
 /// Returns the path of a local source without its query.
 pub(super) fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
-    let is_address =
-        || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
-    let is_local = path.starts_with(['.', '/']) || !is_address();
-    is_local.then(|| path.split('?').next().unwrap_or(path))
+    if !path.starts_with(['.', '/']) {
+        let is_address = path.contains("::")
+            || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
+        if is_address {
+            return None;
+        }
+    }
+    path.split('?').next()
 }
 
 /// Returns the file of a `generate` block.
 fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<GeneratedFile> {
-    let text = |name: &str| match block.members.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_string().map(Some),
+    const INCOMPLETE: &str = "a block that generates a file has no path or no contents";
+    let Some(path) = optional_text(block, "path")? else {
+        return failure(INCOMPLETE);
     };
-    let (Some(path), Some(contents)) = (text("path")?, block.members.get("contents")) else {
-        return failure("a block that generates a file has no path or no contents");
+    let Some(contents) = block.members.get("contents") else {
+        return failure(INCOMPLETE);
     };
-    let is_disabled = block
-        .members
-        .get("disable")
-        .map_or(Ok(false), Value::as_bool)?;
-    let action = if is_disabled {
-        text("if_disabled")?
-    } else {
-        text("if_exists")?
+    let action = action_of(block)?;
+
+    let mut omitted = Vec::new();
+    let text = match contents::text(contents, allowance) {
+        Ok(contents) => {
+            for unknown in contents.omitted {
+                omitted.push(unknown_at(Stop::Needs(unknown), block.location.clone()));
+            }
+            Ok(contents.text)
+        }
+        Err(stop) => Err(unknown_at(stop, block.location.clone())),
     };
-    let action = match (is_disabled, action.as_deref()) {
-        (true, None | Some("skip")) => Action::Nothing,
-        (true, Some("remove")) => Action::Remove,
-        (true, Some("remove_terragrunt")) => Action::RemoveGenerated,
-        (false, Some(action)) => if_exists(action)?,
-        _ => return failure("a block that generates a file has no if_exists"),
-    };
-    let location = block.location.clone();
-    let unknown_at = |stop| unknown_at(stop, location.clone());
-    let (contents, omitted) = match contents::text(contents, allowance) {
-        Ok(contents) => (Ok(contents.text), contents.omitted),
-        Err(stop) => (Err(unknown_at(stop)), Vec::new()),
-    };
-    let omitted = omitted
-        .into_iter()
-        .map(|unknown| unknown_at(Stop::Needs(unknown)))
-        .collect();
-    let (label, path) = (label.to_owned(), PathBuf::from(&*path));
     Ok(GeneratedFile {
-        label,
-        path,
-        contents,
+        label: label.to_owned(),
+        path: PathBuf::from(&*path),
+        contents: text,
         omitted,
         action,
-        location,
+        location: block.location.clone(),
     })
+}
+
+/// Returns an argument that may be missing or `null`.
+fn optional_text(block: &Block, name: &str) -> Outcome<Option<Arc<str>>> {
+    match block.members.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => Ok(Some(value.as_string()?)),
+    }
+}
+
+/// Returns the effect of a `generate` block.
+fn action_of(block: &Block) -> Outcome<Action> {
+    const MISSING: &str = "a block that generates a file has no if_exists";
+    let is_disabled = match block.members.get("disable") {
+        Some(value) => value.as_bool()?,
+        None => false,
+    };
+    if is_disabled {
+        return match optional_text(block, "if_disabled")?.as_deref() {
+            None | Some("skip") => Ok(Action::Nothing),
+            Some("remove") => Ok(Action::Remove),
+            Some("remove_terragrunt") => Ok(Action::RemoveGenerated),
+            Some(_) => failure(MISSING),
+        };
+    }
+    match optional_text(block, "if_exists")? {
+        Some(action) => if_exists(&action),
+        None => failure(MISSING),
+    }
 }
 
 fn if_exists(action: &str) -> Outcome<Action> {
@@ -433,47 +462,60 @@ fn if_exists(action: &str) -> Outcome<Action> {
 /// Returns the file with the `backend` block, which requires nothing, but may replace a different
 /// file.
 fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
-    let generate = block
-        .members
-        .get("generate")
-        .filter(|generate| !generate.is_null());
-    let Some(generate) = generate.map(Value::as_object).transpose()? else {
-        return Ok(None);
+    let generate = match block.members.get("generate") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(generate) => generate.as_object()?,
     };
-    let text = |name: &str| match generate.get(name) {
-        Some(value) => value.as_string(),
-        None => failure(format!("remote_state generates a file without {name}")),
+    let backend = match block.members.get("backend") {
+        Some(backend) => backend.as_string(),
+        None => unknown("the backend is not known"),
     };
-    let backend = block
-        .members
-        .get("backend")
-        .map_or_else(|| unknown("the backend is not known"), Value::as_string);
-    let contents = backend.map(|backend| {
-        let label = hcl_edit::expr::Expression::from(&*backend);
-        format!("terraform {{\n  backend {label} {{\n  }}\n}}\n")
-    });
+    let contents = match backend {
+        Ok(backend) => {
+            let label = hcl_edit::expr::Expression::from(&*backend);
+            Ok(format!("terraform {{\n  backend {label} {{\n  }}\n}}\n"))
+        }
+        Err(stop) => Err(unknown_at(stop, block.location.clone())),
+    };
     Ok(Some(GeneratedFile {
         label: "remote_state".to_owned(),
-        path: PathBuf::from(&*text("path")?),
-        contents: contents.map_err(|stop| unknown_at(stop, block.location.clone())),
+        path: PathBuf::from(&*argument_of_generate(generate, "path")?),
+        contents,
         omitted: Vec::new(),
-        action: if_exists(&text("if_exists")?)?,
+        action: if_exists(&argument_of_generate(generate, "if_exists")?)?,
         location: block.location.clone(),
     }))
 }
 
+/// Returns a required argument of `remote_state.generate`.
+fn argument_of_generate(generate: &Members, name: &str) -> Outcome<Arc<str>> {
+    match generate.get(name) {
+        Some(value) => value.as_string(),
+        None => failure(format!("remote_state generates a file without {name}")),
+    }
+}
+
 fn has_unit_below(tree: &Tree, directory: &Path) -> bool {
-    let (looked_at, found) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let seen_entries = AtomicUsize::new(0);
+    let has_unit = AtomicBool::new(false);
     walk::below(tree, directory, |below| {
-        let is_unit =
-            |file: &Entry| FILE_NAMES.iter().any(|name| file.name == *name) && !below.ignores(file);
-        if below.path != directory && below.files.iter().any(is_unit) {
-            found.store(true, Ordering::Relaxed);
+        if below.path != directory && has_unit_file(below) {
+            has_unit.store(true, Ordering::Relaxed);
         }
-        let number = looked_at.fetch_add(1 + below.files.len(), Ordering::Relaxed);
-        number < MOST_ENTRIES && !found.load(Ordering::Relaxed)
+        let entries = 1 + below.files.len();
+        let seen_before = seen_entries.fetch_add(entries, Ordering::Relaxed);
+        seen_before < MOST_ENTRIES && !has_unit.load(Ordering::Relaxed)
     });
-    found.into_inner()
+    has_unit.into_inner()
+}
+
+fn has_unit_file(directory: &walk::Directory<'_>) -> bool {
+    for file in directory.files {
+        if FILE_NAMES.iter().any(|name| file.name == *name) && !directory.ignores(file) {
+            return true;
+        }
+    }
+    false
 }
 
 impl Unit {

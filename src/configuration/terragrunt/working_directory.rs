@@ -3,7 +3,7 @@
 //! (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::evaluation::{Repository, has_configuration};
@@ -11,7 +11,7 @@ use super::unit::{Action, CACHE, GeneratedFile, Unit, UnitSource};
 use crate::configuration::files::{DATA_DIRECTORY, is_test, module_files};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
+use crate::hcl::evaluate::value::{Outcome, Unknown, failure, unknown};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
@@ -58,51 +58,34 @@ pub(crate) fn working_directory(
     repository: &Repository,
     remote: Option<(&Path, &Path)>,
 ) -> WorkingDirectory {
-    let (unknown, uncertain_values) = (
-        unit.unknown.clone(),
-        uncertain_values(repository.tree(), unit),
-    );
     let mut working = WorkingDirectory {
-        unknown,
-        uncertain_values,
+        unknown: unit.unknown.clone(),
+        uncertain_values: uncertain_values(repository.tree(), unit),
         ..WorkingDirectory::default()
     };
+
+    // The files of the unit are copied over the files of its module.
+    let mut module = None;
     match &unit.source {
         Ok(UnitSource::Unit) => {}
-        Ok(UnitSource::Local(module)) => working.copy(module, repository),
+        Ok(UnitSource::Local(directory)) => {
+            working.copy(directory, repository);
+            module = Some(directory.as_path());
+        }
         Ok(UnitSource::Remote(_)) => match remote {
-            Some((directory, shown)) => working.copy_remote(directory, shown, unit, repository),
+            Some((directory, shown)) => {
+                working.copy_remote(directory, shown, unit, repository);
+                module = Some(directory);
+            }
             None => working.is_module_missing = true,
         },
         Err(unknown) => working.unknown.push(unknown.clone()),
     }
     working.copy(&unit.directory, repository);
-    let module = match &unit.source {
-        Ok(UnitSource::Local(module)) => Some(&**module),
-        Ok(UnitSource::Remote(_)) => remote.map(|(directory, _)| directory),
-        _ => None,
-    };
-    let mut overlaid = BTreeSet::new();
     if let Some(module) = module {
-        find_overlaid(
-            repository.tree(),
-            &unit.directory,
-            module,
-            unit.copies_hidden_files,
-            MAX_DEPTH,
-            &mut overlaid,
-        );
+        working.note_overlaid(module, unit, repository);
     }
-    working.unknown.extend(overlaid.into_iter().map(|file| {
-        if repository.tree().is_symlink(&file) {
-            repository.note_unread(file.clone());
-        }
-        let location = Location::of_file(repository.shown(&file));
-        Unknown::new(
-            "the directory of a different module gets files from one beside terragrunt.hcl",
-            Some(location),
-        )
-    }));
+
     let mut written = BTreeSet::new();
     for generated in &unit.generated {
         let is_second = generated.action != Action::Nothing
@@ -123,31 +106,33 @@ pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
         return false;
     };
     let working = working_directory(unit, repository, None);
-    let is_loaded = |name: &String| {
-        working
-            .files
-            .get(name)
-            .is_some_and(|loaded| loaded.text == own[name].text)
-    };
-    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
-    let (own_names, all) = (names(&own), names(&working.files));
-    let is_same_in = |dialect| {
-        let (alone, together) = (
-            module_files(&own_names, dialect),
-            module_files(&all, dialect),
-        );
-        alone.overrides == together.overrides
-            && alone
-                .primary
-                .iter()
-                .all(|name| together.primary.contains(name))
-    };
-    !working.is_module_missing
-        && working.unknown.is_empty()
-        && own_names.iter().all(is_loaded)
-        && [Dialect::Tofu, Dialect::Terraform]
-            .into_iter()
-            .all(is_same_in)
+    if working.is_module_missing || !working.unknown.is_empty() {
+        return false;
+    }
+
+    for (name, file) in &own {
+        match working.files.get(name) {
+            Some(loaded) if loaded.text == file.text => {}
+            _ => return false,
+        }
+    }
+
+    // Other files may hide a file of the unit, or override it.
+    let own_names: Vec<String> = own.into_keys().collect();
+    let all_names: Vec<String> = working.files.into_keys().collect();
+    for dialect in [Dialect::Tofu, Dialect::Terraform] {
+        let alone = module_files(&own_names, dialect);
+        let together = module_files(&all_names, dialect);
+        if alone.overrides != together.overrides {
+            return false;
+        }
+        for name in alone.primary {
+            if !together.primary.contains(&name) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 impl WorkingDirectory {
@@ -169,17 +154,44 @@ impl WorkingDirectory {
         repository: &Repository,
     ) {
         self.sources.push(directory.to_owned());
-        let read = Repository::open(repository.tree(), directory)
-            .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
-            .and_then(|repository| configuration_files(directory, &repository));
-        match read {
-            Ok(files) => self.files.extend(files.into_iter().map(|(name, file)| {
-                let file = SourceFile::fetched(shown.join(&name), file.text.clone());
-                (name, file)
-            })),
-            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(
-                stop.at(|| unit.source_location.clone()),
-            )),
+        let files = match Repository::open(repository.tree(), directory) {
+            Ok(module) => configuration_files(directory, &module),
+            Err(_) => unknown("the module cannot be read"),
+        };
+        match files {
+            Ok(files) => {
+                for (name, file) in files {
+                    let file = SourceFile::fetched(shown.join(&name), file.text.clone());
+                    self.files.insert(name, file);
+                }
+            }
+            Err(stop) => {
+                let unknown = stop.at(|| unit.source_location.clone());
+                self.unknown.push(Arc::unwrap_or_clone(unknown));
+            }
+        }
+    }
+
+    /// Adds the files of the unit's subdirectories that are copied into directories of its module.
+    fn note_overlaid(&mut self, module: &Path, unit: &Unit, repository: &Repository) {
+        let mut overlaid = BTreeSet::new();
+        find_overlaid(
+            repository.tree(),
+            &unit.directory,
+            module,
+            unit.copies_hidden_files,
+            MAX_DEPTH,
+            &mut overlaid,
+        );
+        for file in overlaid {
+            let location = Location::of_file(repository.shown(&file));
+            if repository.tree().is_symlink(&file) {
+                repository.note_unread(file);
+            }
+            self.unknown.push(Unknown::new(
+                "the directory of a different module gets files from one beside terragrunt.hcl",
+                Some(location),
+            ));
         }
     }
 
@@ -190,53 +202,35 @@ impl WorkingDirectory {
         generated: &GeneratedFile,
         is_second: bool,
     ) -> Result<(), Unknown> {
-        let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
         if generated.action == Action::Nothing {
             return Ok(());
         }
-        // A file beside `terragrunt.hcl` is copied from there.
-        let path = self
-            .sources
-            .last()
-            .and_then(|unit| generated.path.strip_prefix(unit).ok())
-            .unwrap_or(&generated.path);
-        let path = join(Path::new(""), path);
-        let is_data = |part: Component<'_>| {
-            [DATA_DIRECTORY, PLUGIN_DIRECTORY]
-                .iter()
-                .any(|name| part.as_os_str() == *name)
-        };
-        if path.ends_with(LOCK_FILE_NAME) || path.components().any(is_data) {
-            return uncertain("the lock file or installed files are generated");
+        let path = self.path_of(generated);
+        if path.ends_with(LOCK_FILE_NAME) || has_installed_files(&path) {
+            let reason = "the lock file or installed files are generated";
+            return Err(uncertain(generated, reason));
         }
         let name = path.to_str().unwrap_or_default();
-        if !is_configuration(name) && !is_test(name) {
+        if is_test(name) {
+            let reason = "a test file is generated, which is not read";
+            return Err(uncertain(generated, reason));
+        }
+        if !is_configuration(name) {
             return Ok(());
         }
-        let directory = path.parent().unwrap_or(&path);
-        // A call of a directory that exists only when it is generated is an error.
-        let may_be_called = |directory: &Path, caller: &Path| {
-            has_configuration(tree, directory)
-                || (tree.is_dir(directory) && !caller.starts_with(directory))
-        };
-        let may_be_called = || {
-            self.sources
-                .iter()
-                .any(|source| may_be_called(&join(source, directory), source))
-        };
-        if is_test(name) {
-            return uncertain("a test file is generated, which is not read");
-        } else if path.components().count() != 1 {
-            return if may_be_called() {
-                uncertain("a file of a different module is generated")
-            } else {
-                Ok(())
-            };
+        if path.components().count() != 1 {
+            if self.may_be_called(tree, path.parent().unwrap_or(&path)) {
+                let reason = "a file of a different module is generated";
+                return Err(uncertain(generated, reason));
+            }
+            return Ok(());
         }
         if is_second {
             self.files.remove(name);
-            return uncertain("a file is generated twice, in no defined order");
+            let reason = "a file is generated twice, in no defined order";
+            return Err(uncertain(generated, reason));
         }
+
         let existing = self.files.get(name);
         let is_generated = existing.is_some_and(|file| is_signed(&file.text));
         match generated.action {
@@ -247,12 +241,14 @@ impl WorkingDirectory {
                 return Ok(());
             }
             Action::Create if existing.is_some() => {
-                return uncertain("the generated file exists already, which Terragrunt refuses");
+                let reason = "the generated file exists already, which Terragrunt refuses";
+                return Err(uncertain(generated, reason));
             }
             Action::OverwriteGenerated if existing.is_some() && !is_generated => {
-                return uncertain(
+                return Err(uncertain(
+                    generated,
                     "the file exists and was not generated, so that Terragrunt refuses to replace it",
-                );
+                ));
             }
             Action::Nothing => return Ok(()),
             Action::Create
@@ -260,6 +256,8 @@ impl WorkingDirectory {
             | Action::Overwrite
             | Action::OverwriteGenerated => {}
         }
+
+        // If the contents are unknown, the old file is replaced nevertheless.
         self.files.remove(name);
         let contents = generated.contents.clone()?;
         self.unknown.extend(generated.omitted.iter().cloned());
@@ -267,44 +265,78 @@ impl WorkingDirectory {
             name.to_owned(),
             SourceFile::new(Path::new(GENERATED).join(name), contents),
         );
-        self.generated.extend(
-            generated
-                .location
-                .clone()
-                .map(|location| (name.to_owned(), location)),
-        );
+        if let Some(location) = &generated.location {
+            self.generated.insert(name.to_owned(), location.clone());
+        }
         Ok(())
+    }
+
+    /// The path of a generated file in the working directory. A file beside `terragrunt.hcl` is
+    /// copied from there.
+    fn path_of(&self, generated: &GeneratedFile) -> PathBuf {
+        let mut path = generated.path.as_path();
+        if let Some(unit) = self.sources.last()
+            && let Ok(below) = path.strip_prefix(unit)
+        {
+            path = below;
+        }
+        join(Path::new(""), path)
+    }
+
+    /// Whether a configuration may call the module in a directory of the working directory. A call
+    /// of a directory that exists only when it is generated is an error.
+    fn may_be_called(&self, tree: &Tree, directory: &Path) -> bool {
+        for source in &self.sources {
+            let called = join(source, directory);
+            if has_configuration(tree, &called) {
+                return true;
+            }
+            if tree.is_dir(&called) && !source.starts_with(&called) {
+                return true;
+            }
+        }
+        false
     }
 }
 
 /// Returns why files of values in the working directory may differ from those in the unit's
 /// directory, if they may.
 fn uncertain_values(tree: &Tree, unit: &Unit) -> Option<&'static str> {
-    let is_values = |path: &Path| {
-        path.file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(is_automatic)
-    };
-    let is_generated =
-        |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
-    let own = automatic_files(tree, &unit.directory);
-    let is_replaced = |path: &Path| own.iter().any(|own| own.file_name() == path.file_name());
-    if unit.generated.iter().any(is_generated) {
-        return Some("a file of values is generated, which is not read");
+    for file in &unit.generated {
+        if file.action != Action::Nothing && is_file_of_values(&file.path) {
+            return Some("a file of values is generated, which is not read");
+        }
     }
     if !unit.unknown.is_empty() {
         return Some("a file of values may be generated or omitted");
     }
-    match &unit.source {
-        Ok(UnitSource::Local(module))
-            if automatic_files(tree, module)
-                .iter()
-                .any(|path| !is_replaced(path)) =>
-        {
-            Some("the unit's module has a file of values, which is not read")
+    if let Ok(UnitSource::Local(module)) = &unit.source {
+        let own = automatic_files(tree, &unit.directory);
+        for path in automatic_files(tree, module) {
+            // The unit's file is copied over the module's.
+            let is_replaced = own.iter().any(|own| own.file_name() == path.file_name());
+            if !is_replaced {
+                return Some("the unit's module has a file of values, which is not read");
+            }
         }
-        _ => None,
     }
+    None
+}
+
+fn is_file_of_values(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_automatic)
+}
+
+/// The reason why the effect of a generated file is unknown.
+fn uncertain(generated: &GeneratedFile, reason: &str) -> Unknown {
+    Unknown::new(reason, generated.location.clone())
+}
+
+/// Whether a path is in a directory of installed files.
+fn has_installed_files(path: &Path) -> bool {
+    path.components()
+        .any(|part| part.as_os_str() == DATA_DIRECTORY || part.as_os_str() == PLUGIN_DIRECTORY)
 }
 
 /// Adds a configuration file of each subdirectory of the unit that the module has, too: Terragrunt
@@ -316,7 +348,7 @@ fn find_overlaid(
     module: &Path,
     with_hidden: bool,
     depth: usize,
-    found: &mut BTreeSet<PathBuf>,
+    overlaid: &mut BTreeSet<PathBuf>,
 ) {
     for entry in tree.entries(unit).unwrap_or_default() {
         let name = &entry.name;
@@ -331,20 +363,28 @@ fn find_overlaid(
             continue;
         }
         if entry.kind == Kind::Link {
-            found.insert(own);
+            overlaid.insert(own);
             continue;
         }
-        let files = tree.entries(&own).unwrap_or_default();
-        let files = files.into_iter().map(|file| own.join(file.name));
-        let is_read = |file: &PathBuf| {
-            file.to_str()
-                .is_some_and(|name| is_configuration(name) || is_test(name))
-        };
-        found.extend(files.filter(|file| depth == 0 || is_read(file)).min());
+
+        // One file is enough for a message.
+        let entries = tree.entries(&own).unwrap_or_default();
+        let first = entries
+            .into_iter()
+            .map(|entry| own.join(entry.name))
+            .filter(|file| depth == 0 || is_read(file))
+            .min();
+        overlaid.extend(first);
         if let Some(depth) = depth.checked_sub(1) {
-            find_overlaid(tree, &own, &other, with_hidden, depth, found);
+            find_overlaid(tree, &own, &other, with_hidden, depth, overlaid);
         }
     }
+}
+
+/// Whether OpenTofu or Terraform reads a file of this name.
+fn is_read(file: &Path) -> bool {
+    file.to_str()
+        .is_some_and(|name| is_configuration(name) || is_test(name))
 }
 
 fn is_signed(text: &str) -> bool {
