@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::caller::{Calling, InstallPath};
+use super::caller::{Caller, Calling, InstallPath};
 use super::file::CallSource;
 use super::missing::MissingReason;
 use super::module_cache::not_requested;
@@ -24,6 +24,13 @@ use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
 use crate::system::files::join;
 use crate::system::{Tree, canonicalize, links};
+
+/// The directory of a module in its package, without symbolic links.
+fn directory_in_package(module: &FetchedModule) -> Option<PathBuf> {
+    let top = canonicalize(module.top()).ok()?;
+    let directory = canonicalize(module.path().ok()?).ok()?;
+    Some(directory.strip_prefix(top).ok()?.to_owned())
+}
 
 /// A module of another package, and where it is, or would be, installed.
 type Package = (ModulePath, Option<InstallPath>);
@@ -47,39 +54,43 @@ impl Walk<'_> {
         origin: &mut Origin,
     ) -> Option<ModuleSource> {
         let Calling { caller, call, key } = calling;
+        let dialect = self.input.options.dialect;
         // A value of the environment, or a sensitive one, is part of the address.
         let mut is_secret = false;
-        let written = match &call.source {
+        let mut written = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => Ok(Some(source.clone())),
-            CallSource::Expression(written) => {
-                let (text, from) = text(caller.scope, written);
+            CallSource::Expression(expression) => {
+                let (text, from) = text(caller.scope, expression);
                 origin.add(from);
                 is_secret = origin.withheld.is_some();
-                let is_address =
-                    |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
-                if matches!(&text, Ok(Some(text)) if is_address(text))
-                    && caller.scope.is_set_by_user(written)
+                // A whole address that the user set: a pull request does not decide where it leads.
+                if let Ok(Some(address)) = &text
+                    && ModuleSource::parse(address, dialect).is_ok()
+                    && caller.scope.is_set_by_user(expression)
                 {
                     origin.withheld = None;
                 }
                 text
             }
         };
-        origin.withheld = origin
-            .withheld
-            .take()
-            .or_else(|| caller.scope.chosen_by.clone());
-        let written = match (written, &origin.withheld) {
-            (Ok(Some(text)), Some(reason)) if !is_local(&text) => Err(reason.clone()),
-            (written, _) => written,
-        };
+        if origin.withheld.is_none() {
+            origin.withheld.clone_from(&caller.scope.chosen_by);
+        }
+        // A request would send the value. A local path requests nothing.
+        if let Ok(Some(text)) = &written
+            && let Some(reason) = &origin.withheld
+            && !is_local(text)
+        {
+            written = Err(reason.clone());
+        }
+
         let text = match written {
             Ok(Some(source)) => source,
             Ok(None) => {
                 let message = format!("module \"{key}\" has no source: it is null");
-                self.errors
-                    .push(calling.error(Code::InvalidConfiguration, message));
+                let error = calling.error(Code::InvalidConfiguration, message);
+                self.errors.push(error);
                 return None;
             }
             Err(unknown) => {
@@ -91,17 +102,10 @@ impl Walk<'_> {
             }
         };
         self.input.cache.secrets.learn_address(&text);
-        let tree = self.input.tree();
-        let is_directory = || {
-            caller
-                .path
-                .path()
-                .is_ok_and(|from| tree.is_dir(&local::directory(&from, &text)))
-        };
-        if is_secret && !(is_local(&text) && is_directory()) {
+        if is_secret && !self.is_local_directory(caller, &text) {
             self.input.cache.secrets.learn_secret_address(&text);
         }
-        match ModuleSource::parse(&text, self.input.options.dialect) {
+        match ModuleSource::parse(&text, dialect) {
             Ok(source) => Some(source),
             Err(error) => {
                 let message =
@@ -119,6 +123,17 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether a source is the path of a directory that exists.
+    fn is_local_directory(&self, caller: &Caller<'_>, source: &str) -> bool {
+        if !is_local(source) {
+            return false;
+        }
+        match caller.path.path() {
+            Ok(from) => self.input.tree().is_dir(&local::directory(&from, source)),
+            Err(_) => false,
+        }
+    }
+
     /// The constraints of a call. If they are unknown, an error is reported. Adds to the origin.
     pub(super) fn constraints(
         &mut self,
@@ -130,9 +145,13 @@ impl Walk<'_> {
         let Some(written) = &call.version else {
             return Some(ConstraintList::default());
         };
-        let (text, from) = text(caller.scope, written);
+        let (mut text, from) = text(caller.scope, written);
         // A registry could list a version for each value.
-        let text = text.and_then(|text| from.withheld.clone().map_or(Ok(text), Err));
+        if text.is_ok()
+            && let Some(reason) = &from.withheld
+        {
+            text = Err(reason.clone());
+        }
         origin.add(from);
         let text = match text {
             Ok(Some(text)) => text,
@@ -172,19 +191,19 @@ impl Walk<'_> {
             call.module = Some(module.clone());
             call.directory = Some(installed.directory.clone());
         }
-        self.found.calls.push(call);
+        self.result.calls.push(call);
         package
     }
 
     fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
-        let resolution = self
-            .input
-            .resolver
-            .map_or(Resolution::Unlocked, |resolve| resolve(call));
-        let is_never_fetched = || self.input.cache.refuses(&call.source, call.entry.is_some());
+        let resolution = match self.input.resolver {
+            Some(resolve) => resolve(call),
+            None => Resolution::Unlocked,
+        };
+        let is_never_fetched = self.input.cache.refuses(&call.source, call.entry.is_some());
         let module = match resolution {
             Resolution::Unlocked => return self.unlocked(calling, call),
-            Resolution::Preferred(_) if is_never_fetched() => return self.unlocked(calling, call),
+            Resolution::Preferred(_) if is_never_fetched => return self.unlocked(calling, call),
             Resolution::Preferred(request) => {
                 match self.fetched(call, request, self.input.options.fetch_modules) {
                     Fetched::Module(module) => Some(module),
@@ -237,10 +256,10 @@ impl Walk<'_> {
     fn unlocked(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
         let request = call.request()?;
         let dialect = self.input.options.dialect;
-        let source = calling
-            .call
-            .constant_source()
-            .map_or_else(|| call.source.to_string(), str::to_owned);
+        let source = match calling.call.constant_source() {
+            Some(source) => source.to_owned(),
+            None => call.source.to_string(),
+        };
         let mut reason = MissingReason::NotInstalled(source);
         if let Some(installed) = self.installed(calling).cloned() {
             let directory = join(self.input.root, &installed.dir);
@@ -282,7 +301,7 @@ impl Walk<'_> {
             let warning = Diagnostic::warning(Code::InvalidConfiguration, message)
                 .note("an attacker in the network can change what it requires");
             let located = call.located(warning);
-            self.found.warnings.push(located.help("use an https URL"));
+            self.result.warnings.push(located.help("use an https URL"));
         }
     }
 
@@ -350,20 +369,10 @@ impl Walk<'_> {
         let caller = calling.caller.installed?;
         let package = caller.package.clone();
         let directory = match (path, &package) {
-            (ModulePath::Package(module), Some(package)) => {
-                let below = || -> Option<PathBuf> {
-                    let path = canonicalize(module.path().ok()?).ok()?;
-                    Some(
-                        path.strip_prefix(canonicalize(module.top()).ok()?)
-                            .ok()?
-                            .to_owned(),
-                    )
-                };
-                join(
-                    package,
-                    below().unwrap_or_else(|| PathBuf::from(module.directory())),
-                )
-            }
+            (ModulePath::Package(module), Some(package)) => match directory_in_package(module) {
+                Some(below) => join(package, below),
+                None => join(package, module.directory()),
+            },
             _ => without_links(
                 self.input.tree(),
                 self.input.root,
@@ -385,7 +394,7 @@ impl Walk<'_> {
         };
         let source = ModuleSource::Local(source.to_owned());
         let call = calling.module_call(source, ConstraintList::default(), Origin::default());
-        self.found.calls.push(ModuleCall {
+        self.result.calls.push(ModuleCall {
             directory: Some(directory.clone()),
             ..call
         });
@@ -445,7 +454,7 @@ impl Walk<'_> {
             .entry
             .unwrap_or(&calling.call.location)
             .clone();
-        self.found.unknown.push(UnknownCall {
+        self.result.unknown.push(UnknownCall {
             location,
             key: calling.key.to_owned(),
             directory: None,
@@ -466,10 +475,10 @@ impl Walk<'_> {
 
     /// Reports why a called module cannot be read. Its requirements are unknown then.
     fn report_unread(&mut self, error: Diagnostic) {
-        self.found.is_incomplete = true;
+        self.result.is_incomplete = true;
         // A replaced package is an error, not a missing module.
         if self.input.options.allow_missing_modules && error.code != Code::ModuleReplaced {
-            self.found.warnings.push(Diagnostic {
+            self.result.warnings.push(Diagnostic {
                 severity: Severity::Warning,
                 code: Code::ModuleNotInstalled,
                 ..error

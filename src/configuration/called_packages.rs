@@ -45,10 +45,10 @@ impl CalledPackages {
     pub(super) fn add(
         &mut self,
         key: &str,
-        found: Option<&(ModulePath, Option<InstallPath>)>,
+        module: Option<&(ModulePath, Option<InstallPath>)>,
         is_unknown: bool,
     ) {
-        let package = match found {
+        let package = match module {
             Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,
             Some((ModulePath::Package(module), at)) => CalledPackage::Fetched(
                 module.clone(),
@@ -75,14 +75,16 @@ pub(super) fn split_installed(
     data_directory: &Path,
     directory: &Path,
 ) -> Option<(String, String)> {
-    let strip = |data: &Path| {
-        directory
-            .strip_prefix(join(root, data.join("modules")))
-            .ok()
-    };
-    let below = strip(data_directory).or_else(|| strip(Path::new(DATA_DIRECTORY)))?;
-    let mut parts = below
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned());
-    Some((parts.next()?, parts.collect::<Vec<_>>().join("/")))
+    for data in [data_directory, Path::new(DATA_DIRECTORY)] {
+        let packages = join(root, data.join("modules"));
+        if let Ok(below) = directory.strip_prefix(packages) {
+            let parts: Vec<_> = below
+                .components()
+                .map(|part| part.as_os_str().to_string_lossy())
+                .collect();
+            let (key, rest) = parts.split_first()?;
+            return Some((key.clone().into_owned(), rest.join("/")));
+        }
+    }
+    None
 }

@@ -1,6 +1,5 @@
 //! Callers of modules, their calls, and the modules that are visited for them.
 
-use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::file::{Call, CallSource};
@@ -59,10 +58,10 @@ impl Caller<'_> {
     }
 
     pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
-        let own = self
-            .node
-            .and_then(|node| tree.get(node))
-            .map_or(self.key, |called| &called.address);
+        let own = match self.node.and_then(|node| tree.get(node)) {
+            Some(called) => &called.address,
+            None => self.key,
+        };
         let separator = if own.is_empty() { "" } else { "." };
         format!("{own}{separator}module.{}", call.name)
     }
@@ -113,9 +112,12 @@ impl Calling<'_> {
     pub(super) fn variable_call(&self, origin: &Origin) -> Option<VariableCall> {
         let Self { caller, call, key } = self;
         let input = origin.input.clone()?;
-        let version = call.version.as_ref().map(|version| &version.location);
-        let own = iter::once(&call.location).chain(version);
-        let locations = caller.entry.into_iter().chain(own).cloned().collect();
+        let mut locations = Vec::new();
+        locations.extend(caller.entry.cloned());
+        locations.push(call.location.clone());
+        if let Some(version) = &call.version {
+            locations.push(version.location.clone());
+        }
         Some(VariableCall {
             key: (*key).to_owned(),
             locations,

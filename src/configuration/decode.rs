@@ -59,9 +59,9 @@ const TERRAFORM: Schema = Schema {
 pub(super) fn module_file(
     file: &Arc<SourceFile>,
     dialect: Dialect,
-    found: &mut MergedFiles,
+    files: &mut MergedFiles,
 ) -> diagnostic::Result<()> {
-    read(file, dialect, &MODULE_FILE, found)
+    read(file, dialect, &MODULE_FILE, files)
 }
 
 /// Reads a test file: its `provider` blocks and the modules of its `run` blocks.
@@ -72,16 +72,16 @@ pub(super) fn test_file(
     file: &Arc<SourceFile>,
     dialect: Dialect,
 ) -> diagnostic::Result<MergedFiles> {
-    let mut found = MergedFiles::default();
-    read(file, dialect, &TEST_FILE, &mut found)?;
-    Ok(found)
+    let mut files = MergedFiles::default();
+    read(file, dialect, &TEST_FILE, &mut files)?;
+    Ok(files)
 }
 
 fn read(
     file: &Arc<SourceFile>,
     dialect: Dialect,
     schema: &Schema,
-    found: &mut MergedFiles,
+    files: &mut MergedFiles,
 ) -> diagnostic::Result<()> {
     let content = Block::of_file(file)
         .content(schema)
@@ -89,7 +89,7 @@ fn read(
     Decoder {
         file,
         dialect,
-        found,
+        files,
     }
     .each(content, Decoder::block);
     Ok(())
@@ -114,7 +114,7 @@ fn conflict_in_json(file: &SourceFile) -> Option<Fault> {
 struct Decoder<'a> {
     file: &'a Arc<SourceFile>,
     dialect: Dialect,
-    found: &'a mut MergedFiles,
+    files: &'a mut MergedFiles,
 }
 
 impl Decoder<'_> {
@@ -126,7 +126,7 @@ impl Decoder<'_> {
         mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>,
     ) {
         for (kind, block) in content.blocks {
-            if !self.found.has_room_for(1) {
+            if !self.files.has_room_for(1) {
                 return;
             }
             match block {
@@ -135,9 +135,9 @@ impl Decoder<'_> {
                 Err(_) if matches!(kind, "variable" | "locals") => {}
                 // OpenTofu or Terraform reports it, unless another file overrides the block.
                 Err(_) if kind == "backend" => {
-                    (self.found.backend, self.found.state_store) =
+                    (self.files.backend, self.files.state_store) =
                         (Some(Backend::Remote(kind.to_owned())), None);
-                    self.found.storage = Some(StorageBlock {
+                    self.files.storage = Some(StorageBlock {
                         name: kind.to_owned(),
                         location: None,
                         block: None,
@@ -170,11 +170,11 @@ impl Decoder<'_> {
                 Ok(())
             }
             "variable" | "locals" => {
-                self.found.names.push(block);
+                self.files.names.push(block);
                 Ok(())
             }
             // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
-            "ephemeral" if self.found.is_overriding && self.dialect == Dialect::Terraform => Ok(()),
+            "ephemeral" if self.files.is_overriding && self.dialect == Dialect::Terraform => Ok(()),
             _ => self.resource(&block),
         }
     }
@@ -184,12 +184,12 @@ impl Decoder<'_> {
     }
 
     fn fault(&mut self, fault: Fault) {
-        self.found.diagnostics.push(diagnose(self.file, fault));
+        self.files.diagnostics.push(diagnose(self.file, fault));
     }
 
     fn error(&mut self, location: Location, message: String, label: String) {
         let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message).at(location, label);
-        self.found.diagnostics.push(diagnostic);
+        self.files.diagnostics.push(diagnostic);
     }
 
     fn terraform(&mut self, block: &Block) -> Result<(), Fault> {
@@ -200,8 +200,8 @@ impl Decoder<'_> {
         let required = required
             .and_then(|text| text.parse::<ConstraintList>().ok())
             .unwrap_or_default();
-        self.found.required_version =
-            ConstraintList::merge([&self.found.required_version, &required]);
+        self.files.required_version =
+            ConstraintList::merge([&self.files.required_version, &required]);
         self.each(content, |decoder, block| {
             let kind = block.kind;
             let (backend, state_store) = match kind {
@@ -223,9 +223,9 @@ impl Decoder<'_> {
                 Backend::Local(_) => "backend \"local\"".to_owned(),
                 Backend::Remote(name) => name.clone(),
             };
-            (decoder.found.backend, decoder.found.state_store) = (Some(backend), state_store);
-            decoder.found.cloud_host = cloud_host(&block);
-            decoder.found.storage = Some(StorageBlock {
+            (decoder.files.backend, decoder.files.state_store) = (Some(backend), state_store);
+            decoder.files.cloud_host = cloud_host(&block);
+            decoder.files.storage = Some(StorageBlock {
                 name,
                 location: Some(block.location(&block.header)),
                 block: Some(block),
@@ -263,7 +263,7 @@ impl Decoder<'_> {
             .filter_map(|entry| self.required_provider(entry))
             .collect();
         let location = self.location(block.header.clone());
-        self.found.add_required(location, entries);
+        self.files.add_required(location, entries);
         Ok(())
     }
 
@@ -282,7 +282,7 @@ impl Decoder<'_> {
             self.fault(fault);
             return None;
         }
-        let errors = self.found.diagnostics.added();
+        let errors = self.files.diagnostics.added();
         let location = self.location(name.span.clone());
         let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
         let mut address = None;
@@ -316,7 +316,7 @@ impl Decoder<'_> {
             }
         }
         let address = address.or_else(|| self.implied(name))?;
-        if self.found.diagnostics.added() > errors {
+        if self.files.diagnostics.added() > errors {
             return None;
         }
         Some(RequiredProvider {
@@ -349,7 +349,7 @@ impl Decoder<'_> {
     fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
         let address = implied(&name.text, self.dialect, &self.location(name.span.clone()));
         address
-            .map_err(|errors| self.found.diagnostics.extend(errors))
+            .map_err(|errors| self.files.diagnostics.extend(errors))
             .ok()
     }
 
@@ -410,7 +410,8 @@ impl Decoder<'_> {
             .attribute("alias")
             .map(|alias| alias.string(Strings::Literal))
             .transpose()?;
-        let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
+        let local_name = label.text.clone();
+        let label = self.location(label.span.clone());
         let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
         if let Some(version) = content.attribute("version")
             && !matches!(version.constant(Strings::Literal), Ok(Value::Null))
@@ -422,7 +423,7 @@ impl Decoder<'_> {
                 &mut declaration,
             );
         }
-        self.found.add_provider(ProviderBlock {
+        self.files.add_provider(ProviderBlock {
             local_name,
             alias,
             label,
@@ -441,7 +442,7 @@ impl Decoder<'_> {
         } else {
             None
         };
-        self.found.add_resource(Resource {
+        self.files.add_resource(Resource {
             kind: block.kind,
             type_name: type_name.text.clone(),
             name: name.text.clone(),
@@ -483,7 +484,7 @@ impl Decoder<'_> {
         let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
             return Err(to.fault("the address of a resource is expected here"));
         };
-        self.found.imports.push(Import {
+        self.files.imports.push(Import {
             type_name: type_name.clone(),
             name: name.clone(),
             in_module: modules > 0,
@@ -495,24 +496,21 @@ impl Decoder<'_> {
 
     fn call(&mut self, name: &Name, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::ALL_ATTRIBUTES)?;
-        let value = content.attribute("source");
-        let source = match value.map(|value| (value, value.string(Strings::Template))) {
-            None => CallSource::Missing,
-            Some((_, Ok(source))) => CallSource::Constant(source),
-            Some((value, Err(_))) => CallSource::Expression(value.clone()),
-        };
-        let location = value.map_or_else(
-            || self.location(name.span.clone()),
-            |value| value.location.clone(),
-        );
-        let version = content.attribute("version").cloned();
-        let (name, arguments) = (name.text.clone(), content.attributes);
-        self.found.add_call(Call {
-            name,
+        let mut source = CallSource::Missing;
+        let mut location = self.location(name.span.clone());
+        if let Some(attribute) = content.attribute("source") {
+            source = match attribute.string(Strings::Template) {
+                Ok(text) => CallSource::Constant(text),
+                Err(_) => CallSource::Expression(attribute.clone()),
+            };
+            location = attribute.location.clone();
+        }
+        self.files.add_call(Call {
+            name: name.text.clone(),
             source,
-            version,
+            version: content.attribute("version").cloned(),
             location,
-            arguments,
+            arguments: content.attributes,
         });
         Ok(())
     }

@@ -72,8 +72,9 @@ impl Texts {
 
     /// [`Texts::read`] for a file of a package that was fetched, which no revision changes.
     pub(super) fn read_fetched(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
-        let fetched = |text| SourceFile::fetched(shown, text);
-        self.read_as(&Tree::Work, path, shown, fetched)
+        self.read_as(&Tree::Work, path, shown, |text| {
+            SourceFile::fetched(shown, text)
+        })
     }
 
     fn read_as(
@@ -146,35 +147,42 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
         dialect,
         [(".tofu", ".tf"), (".tofu.json", ".tf.json")],
     ) {
-        let is_override = [".tf", ".tf.json", ".tofu", ".tofu.json"]
-            .iter()
-            .filter_map(|extension| name.strip_suffix(extension))
-            .any(|base| base == "override" || base.ends_with("_override"));
-        if is_override {
+        if is_override(name) {
             files.overrides.push(name);
         } else {
             files.primary.push(name);
         }
     }
-    let tofu = |name: &String| {
-        [".tofu", ".tofu.json"]
+    if dialect == Dialect::Terraform {
+        files.foreign = names
             .iter()
-            .any(|extension| name.strip_suffix(extension).is_some())
-    };
-    files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
+            .any(|name| name.ends_with(".tofu") || name.ends_with(".tofu.json"));
+    }
     files
+}
+
+/// Whether a file is `override.tf` or one whose name ends like that.
+fn is_override(name: &str) -> bool {
+    for extension in [".tf", ".tf.json", ".tofu", ".tofu.json"] {
+        if let Some(base) = name.strip_suffix(extension)
+            && (base == "override" || base.ends_with("_override"))
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether OpenTofu and Terraform both load a configuration file among the sorted names of its
 /// directory's files.
 pub(crate) fn is_loaded(name: &str, names: &[String]) -> bool {
-    let loads = |dialect| {
-        let ModuleFiles {
-            primary, overrides, ..
-        } = module_files(names, dialect);
-        primary.contains(&name) || overrides.contains(&name)
-    };
-    is_read(name) && [Dialect::Tofu, Dialect::Terraform].into_iter().all(loads)
+    for dialect in [Dialect::Tofu, Dialect::Terraform] {
+        let files = module_files(names, dialect);
+        if !files.primary.contains(&name) && !files.overrides.contains(&name) {
+            return false;
+        }
+    }
+    is_read(name)
 }
 
 /// The names that may be names of test files.
@@ -208,14 +216,14 @@ pub(super) fn is_read(name: &str) -> bool {
 /// The error for a file whose name is not text, if OpenTofu or Terraform read files of this name.
 pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     let text = name.to_string_lossy();
-    let is_wanted = is_read(&text) && (is_configuration(&text) || is_test(&text));
-    let error = || {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("the name of its file {text} is not UTF-8"),
-        )
-    };
-    (is_wanted && name.to_str().is_none()).then(error)
+    let is_loaded = is_read(&text) && (is_configuration(&text) || is_test(&text));
+    if !is_loaded || name.to_str().is_some() {
+        return None;
+    }
+    Some(io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the name of its file {text} is not UTF-8"),
+    ))
 }
 
 /// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the
@@ -224,17 +232,23 @@ pub(super) fn visible<'a>(
     names: &'a [String],
     dialect: Dialect,
     extensions: [(&'static str, &'static str); 2],
-) -> impl Iterator<Item = &'a str> {
-    let hidden =
-        move |base: &str, tofu: &str| names.binary_search(&format!("{base}{tofu}")).is_ok();
-    names.iter().map(String::as_str).filter(move |name| {
-        extensions
-            .iter()
-            .any(|(tofu, common)| match name.strip_suffix(common) {
-                Some(base) => dialect == Dialect::Terraform || !hidden(base, tofu),
+) -> Vec<&'a str> {
+    let mut visible = Vec::new();
+    for name in names {
+        for (tofu, common) in extensions {
+            let is_read = match name.strip_suffix(common) {
+                Some(_) if dialect == Dialect::Terraform => true,
+                // A file with OpenTofu's extension hides it.
+                Some(base) => names.binary_search(&format!("{base}{tofu}")).is_err(),
                 None => dialect == Dialect::Tofu && name.ends_with(tofu),
-            })
-    })
+            };
+            if is_read {
+                visible.push(name.as_str());
+                break;
+            }
+        }
+    }
+    visible
 }
 
 /// The error for a directory without a configuration.

@@ -47,12 +47,12 @@ pub(crate) struct DirectoryListing {
 /// # Errors
 /// Directories and files of patterns that cannot be read.
 pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
-    let found = Mutex::new(BTreeMap::new());
+    let listings = Mutex::new(BTreeMap::new());
     let unread = walk::below(tree, top, |directory| {
         if let Some(listing) =
             DirectoryListing::of_files(directory.files, |file| !directory.ignores(file))
         {
-            lock(&found).insert(directory.path.to_owned(), listing);
+            lock(&listings).insert(directory.path.to_owned(), listing);
         }
         true
     });
@@ -60,7 +60,11 @@ pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<BTreeMap<PathBuf, Dire
         .into_iter()
         .map(|(path, error)| Diagnostic::io("read", &path, &error))
         .collect();
-    errors.into_result(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    errors.into_result(
+        listings
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    )
 }
 
 /// Finds the test files of a root module: in its directory, and in `tests` if there is such a
@@ -75,28 +79,31 @@ pub(super) fn test_files(
     known: Option<&[String]>,
     dialect: Dialect,
 ) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut found = Vec::new();
+    let mut test_files = Vec::new();
     for (directory, prefix, known) in [
         (root.to_owned(), "", known),
         (join(root, "tests"), "tests.", None),
     ] {
-        let list = || match prefix {
-            "" => DirectoryListing::names_in(tree, &directory),
-            _ => tests_in(tree, &directory, dialect),
+        let names = match known {
+            Some(names) => Ok(names.to_vec()),
+            None if prefix.is_empty() => DirectoryListing::names_in(tree, &directory),
+            None => tests_in(tree, &directory, dialect),
         };
-        let names = match known.map_or_else(list, |known| Ok(known.to_vec())) {
+        let names = match names {
+            Ok(names) => names,
+            // Most root modules have no `tests`.
             Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
-            names => names?,
+            Err(error) => return Err(error),
         };
         for name in files::visible(&names, dialect, files::TEST_EXTENSIONS) {
             let base = name
                 .strip_suffix(".tftest.hcl")
                 .or_else(|| name.strip_suffix(".tofutest.hcl"))
                 .unwrap_or(name);
-            found.push((join(&directory, name), format!("{prefix}{base}")));
+            test_files.push((join(&directory, name), format!("{prefix}{base}")));
         }
     }
-    Ok(found)
+    Ok(test_files)
 }
 
 /// Whether a root module has test files, or may have some that cannot be listed. `terraform init`
@@ -157,7 +164,8 @@ impl DirectoryListing {
     /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a
     /// root module.
     fn of_files(files: &[Entry], counts: impl Fn(&Entry) -> bool) -> Option<Self> {
-        let (mut listing, mut may_be_root) = (Self::default(), false);
+        let mut listing = Self::default();
+        let mut may_be_root = false;
         for file in files {
             listing.add(file);
             may_be_root |= is_sign(&file.text()) && counts(file);

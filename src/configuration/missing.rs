@@ -56,14 +56,13 @@ impl MissingModules {
 
     pub(super) fn add(&mut self, calling: &Calling<'_>, reason: MissingReason) {
         let Calling { caller, call, key } = calling;
-        let source = call
-            .constant_source()
-            .map(|source| ModuleSource::parse(source, Dialect::default()));
-        let package = if let Some(Ok(ModuleSource::Remote(package))) = source {
-            Some(package)
-        } else {
-            None
-        };
+        let mut package = None;
+        if let Some(source) = call.constant_source()
+            && let Ok(ModuleSource::Remote(remote)) =
+                ModuleSource::parse(source, Dialect::default())
+        {
+            package = Some(remote);
+        }
         self.0.push(Missing {
             key: (*key).to_owned(),
             reason,
@@ -77,31 +76,37 @@ impl MissingModules {
     /// submodules, and one for modules that git ignores. They are errors unless modules may be
     /// missing.
     pub(super) fn diagnostics(&self, situation: Situation) -> Vec<Diagnostic> {
+        let mut not_installed = Vec::new();
+        let mut in_submodules = Vec::new();
+        let mut ignored = Vec::new();
+        for missing in &self.0 {
+            match missing.reason {
+                MissingReason::NotInstalled(_) | MissingReason::Changed(_) => {
+                    not_installed.push(missing);
+                }
+                MissingReason::Submodule(_) => in_submodules.push(missing),
+                MissingReason::Ignored(_) => ignored.push(missing),
+            }
+        }
+
+        let mut diagnostics = Vec::new();
         let allowed = situation.allowed;
-        let (submodules, others): (Vec<_>, Vec<_>) = self
-            .0
-            .iter()
-            .partition(|missing| matches!(missing.reason, MissingReason::Submodule(_)));
-        let (ignored, others): (Vec<_>, Vec<_>) = others
-            .into_iter()
-            .partition(|missing| matches!(missing.reason, MissingReason::Ignored(_)));
-        let install = situation.install(&others);
-        let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
-        let groups = [
-            (others, "are not installed", install),
-            (
-                submodules,
-                "are in git submodules that are not checked out",
-                Some("git submodule update --init".into()),
-            ),
-            (ignored, "are not there, and git ignores them", Some(run)),
-        ];
-        let groups = groups
-            .into_iter()
-            .filter(|(missing, ..)| !missing.is_empty());
-        groups
-            .map(|(missing, what, help)| diagnostic(&missing, what, help, allowed))
-            .collect()
+        if !not_installed.is_empty() {
+            let install = situation.install(&not_installed);
+            let what = "are not installed";
+            diagnostics.push(diagnostic(&not_installed, what, install, allowed));
+        }
+        if !in_submodules.is_empty() {
+            let update = Help::from("git submodule update --init");
+            let what = "are in git submodules that are not checked out";
+            diagnostics.push(diagnostic(&in_submodules, what, Some(update), allowed));
+        }
+        if !ignored.is_empty() {
+            let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
+            let what = "are not there, and git ignores them";
+            diagnostics.push(diagnostic(&ignored, what, Some(run), allowed));
+        }
+        diagnostics
     }
 }
 
@@ -154,12 +159,11 @@ fn pronoun(missing: &[&Missing]) -> &'static str {
 }
 
 fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: bool) -> Diagnostic {
-    let is_one = missing.len() == 1;
     let message = format!(
         "{} modules {what}, so what they require is not known",
         missing.len()
     );
-    let diagnostic = if allowed {
+    let mut diagnostic = if allowed {
         Diagnostic {
             help,
             ..Diagnostic::warning(Code::ModuleNotInstalled, message)
@@ -173,27 +177,24 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         Diagnostic::error(Code::ModuleNotInstalled, message)
             .help(help.and(RunOption::AllowMissingModules))
     };
-    let diagnostic = match missing {
-        [one] => one.describe(diagnostic),
-        _ => diagnostic,
-    };
-    let shared = diagnostic.shared(format!(
+    if let [only] = missing {
+        diagnostic = only.describe(diagnostic);
+    }
+    diagnostic = diagnostic.shared(format!(
         "called modules {what}, so what they require is not known"
     ));
-    let label = |one: &Missing| {
-        if is_one {
+
+    for module in missing.iter().take(LOCATIONS) {
+        let label = if missing.len() == 1 {
             "called here".to_owned()
         } else {
-            format!("module \"{}\"", one.key)
-        }
-    };
-    let shown = missing.iter().take(LOCATIONS);
-    let located = shown.fold(shared, |diagnostic, one| {
-        diagnostic.at_called(one.entry.as_ref(), one.location.clone(), label(one))
-    });
+            format!("module \"{}\"", module.key)
+        };
+        diagnostic = diagnostic.at_called(module.entry.as_ref(), module.location.clone(), label);
+    }
     match missing.len().saturating_sub(LOCATIONS) {
-        0 => located,
-        more => located.note(format!("and {more} more")),
+        0 => diagnostic,
+        more => diagnostic.note(format!("and {more} more")),
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Module {
     pub(crate) may_be_root: bool,
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
     /// The providers that the files require, and where.
-    pub(super) found: Vec<(ProviderAddress, Declaration)>,
+    pub(super) declarations: Vec<(ProviderAddress, Declaration)>,
     pub(super) calls: Vec<Call>,
     /// Length of all files in bytes.
     length: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Module {
 impl Module {
     /// Whether it requires providers or calls modules.
     pub(crate) fn has_requirements(&self) -> bool {
-        !self.found.is_empty() || !self.calls.is_empty()
+        !self.declarations.is_empty() || !self.calls.is_empty()
     }
 
     /// Whether it is a root module, according to its files, if no other module calls it. An
@@ -97,44 +97,45 @@ impl Module {
         boundary: &Boundary,
     ) -> Self {
         let mut merged = MergedFiles::default();
-        let names = names.unwrap_or_else(|error| {
-            merged
-                .diagnostics
-                .push(Diagnostic::io("read the directory", shown, &error));
-            Vec::new()
-        });
-        let test_names = Some(files::test_names(&names));
-        let shown_file = |name: &str| {
-            if shown == directory {
-                join(shown, name)
-            } else {
-                shown.join(name)
+        let names = match names {
+            Ok(names) => names,
+            Err(error) => {
+                let error = Diagnostic::io("read the directory", shown, &error);
+                merged.diagnostics.push(error);
+                Vec::new()
             }
         };
-        let (outside, inside): (Vec<_>, Vec<_>) = names
-            .into_iter()
-            .partition(|name| boundary.is_link_out(&directory.join(name)));
-        let outside = files::module_files(&outside, dialect);
-        let refused = outside
-            .primary
-            .iter()
-            .chain(&outside.overrides)
-            .map(|name| refused(&shown_file(name)));
-        let refused: Vec<_> = refused.collect();
-        let read = |name: &str| {
+        let test_names = files::test_names(&names);
+        let mut inside = Vec::new();
+        let mut outside = Vec::new();
+        for name in names {
+            if boundary.is_link_out(&directory.join(&name)) {
+                outside.push(name);
+            } else {
+                inside.push(name);
+            }
+        }
+
+        // Only a fetched package has a different path than the user knows.
+        let is_fetched = shown != directory;
+        let mut refused_files = Vec::new();
+        let unread = files::module_files(&outside, dialect);
+        for name in unread.primary.iter().chain(&unread.overrides) {
+            refused_files.push(refused(&shown_file(shown, name, is_fetched)));
+        }
+        let module = Self::merge(shown, &inside, merged, dialect, |name| {
             let path = directory.join(name);
-            // Only a fetched package has a different path than the user knows.
-            if shown == directory {
-                texts.read(boundary.tree(), &path, &shown_file(name))
+            let shown_path = shown_file(shown, name, is_fetched);
+            if is_fetched {
+                texts.read_fetched(&path, &shown_path)
             } else {
-                texts.read_fetched(&path, &shown_file(name))
+                texts.read(boundary.tree(), &path, &shown_path)
             }
-        };
-        let module = Self::merge(shown, &inside, merged, dialect, read);
+        });
         Self {
-            may_be_root: module.may_be_root || !refused.is_empty(),
-            refused,
-            test_names,
+            may_be_root: module.may_be_root || !refused_files.is_empty(),
+            refused: refused_files,
+            test_names: Some(test_names),
             ..module
         }
     }
@@ -155,37 +156,25 @@ impl Module {
     /// have both.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
-        let read = |name: &str| Ok(Arc::clone(&root.files[name]));
+        let directory = root.module().shown();
         let mut module = Self::merge(
-            &root.module().shown(),
+            &directory,
             &names,
             MergedFiles::default(),
             dialect,
-            read,
+            |name| Ok(Arc::clone(&root.files[name])),
         );
-        module.diagnostics = module.diagnostics.map(|mut diagnostic| {
-            let labels = &mut diagnostic.labels;
-            let mut origins: Vec<_> = labels
-                .iter()
-                .filter_map(|label| root.origin(&label.location))
-                .collect();
-            origins.dedup();
-            let label = |origin: &Location| Label {
-                location: origin.clone(),
-                text: "generated here".to_owned(),
-            };
-            let origins: Vec<_> = origins.into_iter().map(label).collect();
-            labels.splice(0..0, origins);
-            diagnostic
-        });
-        let locations = module
-            .found
-            .iter_mut()
-            .flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
-        for location in locations.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
-            if let Some(origin) = root.origin(location) {
-                location.clone_from(origin);
+        module.diagnostics = module
+            .diagnostics
+            .map(|error| with_generating_blocks(error, root));
+        for (_, declaration) in &mut module.declarations {
+            root.replace_generated(&mut declaration.location);
+            if let Some(version) = &mut declaration.version {
+                root.replace_generated(version);
             }
+        }
+        for call in &mut module.calls {
+            root.replace_generated(&mut call.location);
         }
         module
     }
@@ -197,18 +186,18 @@ impl Module {
         files: impl Iterator<Item = (&'a Path, &'a [u8])>,
         dialect: Dialect,
     ) -> Self {
-        let file = |(path, bytes): (&Path, &[u8])| {
-            let name = path
-                .file_name()?
-                .to_str()
-                .filter(|name| files::is_read(name))?
-                .to_owned();
-            Some((name, SourceFile::new(path, String::from_utf8_lossy(bytes))))
-        };
-        let files: BTreeMap<String, Arc<SourceFile>> = files.filter_map(file).collect();
-        let names: Vec<_> = files.keys().cloned().collect();
+        let mut by_name = BTreeMap::new();
+        for (path, bytes) in files {
+            if let Some(name) = path.file_name().and_then(|name| name.to_str())
+                && files::is_read(name)
+            {
+                let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
+                by_name.insert(name.to_owned(), file);
+            }
+        }
+        let names: Vec<_> = by_name.keys().cloned().collect();
         Self::merge(directory, &names, MergedFiles::default(), dialect, |name| {
-            Ok(Arc::clone(&files[name]))
+            Ok(Arc::clone(&by_name[name]))
         })
     }
 
@@ -225,18 +214,20 @@ impl Module {
         let mut sources = Vec::new();
         for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
             for name in names {
-                let mut is_suspect = true;
                 merged.is_overriding = overriding;
-                let decoded = read(name).and_then(|source| {
-                    let decoded = decode::module_file(&source, dialect, &mut merged);
-                    is_suspect = has_line_of_root(&source.text);
-                    sources.push(source);
-                    decoded
-                });
-                if let Err(errors) = decoded {
-                    may_be_root |= is_suspect;
+                let source = match read(name) {
+                    Ok(source) => source,
+                    Err(errors) => {
+                        may_be_root = true;
+                        merged.diagnostics.extend(errors);
+                        continue;
+                    }
+                };
+                if let Err(errors) = decode::module_file(&source, dialect, &mut merged) {
+                    may_be_root |= has_line_of_root(&source.text);
                     merged.diagnostics.extend(errors);
                 }
+                sources.push(source);
             }
         }
         let empty = files.primary.is_empty() && files.overrides.is_empty();
@@ -271,7 +262,7 @@ impl Module {
                 .iter()
                 .map(|(name, p)| (name.clone(), p.address.clone()))
                 .collect(),
-            found: Vec::new(),
+            declarations: Vec::new(),
             calls: Vec::new(),
             length: sources.iter().map(|file| file.text.len()).sum(),
             test_names: None,
@@ -292,14 +283,14 @@ impl Module {
                 _ => module.calls.push(call),
             }
         }
-        module.found.extend(
+        module.declarations.extend(
             files
                 .required_providers
                 .into_values()
                 .map(|entry| (entry.address, entry.declaration)),
         );
-        let found = module.resolve_providers(files.providers.blocks, dialect, &mut errors);
-        module.found.extend(found);
+        let resolved = module.resolve_providers(files.providers.blocks, dialect, &mut errors);
+        module.declarations.extend(resolved);
         module.add_implied(
             files.state_store.as_ref(),
             &files.resources,
@@ -325,9 +316,10 @@ impl Module {
 
     /// Whether it calls a module that may be in a different package.
     pub(crate) fn calls_packages(&self) -> bool {
-        let is_local =
-            |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
-        self.calls.iter().any(|call| !is_local(call))
+        self.calls.iter().any(|call| match &call.source {
+            CallSource::Constant(source) => !is_local(source),
+            CallSource::Expression(_) | CallSource::Missing => true,
+        })
     }
 
     /// Whether the modules that it calls may depend on more than its own files: on values of
@@ -341,16 +333,21 @@ impl Module {
 
     /// Whether everything in its directory was read, and the directory has no test files.
     pub(crate) fn is_read_in_full(&self, tree: &Tree) -> bool {
-        let has_tests = tree.exists(&self.directory.join("tests"))
-            || self.test_names.as_ref().is_none_or(|it| !it.is_empty());
-        self.refused.is_empty() && self.diagnostics.is_empty() && !has_tests
+        if !self.refused.is_empty() || !self.diagnostics.is_empty() {
+            return false;
+        }
+        match &self.test_names {
+            Some(names) if names.is_empty() => !tree.exists(&self.directory.join("tests")),
+            _ => false,
+        }
     }
 
     /// The modules of other packages that it calls by a source that is plain text.
     pub(crate) fn requests(&self, dialect: Dialect) -> impl Iterator<Item = ModuleRequest> {
-        let sources = self.calls.iter().filter_map(Call::constant_source);
-        let sources = sources.filter_map(move |source| ModuleSource::parse(source, dialect).ok());
-        sources.filter_map(|source| ModuleRequest::new(source, ConstraintList::default()))
+        self.calls.iter().filter_map(move |call| {
+            let source = ModuleSource::parse(call.constant_source()?, dialect).ok()?;
+            ModuleRequest::new(source, ConstraintList::default())
+        })
     }
 
     /// The directories of the modules that are called from this one by a local path.
@@ -372,7 +369,7 @@ impl Module {
     /// Estimated memory in bytes: the files, and several hundred bytes for each required provider,
     /// block and error.
     pub(super) fn size(&self) -> usize {
-        let blocks = self.found.len() + self.calls.len() + self.name_blocks.len();
+        let blocks = self.declarations.len() + self.calls.len() + self.name_blocks.len();
         self.length + 512 * blocks + 1024 * self.diagnostics.len()
     }
 
@@ -389,9 +386,16 @@ impl Module {
         location: &Location,
         errors: &mut Collector,
     ) -> Option<ProviderAddress> {
-        let known = self.local_names.get(name).cloned();
-        let address = known.map_or_else(|| decode::implied(name, dialect, location), Ok);
-        address.map_err(|more| errors.extend(more)).ok()
+        if let Some(address) = self.local_names.get(name) {
+            return Some(address.clone());
+        }
+        match decode::implied(name, dialect, location) {
+            Ok(address) => Some(address),
+            Err(more) => {
+                errors.extend(more);
+                None
+            }
+        }
     }
 
     /// Resolves the local names of `provider` blocks in the module or its test files.
@@ -401,13 +405,14 @@ impl Module {
         dialect: Dialect,
         errors: &mut Collector,
     ) -> Vec<(ProviderAddress, Declaration)> {
-        let resolve = |block: ProviderBlock| {
-            Some((
-                self.address(&block.local_name, dialect, &block.label, errors)?,
-                block.declaration,
-            ))
-        };
-        blocks.into_iter().filter_map(resolve).collect()
+        let mut resolved = Vec::new();
+        for block in blocks {
+            let name = &block.local_name;
+            if let Some(address) = self.address(name, dialect, &block.label, errors) {
+                resolved.push((address, block.declaration));
+            }
+        }
+        resolved
     }
 
     /// Adds the providers that only the state store, resources and imports require, each with its
@@ -421,14 +426,14 @@ impl Module {
         errors: &mut Collector,
     ) {
         let mut known: BTreeSet<_> = self
-            .found
+            .declarations
             .iter()
             .map(|(address, _)| address.clone())
             .collect();
-        let mut names: BTreeMap<_, _> = state_store
-            .into_iter()
-            .map(|store| (store.local_name.clone(), store.location.clone()))
-            .collect();
+        let mut names = BTreeMap::new();
+        if let Some(store) = state_store {
+            names.insert(store.local_name.clone(), store.location.clone());
+        }
         for resource in &resources.blocks {
             let (name, location) = implied_name(
                 resource.provider.as_ref(),
@@ -455,7 +460,7 @@ impl Module {
             if let Some(address) = self.address(&name, dialect, &location, errors)
                 && known.insert(address.clone())
             {
-                self.found.push((
+                self.declarations.push((
                     address,
                     Declaration::new(DeclarationKind::Implied, location),
                 ));
@@ -465,15 +470,18 @@ impl Module {
 }
 
 fn configures_providers(files: &MergedFiles, sources: &[Arc<SourceFile>]) -> bool {
-    let uses_any = !files.resources.blocks.is_empty() || !files.calls.blocks.is_empty();
-    let takes_any = files
+    if files.resources.blocks.is_empty() && files.calls.blocks.is_empty() {
+        return false;
+    }
+    // A caller has to pass these providers.
+    if files
         .required_providers
         .values()
-        .any(|entry| entry.has_aliases);
-    let configures_any = || {
-        !files.providers.blocks.is_empty() || sources.iter().any(|source| is_cdktf_stack(source))
-    };
-    uses_any && !takes_any && configures_any()
+        .any(|entry| entry.has_aliases)
+    {
+        return false;
+    }
+    !files.providers.blocks.is_empty() || sources.iter().any(|source| is_cdktf_stack(source))
 }
 
 /// Whether a file is what CDK for Terraform writes for a stack, which is a root module:
@@ -500,11 +508,45 @@ fn is_cdktf_stack(source: &SourceFile) -> bool {
 /// Whether a line of a file that cannot be read begins as a block does that makes a root module.
 fn has_line_of_root(text: &str) -> bool {
     const BLOCKS: [&str; 4] = ["backend", "cloud", "state_store", "provider"];
-    let begins = |line: &str| {
-        let rest = BLOCKS.iter().find_map(|block| line.strip_prefix(block));
-        rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '{']))
-    };
-    text.lines().any(|line| begins(line.trim_start()))
+    for line in text.lines() {
+        let code = line.trim_start();
+        for block in BLOCKS {
+            if let Some(rest) = code.strip_prefix(block)
+                && rest.trim_start().starts_with(['"', '{'])
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Returns the path of a file as the user knows it, in the directory `shown`.
+fn shown_file(shown: &Path, name: &str, is_fetched: bool) -> PathBuf {
+    if is_fetched {
+        shown.join(name)
+    } else {
+        join(shown, name)
+    }
+}
+
+/// Adds the blocks that generate the files of an error before its other locations.
+fn with_generating_blocks(mut error: Diagnostic, root: &RootFiles) -> Diagnostic {
+    let mut blocks: Vec<_> = error
+        .labels
+        .iter()
+        .filter_map(|label| root.origin(&label.location))
+        .collect();
+    blocks.dedup();
+    let generated: Vec<_> = blocks
+        .into_iter()
+        .map(|block| Label {
+            location: block.clone(),
+            text: "generated here".to_owned(),
+        })
+        .collect();
+    error.labels.splice(0..0, generated);
+    error
 }
 
 /// The local name of a resource's provider: its `provider` argument, or else the first word of its

@@ -236,7 +236,8 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let read = || {
+        let key = (canonical.to_owned(), dialect);
+        self.modules.get_or_compute(&key, || {
             self.read(
                 DirectoryListing::names_in(self.tree(), directory),
                 directory,
@@ -244,9 +245,7 @@ impl ModuleCache {
                 dialect,
                 &self.boundary.unlimited(),
             )
-        };
-        self.modules
-            .get_or_compute(&(canonical.to_owned(), dialect), read)
+        })
     }
 
     /// The module with this canonical path, whose files have these names and may lead anywhere in

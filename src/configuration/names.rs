@@ -32,7 +32,6 @@ pub(super) struct Variable {
 impl Variable {
     /// The arguments that decide on the value, without comments and white space.
     pub(super) fn declaration(&self) -> String {
-        let code = |attribute: &Option<Attribute>| attribute.as_ref().map(Attribute::code);
         let Self {
             default,
             is_const,
@@ -41,9 +40,9 @@ impl Variable {
             is_nullable,
             location: _,
         } = self;
-        let default = code(default);
-        let kind = code(kind);
-        format!("{default:?} {kind:?} {is_const} {is_sensitive} {is_nullable:?}")
+        let default_code = default.as_ref().map(Attribute::code);
+        let kind_code = kind.as_ref().map(Attribute::code);
+        format!("{default_code:?} {kind_code:?} {is_const} {is_sensitive} {is_nullable:?}")
     }
 }
 
@@ -66,12 +65,9 @@ impl Names {
             match block.labels.as_slice() {
                 [] => {
                     let content = block.content(&Schema::ALL_ATTRIBUTES).unwrap_or_default();
-                    names.locals.extend(
-                        content
-                            .attributes
-                            .into_iter()
-                            .map(|it| (it.name.text.clone(), it)),
-                    );
+                    for local in content.attributes {
+                        names.locals.insert(local.name.text.clone(), local);
+                    }
                 }
                 [name, ..] => {
                     let Ok(content) = block.content(&VARIABLE) else {
@@ -89,23 +85,22 @@ impl Names {
     }
 }
 
+/// The value of an argument that is `true` or `false`.
+fn flag(content: &Content, name: &str) -> Option<bool> {
+    let value = content.attribute(name)?.constant(Strings::Literal).ok()?;
+    value.as_bool().ok()
+}
+
 impl Variable {
     fn new(content: &Content, location: Location) -> Self {
-        let attribute = |name: &str| content.attribute(name).cloned();
-        let flag = |name: &str| {
-            content
-                .attribute(name)?
-                .constant(Strings::Literal)
-                .ok()?
-                .as_bool()
-                .ok()
-        };
+        let is_sensitive = flag(content, "sensitive") == Some(true);
+        let is_ephemeral = flag(content, "ephemeral") == Some(true);
         Self {
-            default: attribute("default"),
-            is_const: flag("const") == Some(true),
-            is_sensitive: flag("sensitive") == Some(true) || flag("ephemeral") == Some(true),
-            kind: attribute("type"),
-            is_nullable: flag("nullable"),
+            default: content.attribute("default").cloned(),
+            is_const: flag(content, "const") == Some(true),
+            is_sensitive: is_sensitive || is_ephemeral,
+            kind: content.attribute("type").cloned(),
+            is_nullable: flag(content, "nullable"),
             location,
         }
     }

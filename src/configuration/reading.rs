@@ -56,10 +56,15 @@ pub(crate) fn read_resolved(
             return;
         };
         let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
-        let providers: BTreeSet<_> = module.found.iter().map(|(address, _)| address).collect();
+        let providers: BTreeSet<_> = module
+            .declarations
+            .iter()
+            .map(|(address, _)| address)
+            .collect();
         parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
     };
-    let (mut packages, mut passes) = (CalledPackages::default(), 0);
+    let mut packages = CalledPackages::default();
+    let mut passes = 0;
     loop {
         let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
         let allowance = Allowance::default();

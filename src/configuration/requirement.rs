@@ -255,20 +255,21 @@ impl Requirements {
         }
         self.is_incomplete |= other.is_incomplete;
         self.warnings.extend(other.warnings);
-        let is_new = |module: &ModuleDirectory| {
-            !self
+        for module in other.modules {
+            let is_known = self
                 .modules
                 .iter()
-                .any(|known| known.canonical == module.canonical)
-        };
-        let new: Vec<_> = other.modules.into_iter().filter(is_new).collect();
-        self.modules.extend(new);
-        let before = self.tree.len();
-        let moved = |call: CalledModule| CalledModule {
-            parent: call.parent.map(|parent| parent + before),
-            ..call
-        };
-        self.tree.extend(other.tree.into_iter().map(moved));
+                .any(|known| known.canonical == module.canonical);
+            if !is_known {
+                self.modules.push(module);
+            }
+        }
+        // Parents are indexes in the tree.
+        let offset = self.tree.len();
+        for mut call in other.tree {
+            call.parent = call.parent.map(|parent| parent + offset);
+            self.tree.push(call);
+        }
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
         self.variable.extend(other.variable);
@@ -286,17 +287,14 @@ impl Requirements {
             let known = self.providers.entry(address.clone()).or_default();
             let mut new = requirement.clone();
             // Both root modules may call the same module.
-            new.declarations.retain(|declaration| {
-                let is_same = |one: &Declaration| one.location == declaration.location;
-                !known.declarations.iter().any(is_same)
-            });
+            new.declarations
+                .retain(|declaration| !known.is_declared_at(&declaration.location));
             known.add(new);
             // An error is the same for each of the root modules.
-            let position = |one: &Declaration| {
-                let location = &one.location;
+            known.declarations.sort_by_cached_key(|declaration| {
+                let location = &declaration.location;
                 (location.path().to_owned(), location.span.start)
-            };
-            known.declarations.sort_by_cached_key(position);
+            });
         }
         if other.is_incomplete {
             self.is_incomplete = true;
@@ -316,47 +314,28 @@ impl Requirements {
     /// checked and not to be locked. Providers of its default registry are looked for in the one of
     /// `dialect`.
     pub(crate) fn with_reading_of_other(mut self, other: Self, dialect: Dialect) -> Self {
-        let is_new = |(address, _): &(ProviderAddress, _)| !self.providers.contains_key(address);
-        for (address, requirement) in other
-            .providers
-            .into_iter()
-            .filter(is_new)
-            .collect::<Vec<_>>()
-        {
-            let AddressParts {
-                hostname,
-                namespace,
-                name,
-            } = (*address).clone();
-            let is_default = hostname.is_default_of(dialect.other());
-            let hostname = if is_default {
-                Hostname::default_of(dialect)
-            } else {
-                hostname
-            };
-            self.providers
-                .entry(
-                    AddressParts {
-                        hostname,
-                        namespace,
-                        name,
-                    }
-                    .into(),
-                )
-                .or_insert(requirement);
+        for (address, requirement) in other.providers {
+            if self.providers.contains_key(&address) {
+                continue;
+            }
+            let mut parts: AddressParts = (*address).clone();
+            if parts.hostname.is_default_of(dialect.other()) {
+                parts.hostname = Hostname::default_of(dialect);
+            }
+            self.providers.entry(parts.into()).or_insert(requirement);
         }
         self.is_incomplete |= other.is_incomplete;
         self.calls.extend(other.calls);
-        let unknown = other
-            .unknown
-            .into_iter()
-            .filter(|unknown| !self.unknown.contains(unknown));
-        self.unknown.extend(unknown.collect::<Vec<_>>());
-        let variable = other
-            .variable
-            .into_iter()
-            .filter(|call| !self.variable.contains(call));
-        self.variable.extend(variable.collect::<Vec<_>>());
+        for unknown in other.unknown {
+            if !self.unknown.contains(&unknown) {
+                self.unknown.push(unknown);
+            }
+        }
+        for call in other.variable {
+            if !self.variable.contains(&call) {
+                self.variable.push(call);
+            }
+        }
         self
     }
 }
@@ -415,6 +394,12 @@ impl Requirement {
         self.is_certain |= other.is_certain;
     }
 
+    fn is_declared_at(&self, location: &Location) -> bool {
+        self.declarations
+            .iter()
+            .any(|declaration| declaration.location == *location)
+    }
+
     /// Whether only the state needs the provider.
     pub(crate) fn is_of_state(&self) -> bool {
         self.declarations
@@ -434,14 +419,13 @@ impl Requirement {
 impl Declaration {
     /// A declaration without a constraint. Its module is set when declarations are collected.
     pub(super) fn new(kind: DeclarationKind, location: Location) -> Self {
-        let (module, constraints) = (PathBuf::new(), ConstraintList::default());
         Self {
             location,
             source: None,
             version: None,
-            constraints,
+            constraints: ConstraintList::default(),
             kind,
-            module,
+            module: PathBuf::new(),
             local: false,
             call: None,
         }

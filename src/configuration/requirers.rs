@@ -32,7 +32,8 @@ impl Requirements {
             .iter()
             .map(|call| call.directory.as_path())
             .collect();
-        let (mut found, mut taken) = (Vec::new(), HashSet::new());
+        let mut requirers = Vec::new();
+        let mut taken = HashSet::new();
         let root = Requirer {
             call: None,
             depth: 0,
@@ -43,7 +44,7 @@ impl Requirements {
             let directory = module.canonical.as_path();
             if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
                 let own = declarations.get(directory).into_iter().flatten();
-                found.extend(own.map(|declaration| Requirer {
+                requirers.extend(own.map(|declaration| Requirer {
                     declaration: Some(declaration),
                     ..root
                 }));
@@ -51,7 +52,8 @@ impl Requirements {
         }
         // For each call, how many of the calls that lead to it and of itself are listed.
         let mut listed: Vec<usize> = Vec::with_capacity(self.tree.len());
-        let (mut seen, mut with_requirers_below) = (HashSet::new(), HashSet::new());
+        let mut seen = HashSet::new();
+        let mut with_requirers_below = HashSet::new();
         for call in &self.tree {
             let directory = call.directory.as_path();
             let depth = call.parent.map_or(0, |parent| listed[parent]);
@@ -71,12 +73,12 @@ impl Requirements {
                 declaration: None,
                 is_repeated,
             };
-            found.extend(own.iter().map(|declaration| Requirer {
+            requirers.extend(own.iter().map(|declaration| Requirer {
                 declaration: Some(declaration),
                 ..requirer
             }));
             if own.is_empty() && is_repeated {
-                found.push(requirer);
+                requirers.push(requirer);
             }
             let is_listed = !own.is_empty() || is_repeated;
             listed.push(depth + usize::from(is_listed));
@@ -86,7 +88,7 @@ impl Requirements {
                 above = self.tree[parent].parent;
             }
         }
-        found
+        requirers
     }
 
     /// The declarations of a provider, by the canonical directory of their module: all with
@@ -100,7 +102,7 @@ impl Requirements {
             .iter()
             .map(|module| (module.path.as_path(), module.canonical.as_path()))
             .collect();
-        let mut found: HashMap<&Path, Vec<&Declaration>> = HashMap::new();
+        let mut by_directory: HashMap<&Path, Vec<&Declaration>> = HashMap::new();
         for declaration in self
             .providers
             .get(address)
@@ -108,17 +110,21 @@ impl Requirements {
             .flat_map(|requirement| &requirement.declarations)
         {
             if let Some(directory) = canonical.get(declaration.module.as_path()) {
-                found.entry(directory).or_default().push(declaration);
+                by_directory.entry(directory).or_default().push(declaration);
             }
         }
-        for declarations in found.values_mut() {
-            let has_constraints = |declaration: &&Declaration| !declaration.constraints.is_empty();
-            if declarations.iter().any(has_constraints) {
-                declarations.retain(has_constraints);
-            } else {
+        for declarations in by_directory.values_mut() {
+            let constrained: Vec<_> = declarations
+                .iter()
+                .copied()
+                .filter(|declaration| !declaration.constraints.is_empty())
+                .collect();
+            if constrained.is_empty() {
                 declarations.truncate(1);
+            } else {
+                *declarations = constrained;
             }
         }
-        found
+        by_directory
     }
 }

@@ -27,33 +27,27 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
-        let Some(written) = declaration.version.clone() else {
-            continue;
-        };
-        if declaration
+        let is_allowed = declaration
             .constraints
             .terms()
             .iter()
-            .all(|term| term.compares(version))
+            .all(|term| term.compares(version));
+        if let Some(written) = &declaration.version
+            && !is_allowed
         {
-            continue;
+            let edit = match edit(declaration, written, version) {
+                Ok(edit) => edit,
+                Err(why) => return Err(refusal(declaration, written, version, why)),
+            };
+            declaration.constraints = match edit.new.parse() {
+                Ok(constraints) => constraints,
+                Err(_) => {
+                    let why = "it cannot be read";
+                    return Err(refusal(declaration, written, version, why));
+                }
+            };
+            edits.push(edit);
         }
-        let refused = |why: &str| {
-            let message = format!(
-                "the constraint {} cannot be made to allow {version}: {why}",
-                declaration.constraints
-            );
-            Box::new(
-                Diagnostic::warning(Code::VersionOutsideConstraints, message)
-                    .at(written.clone(), ""),
-            )
-        };
-        let location = editable(declaration, &written).map_err(refused)?;
-        let text = &location.file.text[location.span.clone()];
-        let new = allowing(text, version)
-            .ok_or_else(|| refused("only its version may change, not its form"))?;
-        declaration.constraints = new.parse().map_err(|_| refused("it cannot be read"))?;
-        edits.push(ConstraintEdit { location, new });
     }
     let constraints = ConstraintList::merge(
         declarations
@@ -77,6 +71,34 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
         },
         edits,
     })
+}
+
+/// The edit of a declaration's constraint that makes it allow `version`, or why there is none.
+fn edit(
+    declaration: &Declaration,
+    written: &Location,
+    version: &Version,
+) -> Result<ConstraintEdit, &'static str> {
+    let location = editable(declaration, written)?;
+    let text = &location.file.text[location.span.clone()];
+    let Some(new) = allowing(text, version) else {
+        return Err("only its version may change, not its form");
+    };
+    Ok(ConstraintEdit { location, new })
+}
+
+fn refusal(
+    declaration: &Declaration,
+    written: &Location,
+    version: &Version,
+    why: &str,
+) -> Box<Diagnostic> {
+    let message = format!(
+        "the constraint {} cannot be made to allow {version}: {why}",
+        declaration.constraints
+    );
+    let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message);
+    Box::new(warning.at(written.clone(), ""))
 }
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
@@ -104,12 +126,9 @@ pub(crate) fn allowing(text: &str, version: &Version) -> Option<String> {
 }
 
 fn allowing_term(term: &str, version: &Version) -> Option<String> {
-    let parse = |text: &str| {
-        text.parse::<ConstraintList>()
-            .ok()
-            .map(|list| list.terms().first().cloned())
-    };
-    let Some(constraint) = parse(term)? else {
+    let written: ConstraintList = term.parse().ok()?;
+    // White space between commas is no term.
+    let Some(constraint) = written.terms().first() else {
         return Some(term.to_owned());
     };
     if constraint.compares(version) {
@@ -118,11 +137,14 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let start = term.find(|c: char| c.is_ascii_digit())?;
     let end = term.trim_end().len();
     let numbers = term[start..end].split(['-', '+']).next()?;
-    let replacement = boundary(&constraint, numbers.split('.').count(), version)?;
+    let replacement = boundary(constraint, numbers.split('.').count(), version)?;
     let new = format!("{}{replacement}{}", &term[..start], &term[end..]);
-    parse(&new)?
-        .filter(|constraint| constraint.compares(version))
-        .map(|_| new)
+
+    let rewritten: ConstraintList = new.parse().ok()?;
+    if !rewritten.terms().first()?.compares(version) {
+        return None;
+    }
+    Some(new)
 }
 
 /// The version for a term that does not allow `version` yet, in so many parts.
@@ -132,41 +154,44 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
 /// not want the version.
 fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
     let numbers = [version.major, version.minor, version.patch];
-    let written = |numbers: [u64; 3]| {
-        numbers[..parts.min(3)]
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(".")
-    };
-    let above = |index: usize| {
-        let mut next = [0; 3];
-        next[..=index].copy_from_slice(&numbers[..=index]);
-        next[index] = next[index].saturating_add(1);
-        written(next)
-    };
+    let shown = parts.min(3);
     match constraint.operator {
         Operator::Exact if parts == 3 => Some(version.to_string()),
         Operator::Exact | Operator::PessimisticPatch | Operator::PessimisticMinor => {
-            Some(written(numbers))
+            Some(joined(&numbers[..shown]))
         }
-        Operator::LessOrEqual if numbers[parts.min(3)..].iter().all(|number| *number == 0) => {
-            Some(written(numbers))
+        Operator::LessOrEqual if numbers[shown..].iter().all(|number| *number == 0) => {
+            Some(joined(&numbers[..shown]))
         }
-        Operator::LessOrEqual => Some(above(parts.checked_sub(1)?)),
+        Operator::LessOrEqual => {
+            let limit = next(numbers, parts.checked_sub(1)?);
+            Some(joined(&limit[..shown]))
+        }
         Operator::Less => {
             let old = [
                 constraint.boundary.major,
                 constraint.boundary.minor,
                 constraint.boundary.patch,
             ];
-            Some(above(
-                old.iter().rposition(|number| *number != 0).unwrap_or(0),
-            ))
+            let last = old.iter().rposition(|number| *number != 0).unwrap_or(0);
+            Some(joined(&next(numbers, last)[..shown]))
         }
         Operator::Greater
         | Operator::GreaterOrEqual
         | Operator::PessimisticMajor
         | Operator::NotEqual => None,
     }
+}
+
+/// The first version above `numbers` whose numbers after `index` are zero.
+fn next(numbers: [u64; 3], index: usize) -> [u64; 3] {
+    let mut next = [0; 3];
+    next[..=index].copy_from_slice(&numbers[..=index]);
+    next[index] = next[index].saturating_add(1);
+    next
+}
+
+fn joined(numbers: &[u64]) -> String {
+    let texts: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    texts.join(".")
 }

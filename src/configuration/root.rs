@@ -87,14 +87,21 @@ impl RootFiles {
 
     /// The block that generates the file of a location.
     pub(super) fn origin(&self, location: &Location) -> Option<&Location> {
-        let is_in = |name: &String| {
-            self.files
-                .get(name)
-                .is_some_and(|file| Arc::ptr_eq(file, &location.file))
-        };
-        self.generated
-            .iter()
-            .find_map(|(name, origin)| is_in(name).then_some(origin))
+        for (name, block) in &self.generated {
+            if let Some(file) = self.files.get(name)
+                && Arc::ptr_eq(file, &location.file)
+            {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    /// Replaces a location in a generated file with the block that generates the file.
+    pub(super) fn replace_generated(&self, location: &mut Location) {
+        if let Some(block) = self.origin(location) {
+            location.clone_from(block);
+        }
     }
 }
 
@@ -133,13 +140,11 @@ impl ModulePath {
         match self {
             Self::Directory(path) => {
                 let directory = local::directory(path, source);
-                let followed = links::follow(tree, Path::new(""), &directory)
-                    .ok()
-                    .flatten()
-                    .map(|followed| followed.path);
-                Some(Self::Directory(
-                    followed.map_or(directory, |path| join(&path, "")),
-                ))
+                let directory = match links::follow(tree, Path::new(""), &directory) {
+                    Ok(Some(followed)) => join(&followed.path, ""),
+                    Ok(None) | Err(_) => directory,
+                };
+                Some(Self::Directory(directory))
             }
             Self::Package(module) => module.local(source).map(Self::Package),
         }

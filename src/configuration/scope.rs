@@ -156,12 +156,14 @@ impl<'a> Scope<'a> {
 
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
     pub(super) fn evaluate(&self, written: &Attribute) -> Value {
-        let location = || Some(written.location.clone());
         self.origin().mix("value", &written.code());
         let outcome = self
             .allowance
             .nested(|| self.parsed(&parse(written, Strings::Template)?, written));
-        outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
+        match outcome {
+            Ok(value) => value,
+            Err(stop) => Value::Unknown(stop.at(|| Some(written.location.clone()))),
+        }
     }
 
     fn parsed(&self, expression: &Expression, written: &Attribute) -> Outcome {

@@ -159,7 +159,8 @@ impl State {
             Ok(contents) => contents,
             // The message of serde_json may quote a value.
             Err(error) => {
-                let (line, column) = (error.line(), error.column());
+                let line = error.line();
+                let column = error.column();
                 return self.add_error(
                     path,
                     &format!("it is not a state, at line {line}, column {column}"),

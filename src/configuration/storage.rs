@@ -253,11 +253,10 @@ impl StateStorage {
 
     /// Whether both states are in the same store, perhaps under different keys.
     pub(crate) fn has_store_of(&self, other: &Self) -> bool {
-        let is_selector = |name: &str| SELECTORS.contains(&name);
         self.name == other.name
             && differences(self, other)
                 .iter()
-                .all(|name| is_selector(name))
+                .all(|name| SELECTORS.contains(name))
     }
 
     /// The differences to a different place for a message, such as `bucket "a" → "b"`; empty if

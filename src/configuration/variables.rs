@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, collect_all};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, SourceFile, collect_all};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::value::{Value, unknown};
@@ -12,7 +13,7 @@ use crate::system::files::join;
 use crate::system::{Boundary, Tree, boundary};
 
 use super::files::Texts;
-use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
+use super::syntax::{Block, Schema, Strings, diagnose};
 
 /// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
@@ -72,14 +73,13 @@ pub(super) enum VariableValue {
 impl InputVariables {
     /// The files that flags name, also flags in the environment for this root module.
     pub(crate) fn named_files(&self, root: &Path) -> Vec<PathBuf> {
-        let of_environment = self.arguments.iter().filter_map(VariableFlag::file);
-        let mut files: Vec<_> = of_environment.map(|path| join(root, path)).collect();
-        files.extend(
-            self.flags
-                .iter()
-                .filter_map(VariableFlag::file)
-                .map(Path::to_owned),
-        );
+        let mut files = Vec::new();
+        for path in self.arguments.iter().filter_map(VariableFlag::file) {
+            files.push(join(root, path));
+        }
+        for path in self.flags.iter().filter_map(VariableFlag::file) {
+            files.push(path.to_owned());
+        }
         files
     }
 
@@ -144,25 +144,26 @@ impl InputVariables {
 
     /// The workspace of a root module: `TF_WORKSPACE`, or the selected one, or `default`.
     pub(super) fn workspace(&self, root: &Path) -> String {
-        let selected = || {
-            let path = root
-                .join(self.data_directory.as_deref().unwrap_or(".terraform"))
-                .join("environment");
-            let bytes = if self.boundary.is_link_out(&path) {
-                None
-            } else {
-                self.boundary.tree().read(&path, MAX_NAME).ok()
-            };
-            bytes
-                .and_then(|bytes| String::from_utf8(bytes).ok())
-                .map(|text| text.trim().to_owned())
+        let name = match &self.workspace {
+            Some(name) => Some(name.clone()),
+            None => self.selected_workspace(root),
         };
-        let named = self
-            .workspace
-            .clone()
-            .or_else(selected)
-            .filter(|name| !name.is_empty());
-        named.unwrap_or_else(|| "default".to_owned())
+        match name {
+            Some(name) if !name.is_empty() => name,
+            _ => "default".to_owned(),
+        }
+    }
+
+    /// The workspace that `workspace select` wrote.
+    fn selected_workspace(&self, root: &Path) -> Option<String> {
+        let directory = self.data_directory.as_deref().unwrap_or(".terraform");
+        let path = root.join(directory).join("environment");
+        if self.boundary.is_link_out(&path) {
+            return None;
+        }
+        let bytes = self.boundary.tree().read(&path, MAX_NAME).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        Some(text.trim().to_owned())
     }
 
     /// The same values, without files that lead out of a boundary. Files that the user names are
@@ -176,36 +177,45 @@ impl InputVariables {
     /// # Errors
     /// A file cannot be read.
     pub(super) fn read(&self, root: &Path) -> Result<BTreeMap<String, VariableValue>> {
-        let mut given: BTreeMap<_, _> = self
-            .environment
-            .iter()
-            .map(|(name, text)| (name.clone(), VariableValue::FromEnvironment(text.clone())))
-            .collect();
         let texts = Texts::default();
         let tree = self.boundary.tree();
-        let automatic = automatic_files(tree, root).into_iter().map(|path| {
-            if self.boundary.is_link_out(&path) {
-                return Err(boundary::refused(&path).into());
-            }
-            values(tree, &path, &texts, VariableValue::InFile)
-        });
-        let flags = self.flags.iter().map(|flag| match flag {
-            VariableFlag::Value(name, value) => {
-                Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
-            }
-            VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InNamedFile),
-        });
-        let arguments = self.arguments.iter().map(|flag| match flag {
-            VariableFlag::Value(name, value) => Ok(vec![(
-                name.clone(),
-                VariableValue::FromEnvironment(value.clone()),
-            )]),
-            VariableFlag::File(file) => {
-                values(tree, &join(root, file), &texts, VariableValue::InFile)
-            }
-        });
-        let found: Vec<_> = collect_all(automatic.chain(arguments).chain(flags))?;
-        given.extend(found.into_iter().flatten());
+
+        // Later values win: files, then flags in the environment, then flags.
+        let mut sources = Vec::new();
+        for path in automatic_files(tree, root) {
+            sources.push(if self.boundary.is_link_out(&path) {
+                Err(boundary::refused(&path).into())
+            } else {
+                values(tree, &path, &texts, VariableValue::InFile)
+            });
+        }
+        for flag in &self.arguments {
+            sources.push(match flag {
+                VariableFlag::Value(name, value) => {
+                    let value = VariableValue::FromEnvironment(value.clone());
+                    Ok(vec![(name.clone(), value)])
+                }
+                VariableFlag::File(file) => {
+                    values(tree, &join(root, file), &texts, VariableValue::InFile)
+                }
+            });
+        }
+        for flag in &self.flags {
+            sources.push(match flag {
+                VariableFlag::Value(name, value) => {
+                    Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
+                }
+                VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InNamedFile),
+            });
+        }
+
+        let mut given = BTreeMap::new();
+        for (name, text) in &self.environment {
+            let value = VariableValue::FromEnvironment(text.clone());
+            given.insert(name.clone(), value);
+        }
+        let values: Vec<_> = collect_all(sources)?;
+        given.extend(values.into_iter().flatten());
         Ok(given)
     }
 }
@@ -229,20 +239,24 @@ fn flags_in(words: &[String]) -> Vec<VariableFlag> {
             continue;
         };
         let flag = flag.strip_prefix('-').unwrap_or(flag);
-        let (name, value) = match flag.split_once('=') {
+        let (name, value_in_word) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (flag, None),
         };
         if name != "var" && name != "var-file" {
             continue;
         }
-        let Some(value) = value.or_else(|| words.next().map(String::as_str)) else {
-            break;
+        let argument = match value_in_word {
+            Some(value) => value,
+            None => match words.next() {
+                Some(value) => value,
+                None => break,
+            },
         };
         if name == "var-file" {
-            flags.push(VariableFlag::File(value.into()));
-        } else if let Some((name, value)) = value.split_once('=') {
-            flags.push(VariableFlag::Value(name.to_owned(), value.to_owned()));
+            flags.push(VariableFlag::File(argument.into()));
+        } else if let Some((variable, value)) = argument.split_once('=') {
+            flags.push(VariableFlag::Value(variable.to_owned(), value.to_owned()));
         }
     }
     flags
@@ -259,19 +273,24 @@ pub(super) fn is_automatic(name: &str) -> bool {
 /// Returns the files of values that OpenTofu and Terraform load automatically, in the order of
 /// precedence, lowest first.
 pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
-    let entries = tree.entries(root).unwrap_or_default();
-    let names = entries.into_iter().map(|entry| entry.name);
-    let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);
-    let mut automatic: Vec<_> = names
-        .filter(|name| is_other(&name.to_string_lossy()))
-        .collect();
-    automatic.sort();
-    let paths = FIXED
-        .map(Into::into)
-        .into_iter()
-        .chain(automatic)
-        .map(|name| join(root, name));
-    paths.filter(|path| tree.is_file(path)).collect()
+    let mut other_names = Vec::new();
+    for entry in tree.entries(root).unwrap_or_default() {
+        let is_other = {
+            let name = entry.text();
+            is_automatic(&name) && !FIXED.contains(&&*name)
+        };
+        if is_other {
+            other_names.push(entry.name);
+        }
+    }
+    other_names.sort();
+
+    let mut paths: Vec<PathBuf> = FIXED.iter().map(|name| join(root, name)).collect();
+    for name in other_names {
+        paths.push(join(root, name));
+    }
+    paths.retain(|path| tree.is_file(path));
+    paths
 }
 
 /// Reads the values of a file as values of a kind. Only literals have values (OpenTofu's
@@ -283,32 +302,35 @@ fn values(
     kind: fn(Value) -> VariableValue,
 ) -> Result<Vec<(String, VariableValue)>> {
     let file = texts.read(tree, path, path)?;
-    let refused = |fault: Fault| {
-        let message = format!(
-            "the values in {} cannot be read: {}",
-            path.display(),
-            fault.message
-        );
-        diagnose(&file, Fault { message, ..fault })
-    };
     if file.text.len() > MAX_VALUES_SIZE {
-        return Err(refused(Fault::new(
-            0..0,
-            format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20),
-        ))
-        .into());
+        let reason = format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20);
+        return Err(refusal(&file, path, Fault::new(0..0, reason)).into());
     }
-    let content = Block::of_file(&file)
-        .content(&Schema::ALL_ATTRIBUTES)
-        .map_err(refused)?;
-    let value = |attribute: Attribute| {
-        let value = match attribute.expression(Strings::Literal) {
+    let content = match Block::of_file(&file).content(&Schema::ALL_ATTRIBUTES) {
+        Ok(content) => content,
+        Err(fault) => return Err(refusal(&file, path, fault).into()),
+    };
+    let mut values = Vec::new();
+    for attribute in content.attributes {
+        let literal = match attribute.expression(Strings::Literal) {
             Ok(expression) => literal::literal(expression),
             Err(fault) => unknown(fault.message),
         };
-        let value =
-            value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
-        (attribute.name.text, kind(value))
-    };
-    Ok(content.attributes.into_iter().map(value).collect())
+        let value = match literal {
+            Ok(value) => value,
+            Err(stop) => Value::Unknown(stop.at(|| Some(attribute.location))),
+        };
+        values.push((attribute.name.text, kind(value)));
+    }
+    Ok(values)
+}
+
+/// The error for a file of values that cannot be read.
+fn refusal(file: &Arc<SourceFile>, path: &Path, fault: Fault) -> Diagnostic {
+    let message = format!(
+        "the values in {} cannot be read: {}",
+        path.display(),
+        fault.message
+    );
+    diagnose(file, Fault { message, ..fault })
 }

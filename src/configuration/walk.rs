@@ -51,6 +51,15 @@ fn is_identifier(name: &str) -> bool {
             .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
 }
 
+/// Whether a call leads to a directory below the one of the lock file, or to a different package.
+/// Other paths start from the root module's directory.
+fn is_found_without_module(call: &Call, root: &RootFiles, tree: &Tree) -> bool {
+    match call.constant_source() {
+        Some(source) if is_local(source) => tree.is_dir(&local::directory(&root.directory, source)),
+        _ => true,
+    }
+}
+
 /// Everything that decides the result of a walk.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
@@ -92,7 +101,7 @@ pub(super) struct Walk<'a> {
     /// providers.
     has_unknown_files: bool,
     /// The result, without the providers.
-    pub(super) found: Requirements,
+    pub(super) result: Requirements,
     pub(super) missing: MissingModules,
     /// Whether the root module is a Terragrunt unit.
     pub(super) is_unit: bool,
@@ -114,7 +123,7 @@ impl<'a> Walk<'a> {
             declarations: Vec::new(),
             own: 0,
             has_unknown_files: false,
-            found: Requirements::default(),
+            result: Requirements::default(),
             missing: MissingModules::default(),
             is_unit: false,
             wanted: HashSet::new(),
@@ -148,7 +157,7 @@ impl<'a> Walk<'a> {
         };
         let missing = self.missing.diagnostics(situation);
         if allow_missing_modules {
-            self.found.warnings.extend(missing);
+            self.result.warnings.extend(missing);
         } else {
             self.errors.extend(missing);
         }
@@ -160,15 +169,16 @@ impl<'a> Walk<'a> {
         let Input { root, cache, .. } = self.input;
         let dialect = self.input.options.dialect;
         let shown = join(root, "");
-        let canonical = match canonical.map_or_else(
-            || cache.tree().canonicalize(&shown),
-            |known| Ok(known.to_owned()),
-        ) {
+        let canonical = match canonical {
+            Some(canonical) => Ok(canonical.to_owned()),
+            None => cache.tree().canonicalize(&shown),
+        };
+        let canonical = match canonical {
             Ok(canonical) => canonical,
             Err(error) => {
-                return self
-                    .errors
-                    .push(Diagnostic::io("read the directory", root, &error));
+                let error = Diagnostic::io("read the directory", root, &error);
+                self.errors.push(error);
+                return;
             }
         };
         let module = cache.canonical_module(&canonical, &shown, dialect);
@@ -176,15 +186,17 @@ impl<'a> Walk<'a> {
             && module.diagnostics.is_empty()
             && !listing::has_tests(cache.tree(), &shown, &module, dialect)
         {
-            return self.errors.push(files::no_configuration(root, dialect));
+            self.errors.push(files::no_configuration(root, dialect));
+            return;
         }
         if module.is_foreign() {
             let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
             let warning = Diagnostic::warning(Code::NoConfiguration, "").naming(root, |root| {
                 format!("the files in {root} are for OpenTofu; Terraform reads none of them")
             });
-            self.found.warnings.push(warning.help(help));
+            self.result.warnings.push(warning.help(help));
         }
+
         self.chain.push(canonical.clone());
         self.base = Some(shown.clone());
         self.collect(&canonical, &module, None);
@@ -203,12 +215,12 @@ impl<'a> Walk<'a> {
 
     /// Reads a root module whose files come from several directories.
     fn read_files(&mut self, root: &RootFiles) {
-        let module = Module::of_files(root, self.input.options.dialect);
+        let dialect = self.input.options.dialect;
+        let module = Module::of_files(root, dialect);
         if module.is_empty() && !root.is_partial {
-            return self.errors.push(files::no_configuration(
-                &root.directory,
-                self.input.options.dialect,
-            ));
+            let error = files::no_configuration(&root.directory, dialect);
+            self.errors.push(error);
+            return;
         }
         for error in &module.diagnostics {
             let location = error.labels.first().map(|label| &label.location);
@@ -220,58 +232,67 @@ impl<'a> Walk<'a> {
             };
             self.errors.push(error.clone().called_from(call));
         }
-        let (own, fetched): (Vec<_>, Vec<_>) = module
-            .found
-            .iter()
-            .cloned()
-            .partition(|(_, found)| root.is_own(&found.location));
+
+        let mut own = Vec::new();
+        let mut fetched = Vec::new();
+        for declaration in &module.declarations {
+            if root.is_own(&declaration.1.location) {
+                own.push(declaration.clone());
+            } else {
+                fetched.push(declaration.clone());
+            }
+        }
         self.declare(&own, &root.directory, None);
         self.declare(&fetched, &module.directory, root.source.as_ref());
         self.own = self.declarations.len();
-        let path = &root.module();
-        let own_module = match path {
+
+        let path = root.module();
+        let own_module = match &path {
             ModulePath::Directory(directory) => Some(directory),
             ModulePath::Package(_) => None,
         };
         self.base = own_module.cloned();
-        let tree = self.input.cache.tree();
-        for path in [&root.directory]
-            .into_iter()
-            .chain(own_module)
-            .chain(&root.others)
-        {
-            let canonical = tree.canonicalize(path).unwrap_or_else(|_| path.clone());
-            self.found.modules.push(ModuleDirectory {
-                path: path.clone(),
-                canonical,
+        let tree = self.input.tree();
+        let mut directories = vec![&root.directory];
+        directories.extend(own_module);
+        let with_tests = directories.clone();
+        directories.extend(&root.others);
+        for directory in directories {
+            self.result.modules.push(ModuleDirectory {
+                path: directory.clone(),
+                canonical: tree
+                    .canonicalize(directory)
+                    .unwrap_or_else(|_| directory.clone()),
                 local: true,
             });
         }
-        self.chain.extend(
-            path.path()
-                .ok()
-                .and_then(|directory| tree.canonicalize(directory).ok()),
-        );
-        let is_here = |call: &Call| {
-            let source = call.constant_source().filter(|source| is_local(source));
-            source.is_none_or(|source| tree.is_dir(&local::directory(&root.directory, source)))
-        };
-        let (calls, unread): (Vec<_>, Vec<_>) = module
-            .calls
-            .iter()
-            .cloned()
-            .partition(|call| root.module.is_some() || is_here(call));
+        if let Ok(directory) = path.path()
+            && let Ok(canonical) = tree.canonicalize(&directory)
+        {
+            self.chain.push(canonical);
+        }
+
+        let mut calls = Vec::new();
+        for call in &module.calls {
+            if root.module.is_some() || is_found_without_module(call, root, tree) {
+                calls.push(call.clone());
+            }
+        }
+        let has_unread_calls = calls.len() < module.calls.len();
         self.has_unknown_files |= root.is_partial;
-        self.found.is_incomplete |= root.is_partial || !unread.is_empty();
-        self.follow_root(&module, &calls, path, root.source.as_ref(), "");
+        self.result.is_incomplete |= root.is_partial || has_unread_calls;
+        self.follow_root(&module, &calls, &path, root.source.as_ref(), "");
+
         if self.input.options.tests {
-            let canonical = |path: &PathBuf| Some((tree.canonicalize(path).ok()?, path.clone()));
-            let directories = [&root.directory]
-                .into_iter()
-                .chain(own_module)
-                .filter_map(canonical);
-            for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
-                self.read_tests(&module, &path, &canonical);
+            // Both may be the same directory.
+            let mut test_directories = BTreeMap::new();
+            for directory in with_tests {
+                if let Ok(canonical) = tree.canonicalize(directory) {
+                    test_directories.insert(canonical, directory);
+                }
+            }
+            for (canonical, directory) in test_directories {
+                self.read_tests(&module, directory, &canonical);
             }
         }
     }
@@ -281,27 +302,29 @@ impl<'a> Walk<'a> {
         if !self.collected.insert(canonical.to_owned()) {
             return;
         }
-        let errors = module.diagnostics.iter().cloned();
-        self.errors
-            .extend(errors.map(|error| error.called_from(entry)));
-        let refused = module.refused.iter().cloned();
-        self.skip(refused.map(|error| error.called_from(entry)));
-        self.declare(&module.found, &module.directory, entry);
-        let local = entry.is_none();
-        let (path, canonical) = (module.directory.clone(), canonical.to_owned());
-        self.found.modules.push(ModuleDirectory {
-            path,
-            canonical,
-            local,
+        for error in &module.diagnostics {
+            self.errors.push(error.clone().called_from(entry));
+        }
+        self.skip(
+            module
+                .refused
+                .iter()
+                .map(|warning| warning.clone().called_from(entry)),
+        );
+        self.declare(&module.declarations, &module.directory, entry);
+        self.result.modules.push(ModuleDirectory {
+            path: module.directory.clone(),
+            canonical: canonical.to_owned(),
+            local: entry.is_none(),
         });
     }
 
     /// Reports files that lead out of the repository. Their requirements are unknown.
     pub(super) fn skip(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
-        let before = self.found.warnings.len();
-        self.found.warnings.extend(refused);
-        let is_incomplete = self.found.warnings.len() > before;
-        self.found.is_incomplete |= is_incomplete;
+        let before = self.result.warnings.len();
+        self.result.warnings.extend(refused);
+        let is_incomplete = self.result.warnings.len() > before;
+        self.result.is_incomplete |= is_incomplete;
         self.has_unknown_files |= is_incomplete;
     }
 
@@ -309,30 +332,26 @@ impl<'a> Walk<'a> {
     /// user's own.
     fn declare(
         &mut self,
-        found: &[(ProviderAddress, Declaration)],
+        declarations: &[(ProviderAddress, Declaration)],
         module: &Path,
         call: Option<&Location>,
     ) {
-        if self.declarations.len() + found.len() > MOST_DECLARATIONS {
+        if self.declarations.len() + declarations.len() > MOST_DECLARATIONS {
             let message =
                 format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
-            return self
-                .errors
-                .merge(Diagnostic::error(Code::InvalidConfiguration, message));
+            let error = Diagnostic::error(Code::InvalidConfiguration, message);
+            self.errors.merge(error);
+            return;
         }
-        let found = found.iter().cloned();
-        self.declarations
-            .extend(found.map(|(address, declaration)| {
-                (
-                    address,
-                    Declaration {
-                        module: module.to_owned(),
-                        local: call.is_none(),
-                        call: call.cloned(),
-                        ..declaration
-                    },
-                )
-            }));
+        for (address, declaration) in declarations {
+            let declaration = Declaration {
+                module: module.to_owned(),
+                local: call.is_none(),
+                call: call.cloned(),
+                ..declaration.clone()
+            };
+            self.declarations.push((address.clone(), declaration));
+        }
     }
 
     /// Reads the root module's test files: the modules that their runs test and, for OpenTofu,
@@ -363,13 +382,13 @@ impl<'a> Walk<'a> {
             match source.and_then(|source| decode::test_file(&source, *dialect)) {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics.into_diagnostics());
-                    let found = root.resolve_providers(
+                    let declarations = root.resolve_providers(
                         contents.providers.blocks,
                         *dialect,
                         &mut self.errors,
                     );
                     if *dialect == Dialect::Tofu {
-                        self.declare(&found, shown, None);
+                        self.declare(&declarations, shown, None);
                     }
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
@@ -409,7 +428,7 @@ impl<'a> Walk<'a> {
             && !is_test
         {
             let storage = evaluated_storage::evaluate(block, &scope);
-            self.found.storages.push(storage);
+            self.result.storages.push(storage);
         }
         let installed = &InstallPath {
             directory: PathBuf::from("."),
@@ -444,7 +463,7 @@ impl<'a> Walk<'a> {
             call,
             key: &caller.key_of(call),
         };
-        let known = self.found.unknown.len();
+        let unknown_before = self.result.unknown.len();
         let mut origin = Origin::default();
         let is_own = caller.entry.is_none();
         if is_own {
@@ -457,7 +476,7 @@ impl<'a> Walk<'a> {
             origin.fingerprint = Fingerprint::default();
             origin.files = FileReads::default();
         }
-        for unknown in &mut self.found.unknown[known..] {
+        for unknown in &mut self.result.unknown[unknown_before..] {
             unknown.origin.add(origin.clone());
         }
         targets
@@ -477,11 +496,11 @@ impl<'a> Walk<'a> {
                 Targets::Same
             }
             Some((ModuleSource::Local(source), _)) => {
-                self.found.variable.extend(calling.variable_call(origin));
+                self.result.variable.extend(calling.variable_call(origin));
                 self.follow_local(calling, &source, origin.withheld.clone())
             }
             Some((source, constraints)) => {
-                self.found.variable.extend(calling.variable_call(origin));
+                self.result.variable.extend(calling.variable_call(origin));
                 let call = calling.module_call(source, constraints, origin.clone());
                 self.follow_package(calling, call);
                 Targets::ByCaller
@@ -518,9 +537,9 @@ impl<'a> Walk<'a> {
     /// Follows a call of a module in another package.
     fn follow_package(&mut self, calling: Calling<'_>, call: ModuleCall) {
         let withheld = call.origin.withheld.clone();
-        let unknown_before = self.found.unknown.len();
+        let unknown_before = self.result.unknown.len();
         let package = self.package(&calling, call);
-        let is_unknown = self.found.unknown.len() > unknown_before;
+        let is_unknown = self.result.unknown.len() > unknown_before;
         self.packages.add(calling.key, package.as_ref(), is_unknown);
         if let Some((path, installed)) = package {
             let entry = calling.caller.entry.unwrap_or(&calling.call.location);
@@ -589,14 +608,14 @@ impl<'a> Walk<'a> {
     /// The call in whose installed package a directory is, and the directory in the package. Only
     /// the user's own modules call others in this way.
     fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
-        let (ModulePath::Directory(directory), None) = (path, caller.entry) else {
+        if caller.entry.is_some() {
+            return None;
+        }
+        let ModulePath::Directory(directory) = path else {
             return None;
         };
-        split_installed(
-            self.base.as_deref()?,
-            &self.input.options.data_directory,
-            directory,
-        )
+        let root = self.base.as_deref()?;
+        split_installed(root, &self.input.options.data_directory, directory)
     }
 
     /// Follows a call by the directory in which the package of another call is installed. The
@@ -613,7 +632,7 @@ impl<'a> Walk<'a> {
     ) {
         let (path, installed) = match package {
             CalledPackage::Missing { is_unknown } => {
-                self.found.is_incomplete = true;
+                self.result.is_incomplete = true;
                 if is_unknown {
                     self.add_unknown(&calling);
                 }
@@ -657,7 +676,7 @@ impl<'a> Walk<'a> {
                 return Targets::Same;
             }
         };
-        if self.found.tree.len() >= MAX_CALLS || self.chain.len() >= MAX_DEPTH {
+        if self.result.tree.len() >= MAX_CALLS || self.chain.len() >= MAX_DEPTH {
             self.report_too_many(visit);
             return Targets::Same;
         }
@@ -682,11 +701,9 @@ impl<'a> Walk<'a> {
             self.report_cycle(visit, self.chain.len() - start);
             return Targets::Same;
         }
-        let (cache, dialect, shown) = (
-            self.input.cache,
-            self.input.options.dialect,
-            visit.path.shown(),
-        );
+        let cache = self.input.cache;
+        let dialect = self.input.options.dialect;
+        let shown = visit.path.shown();
         let module = if is_fetched {
             cache.fetched_module(&canonical, &directory, &shown, dialect)
         } else {
@@ -711,38 +728,28 @@ impl<'a> Walk<'a> {
 
     /// Follows the calls in a called module.
     fn follow_called(&mut self, visit: &Visit<'_>, node: usize, module: &Module) -> Targets {
-        let Visit {
-            path,
-            calling,
-            entry,
-            source,
-            withheld,
-            installed,
-        } = visit;
+        let Calling { caller, call, key } = visit.calling;
         let Input {
             options, allowance, ..
         } = self.input;
-        let values = Values::Call(calling.call, calling.caller.scope, *source);
-        let scope =
-            Scope::new(module, values, options.dialect, allowance).chosen_by(withheld.clone());
-        let (node, scope, installed) = (Some(node), &scope, installed.as_ref());
-        self.follow(
-            &Caller {
-                path,
-                key: calling.key,
-                entry: *entry,
-                node,
-                scope,
-                installed,
-            },
-            &module.calls,
-        )
+        let values = Values::Call(call, caller.scope, visit.source);
+        let scope = Scope::new(module, values, options.dialect, allowance)
+            .chosen_by(visit.withheld.clone());
+        let called = Caller {
+            path: &visit.path,
+            key,
+            entry: visit.entry,
+            node: Some(node),
+            scope: &scope,
+            installed: visit.installed.as_ref(),
+        };
+        self.follow(&called, &module.calls)
     }
 
     /// Adds a call to the tree, and returns its index.
     fn add_node(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> usize {
         let Calling { caller, call, key } = &visit.calling;
-        let tree = &mut self.found.tree;
+        let tree = &mut self.result.tree;
         tree.push(CalledModule {
             address: caller.address_of(call, tree),
             key: (*key).to_owned(),
@@ -756,33 +763,37 @@ impl<'a> Walk<'a> {
 
     /// The result, with the declarations grouped by provider.
     fn requirements(&mut self) -> Result<Requirements> {
-        let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
-        let is_incomplete = self.found.is_incomplete || !self.missing.is_empty();
+        let mut by_provider: BTreeMap<_, Requirement> = BTreeMap::new();
         for (index, (address, declaration)) in self.declarations.drain(..).enumerate() {
-            let requirement = providers.entry(address).or_default();
-            let is_explicit = declaration.kind == DeclarationKind::RequiredProviders;
-            requirement.is_certain |= !self.has_unknown_files || is_explicit || index >= self.own;
+            // The declarations of the root module come first. An unknown file of it may map a name
+            // to a different provider, unless `required_providers` already does.
+            let may_be_mapped = index < self.own
+                && self.has_unknown_files
+                && declaration.kind != DeclarationKind::RequiredProviders;
+            let requirement = by_provider.entry(address).or_default();
+            requirement.is_certain |= !may_be_mapped;
             requirement.declarations.push(declaration);
         }
-        if providers.len() > MOST_PROVIDERS {
+        if by_provider.len() > MOST_PROVIDERS {
             let message = format!("more than {MOST_PROVIDERS} providers are required");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
-        for requirement in providers.values_mut() {
-            let lists = requirement
-                .declarations
-                .iter()
-                .map(|declaration| &declaration.constraints);
-            requirement.constraints = ConstraintList::merge(lists);
+
+        let mut requirements = std::mem::take(&mut self.result);
+        requirements.is_incomplete |= !self.missing.is_empty();
+        for (address, mut requirement) in by_provider {
+            requirement.constraints = ConstraintList::merge(
+                requirement
+                    .declarations
+                    .iter()
+                    .map(|declaration| &declaration.constraints),
+            );
+            if address.is_never_locked() {
+                requirements.never_locked.insert(address, requirement);
+            } else {
+                requirements.providers.insert(address, requirement);
+            }
         }
-        let (never_locked, providers) = providers
-            .into_iter()
-            .partition(|(address, _)| address.is_never_locked());
-        Ok(Requirements {
-            providers,
-            never_locked,
-            is_incomplete,
-            ..std::mem::take(&mut self.found)
-        })
+        Ok(requirements)
     }
 }

@@ -50,7 +50,7 @@ impl Walk<'_> {
         self.missing.add(&visit.calling, reason);
         let location = visit.entry.unwrap_or(&visit.calling.call.location).clone();
         let directory = Some(visit.path.shown());
-        self.found.unknown.push(UnknownCall {
+        self.result.unknown.push(UnknownCall {
             location,
             key: visit.calling.key.to_owned(),
             directory,

@@ -145,51 +145,60 @@ impl Attribute {
     /// Returns the entries of an object, or `None` for any other value.
     pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<Self>>, Fault> {
         let Location { file, span } = &self.location;
-        let entry = |name, value| Self {
-            name,
-            location: Location::new(file, value),
-            is_json: self.is_json,
-        };
+        let mut entries = Vec::new();
         if self.is_json {
             let Kind::Object(members) = json::parse_part(&file.text, span)?.kind else {
                 return Ok(None);
             };
-            let name = |name, span| Name { text: name, span };
-            return Ok(Some(
-                members
-                    .into_iter()
-                    .map(|it| entry(name(it.name, it.name_span), it.value.span))
-                    .collect(),
-            ));
+            for member in members {
+                let name = Name {
+                    text: member.name,
+                    span: member.name_span,
+                };
+                entries.push(self.entry(name, member.value.span));
+            }
+            return Ok(Some(entries));
         }
         if !self.written().starts_with('{') {
             return Ok(None);
         }
-        let mut entries = Vec::new();
         for [key, value] in native::object_items(&file.text, span.clone())? {
-            let text = match &file.text[key.clone()] {
-                text if text.starts_with(['"', '(']) => {
-                    let name = Name {
-                        text: String::new(),
-                        span: key.clone(),
-                    };
-                    entry(name, key.clone()).string(Strings::Literal)?
-                }
-                name => name.to_owned(),
+            let written = &file.text[key.clone()];
+            let text = if written.starts_with(['"', '(']) {
+                let name = Name {
+                    text: String::new(),
+                    span: key.clone(),
+                };
+                self.entry(name, key.clone()).string(Strings::Literal)?
+            } else {
+                written.to_owned()
             };
-            entries.push(entry(Name { text, span: key }, value));
+            entries.push(self.entry(Name { text, span: key }, value));
         }
         Ok(Some(entries))
+    }
+
+    /// An attribute with a value in the same file.
+    fn entry(&self, name: Name, value: Range<usize>) -> Self {
+        Self {
+            name,
+            location: Location::new(&self.location.file, value),
+            is_json: self.is_json,
+        }
     }
 
     /// Returns the names of a reference without indexes: `module`, `x`, `aws_vpc`, `main` of
     /// `module.x["a"].aws_vpc.main[0]`. The reference may be in quotes.
     pub(in crate::configuration) fn reference(&self) -> Result<Vec<String>, Fault> {
-        let fault = || self.fault("a reference such as aws or aws.west is expected here");
-        let expression = match self.expression(Strings::Expression).map_err(|_| fault())? {
-            Expression::String(text) => {
-                native::expression(text.as_str(), 0).map_err(|_| fault())?
-            }
+        match self.reference_names() {
+            Some(names) => Ok(names),
+            None => Err(self.fault("a reference such as aws or aws.west is expected here")),
+        }
+    }
+
+    fn reference_names(&self) -> Option<Vec<String>> {
+        let expression = match self.expression(Strings::Expression).ok()? {
+            Expression::String(text) => native::expression(text.as_str(), 0).ok()?,
             expression => expression,
         };
         let (root, operators) = match &expression {
@@ -201,41 +210,30 @@ impl Attribute {
             // In a reference, keywords are names.
             Expression::Null(_) => "null".to_owned(),
             Expression::Bool(value) => value.to_string(),
-            _ => return Err(fault()),
+            _ => return None,
         }];
         for operator in operators {
             match operator.value() {
                 TraversalOperator::GetAttr(name) => names.push(name.to_string()),
                 TraversalOperator::Index(_) => {}
-                _ => return Err(fault()),
+                _ => return None,
             }
         }
-        Ok(names)
+        Some(names)
     }
 }
 
 /// The content of a quoted string without escapes and templates, as most strings are.
 fn plain_string(written: &str) -> Option<&str> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
-    (!inner.contains(['"', '\\', '$', '%', '\n'])).then_some(inner)
+    if inner.contains(['"', '\\', '$', '%', '\n']) {
+        return None;
+    }
+    Some(inner)
 }
 
 /// Converts a JSON value to the expression of native syntax with the same meaning.
 fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault> {
-    let string = |text: &str, span: &Range<usize>| match strings {
-        Strings::Literal => Ok(text.into()),
-        Strings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
-        Strings::Template => match hcl_edit::parser::parse_template(text) {
-            Ok(template) => Ok(StringTemplate::from(template).into()),
-            Err(error) => Err(Fault::new(
-                span.clone(),
-                format!("this template cannot be read: {}", error.message()),
-            )),
-        },
-        Strings::Expression => {
-            native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message))
-        }
-    };
     Ok(match &value.kind {
         Kind::Null => Expression::null(),
         Kind::Bool(value) => (*value).into(),
@@ -244,7 +242,7 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
             // The evaluator computes no other numbers.
             None => number.parse::<f64>().unwrap_or(f64::MAX).into(),
         },
-        Kind::String(text) => string(text, &value.span)?,
+        Kind::String(text) => string_from_json(text, &value.span, strings)?,
         Kind::Array(values) => Expression::Array(
             values
                 .iter()
@@ -252,11 +250,34 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
                 .collect::<Result<_, Fault>>()?,
         ),
         Kind::Object(members) => {
-            let member = |member: &json::Member| {
-                let key = ObjectKey::Expression(string(&member.name, &member.name_span)?);
-                Ok((key, from_json(&member.value, strings)?))
-            };
-            Expression::Object(members.iter().map(member).collect::<Result<_, Fault>>()?)
+            let mut object = hcl_edit::expr::Object::new();
+            for member in members {
+                let key = string_from_json(&member.name, &member.name_span, strings)?;
+                let value = from_json(&member.value, strings)?;
+                object.insert(ObjectKey::Expression(key), value);
+            }
+            Expression::Object(object)
         }
     })
+}
+
+fn string_from_json(
+    text: &str,
+    span: &Range<usize>,
+    strings: Strings,
+) -> Result<Expression, Fault> {
+    match strings {
+        Strings::Literal => Ok(text.into()),
+        Strings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
+        Strings::Template => match hcl_edit::parser::parse_template(text) {
+            Ok(template) => Ok(StringTemplate::from(template).into()),
+            Err(error) => {
+                let message = format!("this template cannot be read: {}", error.message());
+                Err(Fault::new(span.clone(), message))
+            }
+        },
+        Strings::Expression => {
+            native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message))
+        }
+    }
 }

@@ -201,37 +201,33 @@ impl Block {
                 format!("a label is missing: the {missing} of the \"{kind}\" block"),
             ));
         }
-        let label = |span: Range<usize>| {
-            let written = &self.body.file.text[span.clone()];
-            if !written.starts_with('"') {
-                return Ok(Name {
-                    text: written.to_owned(),
-                    span,
-                });
-            }
-            let value = self.attribute(
-                Name {
-                    text: String::new(),
-                    span: span.clone(),
-                },
-                span.clone(),
-            );
-            Ok(Name {
-                text: value.string(Strings::Literal)?,
-                span,
-            })
-        };
-        let labels = labels
-            .into_iter()
-            .map(label)
-            .collect::<Result<_, Fault>>()?;
+        let mut names = Vec::new();
+        for label in labels {
+            names.push(self.label(label)?);
+        }
         Ok(Self {
             kind,
             header,
-            labels,
+            labels: names,
             body: self.location(&body),
             is_json: false,
         })
+    }
+
+    /// Reads a label of a block, with or without quotes.
+    fn label(&self, span: Range<usize>) -> Result<Name, Fault> {
+        let written = &self.body.file.text[span.clone()];
+        let text = if written.starts_with('"') {
+            let name = Name {
+                text: String::new(),
+                span: span.clone(),
+            };
+            self.attribute(name, span.clone())
+                .string(Strings::Literal)?
+        } else {
+            written.to_owned()
+        };
+        Ok(Name { text, span })
     }
 
     fn json_content(&self, schema: &Schema) -> Result<Content, Fault> {
