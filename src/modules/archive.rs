@@ -12,7 +12,7 @@ use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::limits::is_configuration;
 use super::package_writer::PackageWriter;
 use crate::packages::archive::{Entry, Limits, PackageError, Refusal, unpack as unpack_zip};
@@ -90,7 +90,7 @@ pub(super) fn unpack(
     format: Format,
     most: u64,
     package: &Path,
-) -> Fetched<Option<FetchError>> {
+) -> FetchResult<Option<FetchError>> {
     let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);
     match format {
@@ -117,7 +117,11 @@ pub(super) fn unpack(
     writer.finish()
 }
 
-fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
+fn unzip(
+    mut archive: io::BufReader<File>,
+    most: u64,
+    writer: &mut PackageWriter,
+) -> FetchResult<()> {
     let limits = Limits {
         inflated_bytes: most,
         ..Limits::default()
@@ -131,12 +135,13 @@ fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter
     })
 }
 
-fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
+fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> FetchResult<()> {
     let mut archive = tar::Archive::new(Capped {
         reader: decompressed,
         left: most,
     });
-    let (mut extended, mut is_empty) = (Extended::default(), true);
+    let mut extended = Extended::default();
+    let mut is_empty = true;
     for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
         let mut entry = entry.map_err(FetchError::reading)?;
         match entry.header().entry_type() {
@@ -194,30 +199,36 @@ struct Pax {
 
 impl Extended {
     /// Returns the name and the target of an entry.
-    fn apply(self, header: &Header) -> Fetched<(String, String)> {
+    fn apply(self, header: &Header) -> FetchResult<(String, String)> {
         let Pax { path, target, size } = self.pax.unwrap_or_default();
         if size.is_some_and(|size| header.entry_size().is_ok_and(|own| own != size)) {
             return Err(FetchError::unreadable("an entry has two sizes"));
         }
         // Go prefers GNU's, whatever their order.
-        let name = self
-            .gnu_name
-            .or(path)
-            .unwrap_or_else(|| header.path_bytes().into_owned());
-        let own_target = || header.link_name_bytes().unwrap_or_default().into_owned();
-        let target = self.gnu_target.or(target).unwrap_or_else(own_target);
+        let name = match self.gnu_name.or(path) {
+            Some(name) => name,
+            None => header.path_bytes().into_owned(),
+        };
+        let target = match self.gnu_target.or(target) {
+            Some(target) => target,
+            None => header.link_name_bytes().unwrap_or_default().into_owned(),
+        };
         Ok((text(name)?, String::from_utf8_lossy(&target).into_owned()))
     }
 }
 
 impl Pax {
-    fn read(records: &[u8]) -> Fetched<Self> {
+    fn read(records: &[u8]) -> FetchResult<Self> {
         let mut pax = Self::default();
         for record in PaxExtensions::new(records) {
             let record = record.map_err(FetchError::reading)?;
             let value = record.value_bytes();
             // An empty value takes an earlier one back.
-            let bytes = Some(value.to_owned()).filter(|value| !value.is_empty());
+            let bytes = if value.is_empty() {
+                None
+            } else {
+                Some(value.to_owned())
+            };
             match record.key_bytes() {
                 b"path" => pax.path = bytes,
                 b"linkpath" => pax.target = bytes,
@@ -242,7 +253,7 @@ impl Pax {
 }
 
 /// Sets an attribute that an entry may have only once.
-fn set<T>(attribute: &mut Option<T>, value: T) -> Fetched<()> {
+fn set<T>(attribute: &mut Option<T>, value: T) -> FetchResult<()> {
     match attribute.replace(value) {
         None => Ok(()),
         Some(_) => Err(FetchError::unreadable(
@@ -252,7 +263,7 @@ fn set<T>(attribute: &mut Option<T>, value: T) -> Fetched<()> {
 }
 
 /// Refuses headers that Go may read differently than the crate `tar`.
-fn check_header(header: &Header, name: &str) -> Fetched<()> {
+fn check_header(header: &Header, name: &str) -> FetchResult<()> {
     const DIRECTORY: u32 = 0o040_000;
     const KIND: u32 = 0o170_000;
     let bytes = header.as_bytes();
@@ -295,7 +306,7 @@ fn has_content(kind: EntryType) -> bool {
 
 /// Refuses configuration that is a link out of the package. OpenTofu and Terraform install an empty
 /// file instead, which cannot be the intention.
-fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
+fn refuse_hidden_link(name: &str, target: &str) -> FetchResult<()> {
     let depth = name
         .split('/')
         .filter(|part| !matches!(*part, "" | "."))
@@ -313,7 +324,7 @@ fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
 }
 
 /// Converts a name to text.
-fn text(name: Vec<u8>) -> Fetched<String> {
+fn text(name: Vec<u8>) -> FetchResult<String> {
     match String::from_utf8(name) {
         Ok(name) if !name.contains('\0') => Ok(name),
         Ok(name) => Err(FetchError::bad_name(&name)),
@@ -324,7 +335,7 @@ fn text(name: Vec<u8>) -> Fetched<String> {
 }
 
 /// Returns the content of an extended header.
-fn content(entry: &mut impl Read) -> Fetched<Vec<u8>> {
+fn content(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
     let mut bytes = Vec::new();
     entry
         .take(LONGEST_HEADER + 1)
@@ -338,7 +349,7 @@ fn content(entry: &mut impl Read) -> Fetched<Vec<u8>> {
 
 /// Returns the content of an extended header of GNU tar, which ends with a zero byte. Go reads no
 /// further.
-fn gnu_text(entry: &mut impl Read) -> Fetched<Vec<u8>> {
+fn gnu_text(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
     Ok(content(entry)?
         .split(|byte| *byte == 0)
         .next()

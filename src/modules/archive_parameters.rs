@@ -7,7 +7,7 @@ use url::Url;
 
 use super::archive::Format;
 use super::checksum::{Checksum, ExpectedDigest};
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::source::parameters;
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, percent_decoded};
@@ -27,17 +27,10 @@ impl ArchiveParameters {
     /// # Errors
     /// The checksum is malformed, the package has one and is not an archive, or it is a single
     /// compressed file.
-    pub(super) fn of(url: &Url, dialect: Dialect) -> Fetched<Self> {
+    pub(super) fn of(url: &Url, dialect: Dialect) -> FetchResult<Self> {
         let query = parameters(url);
-        let parameter = |wanted: &str| {
-            let value = query
-                .iter()
-                .find(|(name, _)| name == wanted)
-                .map(|(_, value)| value);
-            value.filter(|value| !value.is_empty())
-        };
         let path = percent_decoded(url.path());
-        let archive = parameter("archive");
+        let archive = parameter(&query, "archive");
         let format = match archive {
             None => Format::of_path(&path, dialect),
             Some(name) => Format::named(name, dialect),
@@ -47,10 +40,10 @@ impl ArchiveParameters {
                 FetchError::package("its address names a single compressed file, not an archive");
             return Err(error.help("use an archive: .zip, .tar.gz, .tar.bz2 or .tar.xz"));
         }
-        let checksum = parameter("checksum")
-            .map(|text| Checksum::parse(text))
-            .transpose();
-        let checksum = checksum.map_err(FetchError::package)?;
+        let checksum = match parameter(&query, "checksum") {
+            Some(text) => Some(Checksum::parse(text).map_err(FetchError::package)?),
+            None => None,
+        };
         if checksum.is_some() && format.is_none() {
             return Err(FetchError::package(
                 "it has a checksum, which only an archive can have",
@@ -70,8 +63,8 @@ impl ArchiveParameters {
     pub(super) fn check(
         &self,
         archive: &mut File,
-        list: impl FnOnce(Url) -> Fetched<Vec<u8>>,
-    ) -> Fetched<()> {
+        list: impl FnOnce(Url) -> FetchResult<Vec<u8>>,
+    ) -> FetchResult<()> {
         let expected = match &self.checksum {
             None => return Ok(()),
             Some(Checksum::Digest(expected)) => expected.clone(),
@@ -91,6 +84,15 @@ impl ArchiveParameters {
         };
         expected.check(archive).map_err(FetchError::package)
     }
+}
+
+/// The first value of a parameter, unless it is empty.
+fn parameter<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let (_, value) = query.iter().find(|(other, _)| other == name)?;
+    if value.is_empty() {
+        return None;
+    }
+    Some(value)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::fetch_error::Fetched;
+use super::fetch_error::FetchResult;
 use super::package_hash;
 use super::source::RegistryModule;
 use crate::diagnostic::{self, Code, Diagnostic};
@@ -62,25 +62,25 @@ impl PackageCache {
     /// # Errors
     /// The temporary directory cannot be created.
     pub(super) fn open(directory: Option<&Path>) -> diagnostic::Result<Self> {
-        let temporary = match directory {
-            Some(_) => None,
-            None => Some(TemporaryDirectory::new().map_err(|error| {
-                let message =
-                    format!("cannot create a temporary directory for module packages: {error}");
-                Diagnostic::error(Code::Io, message)
-            })?),
+        let Some(directory) = directory else {
+            let temporary = match TemporaryDirectory::new() {
+                Ok(temporary) => temporary,
+                Err(error) => {
+                    let message =
+                        format!("cannot create a temporary directory for module packages: {error}");
+                    return Err(Diagnostic::error(Code::Io, message).into());
+                }
+            };
+            let cache = Self::open(Some(temporary.path()))?;
+            return Ok(Self {
+                _temporary: Some(temporary),
+                ..cache
+            });
         };
-        let directory = directory
-            .or(temporary.as_ref().map(TemporaryDirectory::path))
-            .unwrap_or(Path::new("."));
-        let (packages, versions) = (
-            directory.join(storage::MODULES),
-            directory.join(storage::MODULE_VERSIONS),
-        );
         Ok(Self {
-            packages,
-            versions,
-            _temporary: temporary,
+            packages: directory.join(storage::MODULES),
+            versions: directory.join(storage::MODULE_VERSIONS),
+            _temporary: None,
         })
     }
 
@@ -123,7 +123,7 @@ impl PackageCache {
     }
 
     /// Moves a package into the cache.
-    pub(super) fn put(&self, package: &Path) -> Fetched<Content> {
+    pub(super) fn put(&self, package: &Path) -> FetchResult<Content> {
         let content = self.content(package_hash::h1(package)?);
         storage::create_directory(&self.packages.join("contents"))?;
         let _uninterrupted = files::hold_off_interrupts();
@@ -148,18 +148,13 @@ impl PackageCache {
 
     /// Remembers the package to which an address leads now, and the directory in it.
     pub(super) fn remember(&self, address: &str, h1: &Hash, directory: &str) -> io::Result<()> {
-        let (saved, h1, directory) = (
-            Timestamp::now().as_second(),
-            h1.clone(),
-            directory.to_owned(),
-        );
-        let entry = serde_json::to_vec(&Entry {
-            saved,
-            h1,
-            directory,
-        })
-        .map_err(io::Error::from)?;
-        storage::replace(&self.entry(address), &entry)
+        let entry = Entry {
+            saved: Timestamp::now().as_second(),
+            h1: h1.clone(),
+            directory: directory.to_owned(),
+        };
+        let text = serde_json::to_vec(&entry).map_err(io::Error::from)?;
+        storage::replace(&self.entry(address), &text)
     }
 
     /// Returns the package to which an address led last, and the directory in it, unless that was

@@ -72,8 +72,10 @@ impl ExpectedDigest {
         let (algorithm, _) = ALGORITHMS
             .into_iter()
             .find(|(name, _)| kind.eq_ignore_ascii_case(name))?;
-        let is_hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_hexadecimal.then(|| Self {
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        Some(Self {
             algorithm,
             digits: digits.to_ascii_lowercase(),
         })
@@ -84,9 +86,7 @@ impl ExpectedDigest {
     /// the list.
     pub(super) fn find(list: &str, list_path: &str, path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or_default();
-        let directory = list_path
-            .rsplit_once('/')
-            .map_or("", |(directory, _)| directory);
+        let (directory, _) = list_path.rsplit_once('/').unwrap_or_default();
         let from_list = relative(directory, path);
         let names = [
             name,
@@ -96,24 +96,24 @@ impl ExpectedDigest {
             &from_list,
             &format!("./{from_list}"),
         ];
-        list.lines().find_map(|line| {
-            let words: Vec<_> = line.split_whitespace().collect();
-            match words[..] {
-                [kind, file, _, digits] => {
-                    let file = file.strip_prefix('(')?.strip_suffix(')')?;
-                    names
-                        .contains(&file)
-                        .then(|| Self::of_kind(kind, digits))
-                        .flatten()
+        list.lines().find_map(|line| Self::of_line(line, &names))
+    }
+
+    /// The digest in a line of a list of checksums, if it is that of a file with one of the names.
+    fn of_line(line: &str, names: &[&str]) -> Option<Self> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        match words[..] {
+            [kind, file, _, digits] => {
+                let file = file.strip_prefix('(')?.strip_suffix(')')?;
+                if !names.contains(&file) {
+                    return None;
                 }
-                [digits, file] => names
-                    .contains(&file)
-                    .then(|| Self::of_length(digits))
-                    .flatten(),
-                [digits, ..] => Self::of_length(digits),
-                [] => None,
+                Self::of_kind(kind, digits)
             }
-        })
+            [_, file] if !names.contains(&file) => None,
+            [digits, ..] => Self::of_length(digits),
+            [] => None,
+        }
     }
 
     /// Checks the digest of a file. The error continues a message that names the package.
@@ -137,16 +137,16 @@ impl ExpectedDigest {
 
 /// Returns a path relative to a directory; both are absolute.
 fn relative(directory: &str, path: &str) -> String {
-    let (from, to): (Vec<_>, Vec<_>) = (directory.split('/').collect(), path.split('/').collect());
+    let from: Vec<_> = directory.split('/').collect();
+    let to: Vec<_> = path.split('/').collect();
     let common = from
         .iter()
         .zip(&to)
         .take_while(|(one, other)| one == other)
         .count();
-    let up = from[common..].iter().map(|_| "..");
-    up.chain(to[common..].iter().copied())
-        .collect::<Vec<_>>()
-        .join("/")
+    let mut parts = vec![".."; from.len() - common];
+    parts.extend(&to[common..]);
+    parts.join("/")
 }
 
 /// Returns the digest of a whole file in hexadecimal digits. Its position is at its start

@@ -12,7 +12,8 @@ use super::limits::GIT;
 pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let source = entry.path();
+        let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if entry.file_name() == GIT {
             continue;

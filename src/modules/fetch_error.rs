@@ -22,7 +22,7 @@ pub(crate) struct FetchError {
     pub(super) is_gone: bool,
 }
 
-pub(super) type Fetched<T> = Result<T, FetchError>;
+pub(super) type FetchResult<T> = Result<T, FetchError>;
 
 impl FetchError {
     fn new(code: Code, message: impl Into<String>) -> Self {
@@ -136,14 +136,11 @@ impl FetchError {
         if self.is_named {
             return self;
         }
-        let in_context = |error: Diagnostic| Diagnostic {
+        let errors = self.errors.map(|error| Diagnostic {
             message: format!("{context}: {}", error.message),
             ..error
-        };
-        Self {
-            errors: self.errors.map(in_context),
-            ..self
-        }
+        });
+        Self { errors, ..self }
     }
 }
 
@@ -163,26 +160,25 @@ impl From<RequestError> for FetchError {
         } else {
             None
         };
-        let (is_named, message) = (
-            matches!(error.kind, RequestErrorKind::Credentials(_)),
-            error.to_string(),
-        );
-        let errors = error.into_diagnostic("a module package");
-        let unnamed = |error| Diagnostic {
-            message: message.clone(),
-            ..error
-        };
-        let errors = if is_named {
-            errors
-        } else {
-            errors.map(unnamed)
-        };
+        let is_named = matches!(error.kind, RequestErrorKind::Credentials(_));
+        let message = error.to_string();
+
+        let mut errors = error.into_diagnostic("a module package");
+        if !is_named {
+            errors = errors.map(|error| Diagnostic {
+                message: message.clone(),
+                ..error
+            });
+        }
         let error = Self {
             errors,
             is_named,
             is_gone,
         };
-        help.into_iter().fold(error, Self::help)
+        match help {
+            Some(help) => error.help(help),
+            None => error,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::fetch_package::new_directory;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::git::{GitAddress, Revision};
@@ -31,9 +31,13 @@ impl ModuleFetcher {
         locked: &LockedModule,
         may_change: bool,
     ) -> Result<Option<Package>> {
-        let invalid =
-            |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
-        let address = LockedAddress::of(locked, source).map_err(invalid)?;
+        let address = match LockedAddress::of(locked, source) {
+            Ok(address) => address,
+            Err(why) => {
+                let message = format!("the module {why}");
+                return Err(Diagnostic::error(Code::InvalidPackage, message).into());
+            }
+        };
         let (key, directory) = address.key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
@@ -78,7 +82,7 @@ impl ModuleFetcher {
         clients: &Clients,
         address: &LockedAddress,
         source: &ModuleSource,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         match (address, source) {
             (
                 LockedAddress::Registry {
@@ -159,41 +163,52 @@ impl ModuleFetcher {
         let Some((package, commit)) = locked::repository(locked) else {
             return Ok(());
         };
-        let make = || -> Fetched<()> {
-            let (cache, scratch) = (self.cache()?, self.cache()?.scratch()?);
-            let (repository, fetched) = (scratch.path().join("git"), scratch.path().join("pack"));
-            let git = self.git(&repository);
-            let named = GitAddress::parse(own_repository(source, &package).url())?;
-            // The installed repository must not contain a login.
-            let shown = GitAddress::parse(package.url())?;
-            let tag = if let Revision::Name(_) = named.revision {
-                named.tag()
-            } else {
-                None
-            };
-            let pack = cache.pack(&package.package);
-            fs::create_dir(directory)?;
-            if pack.is_file()
-                && git
-                    .make_repository(shown.url.as_str(), tag, &commit, &pack, directory)
-                    .is_ok()
-            {
-                return Ok(());
-            }
-            if self.is_offline() {
-                return Err(FetchError::package(
-                    "the cache does not contain its git repository",
-                ));
-            }
-            git.fetch_pack(&named.at_commit(&commit), &commit, &fetched)?;
-            fs::remove_dir_all(directory)?;
-            fs::create_dir(directory)?;
-            git.make_repository(shown.url.as_str(), tag, &commit, &fetched, directory)?;
-            // A cache that cannot be written must not stop the run.
-            let _ = cache.put_pack(&package.package, &fetched);
-            Ok(())
+        let made = self.make_repository_of(&package, &commit, source, directory);
+        Ok(made.map_err(|error| error.named(&package.without_directory()))?)
+    }
+
+    fn make_repository_of(
+        &self,
+        package: &RemoteSource,
+        commit: &str,
+        source: &ModuleSource,
+        directory: &Path,
+    ) -> FetchResult<()> {
+        let cache = self.cache()?;
+        let scratch = cache.scratch()?;
+        let repository = scratch.path().join("git");
+        let git = self.git(&repository);
+        let named = GitAddress::parse(own_repository(source, package).url())?;
+        // The installed repository must not contain a login.
+        let shown = GitAddress::parse(package.url())?;
+        let tag = if let Revision::Name(_) = named.revision {
+            named.tag()
+        } else {
+            None
         };
-        Ok(make().map_err(|error| error.named(&package.without_directory()))?)
+
+        let pack = cache.pack(&package.package);
+        fs::create_dir(directory)?;
+        if pack.is_file()
+            && git
+                .make_repository(shown.url.as_str(), tag, commit, &pack, directory)
+                .is_ok()
+        {
+            return Ok(());
+        }
+        if self.is_offline() {
+            return Err(FetchError::package(
+                "the cache does not contain its git repository",
+            ));
+        }
+        let fetched = scratch.path().join("pack");
+        git.fetch_pack(&named.at_commit(commit), commit, &fetched)?;
+        fs::remove_dir_all(directory)?;
+        fs::create_dir(directory)?;
+        git.make_repository(shown.url.as_str(), tag, commit, &fetched, directory)?;
+        // A cache that cannot be written must not stop the run.
+        let _ = cache.put_pack(&package.package, &fetched);
+        Ok(())
     }
 }
 

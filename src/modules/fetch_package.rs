@@ -12,7 +12,7 @@ use super::archive::{self, Format};
 use super::archive_parameters::ArchiveParameters;
 use super::checksum::hexadecimal;
 use super::copy;
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::fetcher::{Clients, ModuleFetcher};
 use super::git::{Git, GitAddress};
 use super::http::{self, HttpAddress, HttpPackage};
@@ -68,7 +68,7 @@ impl ModuleFetcher {
         clients: &Clients,
         source: &RemoteSource,
         is_recorded: bool,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone(), is_recorded);
         self.packages.get_or_compute(&key, || {
             self.obtain(Wanted {
@@ -87,7 +87,7 @@ impl ModuleFetcher {
         &self,
         clients: &Clients,
         source: &RemoteSource,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone());
         self.locked_packages.get_or_compute(&key, || {
             self.obtain(Wanted {
@@ -111,61 +111,65 @@ impl ModuleFetcher {
         module: &RegistryModule,
         version: &Version,
         is_recorded: bool,
-        locate: impl FnOnce() -> Fetched<PackageLocation>,
-    ) -> Fetched<Package> {
-        let (address, name) = (
-            LockedAddress::of_version(module, version),
-            format!("{module} {version}"),
-        );
-        let fetch = || {
-            if !is_recorded && let Some(package) = self.cached_version(module, version)? {
-                return Ok(package);
-            }
-            let package = match locate()? {
-                PackageLocation::Archive {
-                    url,
-                    credentials_of,
-                } => {
-                    let scratch = self.cache()?.scratch()?;
-                    let credentials = credentials_of
-                        .as_ref()
-                        .map_or(RequestCredentials::None, RequestCredentials::TokenOf);
-                    let file = http::download(&clients.http, &url, credentials, scratch.path())?;
-                    self.keep(
-                        Some(&address),
-                        address.clone(),
-                        unpack(scratch.path(), file, None)?,
-                        is_recorded,
-                    )?
-                }
-                PackageLocation::Source(source) => {
-                    permit_referral(clients, &source)?;
-                    let package = self.package(clients, &source, is_recorded)?;
-                    let directory = package
-                        .below_top(&package.directory(&source.directory, Wildcards::Literal)?);
-                    if !is_recorded && let Some(h1) = &package.h1 {
-                        // A cache that cannot be written must not stop the run.
-                        let _ = self.cache()?.remember(&address, h1, &directory);
-                    }
-                    self.recorded_as(
-                        &address,
-                        &source,
-                        Package {
-                            directory,
-                            ..package
-                        },
-                    )?
-                }
-            };
-            Ok(Package {
-                name: name.clone(),
-                ..package
-            })
-        };
+        locate: impl FnOnce() -> FetchResult<PackageLocation>,
+    ) -> FetchResult<Package> {
+        let address = LockedAddress::of_version(module, version);
         let key = (clients.dialect, address.clone(), is_recorded);
         self.packages.get_or_compute(&key, || {
-            fetch().map_err(|error: FetchError| error.named(&name))
+            let name = format!("{module} {version}");
+            if !is_recorded {
+                match self.cached_version(module, version) {
+                    Ok(Some(package)) => return Ok(package),
+                    Ok(None) => {}
+                    Err(error) => return Err(error.named(&name)),
+                }
+            }
+            match self.located_package(clients, &address, is_recorded, locate) {
+                Ok(package) => Ok(Package { name, ..package }),
+                Err(error) => Err(error.named(&name)),
+            }
         })
+    }
+
+    /// Fetches the package of a version, whose address in lock files is `address`, from where its
+    /// registry says.
+    fn located_package(
+        &self,
+        clients: &Clients,
+        address: &str,
+        is_recorded: bool,
+        locate: impl FnOnce() -> FetchResult<PackageLocation>,
+    ) -> FetchResult<Package> {
+        match locate()? {
+            PackageLocation::Archive {
+                url,
+                credentials_of,
+            } => {
+                let scratch = self.cache()?.scratch()?;
+                let credentials = match &credentials_of {
+                    Some(host) => RequestCredentials::TokenOf(host),
+                    None => RequestCredentials::None,
+                };
+                let file = http::download(&clients.http, &url, credentials, scratch.path())?;
+                let written = unpack(scratch.path(), file, None)?;
+                self.keep(Some(address), address.to_owned(), written, is_recorded)
+            }
+            PackageLocation::Source(source) => {
+                permit_referral(clients, &source)?;
+                let package = self.package(clients, &source, is_recorded)?;
+                let found = package.directory(&source.directory, Wildcards::Literal)?;
+                let directory = package.below_top(&found);
+                if !is_recorded && let Some(h1) = &package.h1 {
+                    // A cache that cannot be written must not stop the run.
+                    let _ = self.cache()?.remember(address, h1, &directory);
+                }
+                let package = Package {
+                    directory,
+                    ..package
+                };
+                self.recorded_as(address, &source, package)
+            }
+        }
     }
 
     /// A package to which a registry leads, as a lock file records it: with the commit if it is in
@@ -176,7 +180,7 @@ impl ModuleFetcher {
         address: &str,
         location: &RemoteSource,
         package: Package,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         let own = package
             .recorded
             .as_deref()
@@ -202,7 +206,7 @@ impl ModuleFetcher {
 
     /// Returns the package that an address led to last, if the cache contains it. Makes no
     /// requests.
-    pub(super) fn cached(&self, source: &RemoteSource) -> Fetched<Option<Package>> {
+    pub(super) fn cached(&self, source: &RemoteSource) -> FetchResult<Option<Package>> {
         self.remembered(&source.package, None, source.without_directory())
     }
 
@@ -212,7 +216,7 @@ impl ModuleFetcher {
         &self,
         module: &RegistryModule,
         version: &Version,
-    ) -> Fetched<Option<Package>> {
+    ) -> FetchResult<Option<Package>> {
         self.remembered(
             &LockedAddress::of_version(module, version),
             None,
@@ -225,7 +229,7 @@ impl ModuleFetcher {
         key: &str,
         lifetime: Option<Duration>,
         name: String,
-    ) -> Fetched<Option<Package>> {
+    ) -> FetchResult<Option<Package>> {
         let found = self.cache()?.get(key, lifetime);
         Ok(found.map(|(content, directory)| Package {
             directory,
@@ -233,56 +237,64 @@ impl ModuleFetcher {
         }))
     }
 
-    fn obtain(&self, wanted: Wanted<'_>) -> Fetched<Package> {
+    fn obtain(&self, wanted: Wanted<'_>) -> FetchResult<Package> {
+        self.connections
+            .environment()
+            .secrets
+            .learn_url(wanted.source.url());
+        let name = wanted.source.without_directory();
+        match self.cached_or_fetched(wanted) {
+            Ok(package) => Ok(Package { name, ..package }),
+            Err(error) => Err(error.named(&name)),
+        }
+    }
+
+    fn cached_or_fetched(&self, wanted: Wanted<'_>) -> FetchResult<Package> {
         let Wanted {
             clients,
             source,
             is_recorded,
             ..
         } = wanted;
-        let name = source.without_directory();
-        self.connections
-            .environment()
-            .secrets
-            .learn_url(source.url());
-        let fetch = || {
-            // git treats the name of a host as a directory, and its errors quote files.
-            if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
-                return Err(FetchError::address(
-                    "it does not name a directory of this machine",
-                ));
-            }
-            let lifetime = (!source.is_immutable()).then_some(LIFETIME);
-            if !is_recorded
-                && source.getter() != Getter::File
-                && let Some(package) = self.remembered(&source.package, lifetime, String::new())?
-            {
-                return Ok(package);
-            }
-            let scratch = self.cache()?.scratch()?;
-            let (getter, _) = source.getter_and_url();
-            let unknown = || FetchError::address(format!("{getter:?} addresses are not supported"));
-            match source.getter() {
-                Getter::Git => self.fetch_git(wanted, scratch.path()),
-                Getter::Http => self.fetch_http(wanted, scratch.path()),
-                Getter::File => self.fetch_file(wanted, scratch.path()),
-                Getter::Oci if clients.dialect == Dialect::Tofu => {
-                    self.fetch_oci(wanted, scratch.path())
-                }
-                Getter::Unsupported => {
-                    Err(unknown().help(Help::text("install it with ").and(Remedy::InstallModules)))
-                }
-                Getter::Oci | Getter::Unknown => {
-                    Err(unknown()
-                        .help("use git::, https:// or the address of a module in a registry"))
-                }
-            }
+        // git treats the name of a host as a directory, and its errors quote files.
+        if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
+            return Err(FetchError::address(
+                "it does not name a directory of this machine",
+            ));
+        }
+        let lifetime = if source.is_immutable() {
+            None
+        } else {
+            Some(LIFETIME)
         };
-        let package = fetch().map_err(|error| error.named(&name))?;
-        Ok(Package { name, ..package })
+        if !is_recorded
+            && source.getter() != Getter::File
+            && let Some(package) = self.remembered(&source.package, lifetime, String::new())?
+        {
+            return Ok(package);
+        }
+
+        let scratch = self.cache()?.scratch()?;
+        match source.getter() {
+            Getter::Git => self.fetch_git(wanted, scratch.path()),
+            Getter::Http => self.fetch_http(wanted, scratch.path()),
+            Getter::File => self.fetch_file(wanted, scratch.path()),
+            Getter::Oci if clients.dialect == Dialect::Tofu => {
+                self.fetch_oci(wanted, scratch.path())
+            }
+            getter => {
+                let (written, _) = source.getter_and_url();
+                let error = FetchError::address(format!("{written:?} addresses are not supported"));
+                Err(if getter == Getter::Unsupported {
+                    error.help(Help::text("install it with ").and(Remedy::InstallModules))
+                } else {
+                    error.help("use git::, https:// or the address of a module in a registry")
+                })
+            }
+        }
     }
 
-    fn fetch_git(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
+    fn fetch_git(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
         let Wanted {
             clients,
             source,
@@ -338,7 +350,7 @@ impl ModuleFetcher {
         )
     }
 
-    fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
+    fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
         let Wanted {
             clients,
             source,
@@ -388,7 +400,7 @@ impl ModuleFetcher {
         directory: &str,
         wildcards: Wildcards,
         is_recorded: bool,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         if directory.is_empty() {
             return Ok(package);
         }
@@ -401,14 +413,13 @@ impl ModuleFetcher {
             .recorded
             .map(|address| with_directory(&address, &below))
             .unwrap_or_default();
-        let (omitted, zh) = (None, package.zh);
         let narrowed = self.keep(
             None,
             recorded,
             Written {
                 directory: target,
-                omitted,
-                zh,
+                omitted: None,
+                zh: package.zh,
             },
             is_recorded,
         )?;
@@ -419,7 +430,7 @@ impl ModuleFetcher {
         })
     }
 
-    fn fetch_oci(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
+    fn fetch_oci(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
         let source = wanted.source;
         let url = request_url(source.url())?;
         let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
@@ -440,7 +451,7 @@ impl ModuleFetcher {
     }
 
     /// A directory, which is read where it is, or an archive.
-    fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> Fetched<Package> {
+    fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
         let Wanted {
             clients, source, ..
         } = wanted;
@@ -476,11 +487,11 @@ impl ModuleFetcher {
         })
     }
 
-    fn netrc(&self) -> Fetched<&Netrc> {
+    fn netrc(&self) -> FetchResult<&Netrc> {
         self.connections.netrc().map_err(FetchError::package)
     }
 
-    fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched<Package> {
+    fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> FetchResult<Package> {
         let recorded = wanted.source.without_credentials().package;
         self.keep(
             Some(&wanted.source.package),
@@ -498,7 +509,7 @@ impl ModuleFetcher {
         recorded: String,
         written: Written,
         is_recorded: bool,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         let Written {
             directory,
             omitted,
@@ -514,18 +525,17 @@ impl ModuleFetcher {
         } else if let Some(key) = key {
             cache.remember(key, &content.h1, "")?;
         }
-        let (origin, recorded) = (PackageOrigin::Network, is_recorded.then_some(recorded));
         Ok(Package {
             zh,
-            recorded,
-            origin,
+            recorded: if is_recorded { Some(recorded) } else { None },
+            origin: PackageOrigin::Network,
             ..Package::cached(content, String::new())
         })
     }
 }
 
 /// Refuses an unencrypted address to which an encrypted one leads.
-fn permit_referral(clients: &Clients, to: &RemoteSource) -> Fetched<()> {
+fn permit_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
     let Ok(url) = Url::parse(to.url()) else {
         return Ok(());
     };
@@ -536,7 +546,7 @@ fn permit_referral(clients: &Clients, to: &RemoteSource) -> Fetched<()> {
 }
 
 /// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.
-fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> Fetched<Written> {
+fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> FetchResult<Written> {
     let mut start = Vec::new();
     (&mut archive).take(64).read_to_end(&mut start)?;
     archive.rewind()?;

@@ -174,7 +174,8 @@ impl FetchedModule {
 
     /// Returns the directory as messages show it.
     pub(crate) fn shown(&self) -> PathBuf {
-        let (name, directory) = (&self.package.name, &self.directory);
+        let name = &self.package.name;
+        let directory = &self.directory;
         if self.package.h1.is_none() {
             return self.package.top.join(directory);
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use jiff::Timestamp;
 
 use super::cache::{Content, PackageCache};
-use super::fetch_error::Fetched;
+use super::fetch_error::FetchResult;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin};
@@ -35,9 +35,9 @@ pub(crate) struct ModuleFetcher {
     pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
     cache: OnceLock<Result<PackageCache>>,
     /// Packages by address or registry version, and by whether they are recorded in a lock file.
-    pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Package>>,
+    pub(super) packages: OnceMap<(Dialect, String, bool), FetchResult<Package>>,
     /// Packages at the addresses that a lock file records.
-    pub(super) locked_packages: OnceMap<(Dialect, String), Fetched<Package>>,
+    pub(super) locked_packages: OnceMap<(Dialect, String), FetchResult<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
     /// Manifests of packages in OCI registries, by address.
@@ -274,29 +274,39 @@ impl ModuleFetcher {
         constraints: &ConstraintList,
         is_recorded: bool,
     ) -> Result<Option<(Package, Version)>> {
-        let cached = |version: &Version| -> Result<Option<(Package, Version)>> {
-            Ok(self
-                .cached_version(module, version)?
-                .map(|package| (package, version.clone())))
-        };
         // A pinned version in the cache cannot have changed.
         if !is_recorded
             && let Some(pinned) = registry::pinned(constraints)
-            && let Some(found) = cached(pinned)?
+            && let Some(package) = self.cached_version(module, pinned)?
         {
-            return Ok(Some(found));
+            return Ok(Some((package, pinned.clone())));
         }
         if self.is_offline {
-            let listed = self.cache()?.versions(module);
-            let here = listed
-                .iter()
-                .filter(|version| cached(version).is_ok_and(|found| found.is_some()));
-            return registry::newest(here, constraints).map_or(Ok(None), cached);
+            return self.cached_of_registry(module, constraints);
         }
         let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
-        let locate = || clients.registry.location(module, &version);
-        let package = self.version(clients, module, &version, is_recorded, locate)?;
+        let package = self.version(clients, module, &version, is_recorded, || {
+            clients.registry.location(module, &version)
+        })?;
         Ok(Some((package, version)))
+    }
+
+    /// Returns the newest package of a registry module that is in the cache, and its version.
+    fn cached_of_registry(
+        &self,
+        module: &RegistryModule,
+        constraints: &ConstraintList,
+    ) -> Result<Option<(Package, Version)>> {
+        let mut versions = self.cache()?.versions(module);
+        versions.retain(|version| {
+            self.cached_version(module, version)
+                .is_ok_and(|package| package.is_some())
+        });
+        let Some(newest) = registry::newest(versions.iter(), constraints) else {
+            return Ok(None);
+        };
+        let package = self.cached_version(module, newest)?;
+        Ok(package.map(|package| (package, newest.clone())))
     }
 
     /// Whether no requests are made.

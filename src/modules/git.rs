@@ -18,7 +18,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use crate::system::process::one_line;
 pub(super) use address::GitAddress;
 pub(crate) use address::Revision;
@@ -29,7 +29,7 @@ use tree::GitPackage;
 
 impl Git<'_> {
     /// Fetches a package into the empty directory `package`.
-    pub(super) fn fetch(&self, address: &GitAddress, package: &Path) -> Fetched<GitPackage> {
+    pub(super) fn fetch(&self, address: &GitAddress, package: &Path) -> FetchResult<GitPackage> {
         tree::write_package(address, package, |name, address| {
             let repository = Repository::for_fetching(self, name, address)?;
             let revision = repository.fetch(address)?;
@@ -38,7 +38,7 @@ impl Git<'_> {
     }
 
     /// Lists the branches and tags of a repository.
-    pub(super) fn references(&self, address: &GitAddress) -> Fetched<References> {
+    pub(super) fn references(&self, address: &GitAddress) -> FetchResult<References> {
         let repository = Repository::for_fetching(self, "0", address)?;
         let too_many = "it has too many branches and tags to list them all";
         let list = repository.list_refs(
@@ -51,7 +51,7 @@ impl Git<'_> {
     }
 
     /// Whether the `ref` of an address is a tag.
-    pub(super) fn has_tag(&self, address: &GitAddress) -> Fetched<bool> {
+    pub(super) fn has_tag(&self, address: &GitAddress) -> FetchResult<bool> {
         let name = address.reference().unwrap_or_default();
         let tag = ["refs/tags/", "tags/"]
             .iter()
@@ -68,7 +68,7 @@ impl Git<'_> {
     }
 
     /// Fetches the commit of an address, and returns its full ID.
-    pub(super) fn commit(&self, address: &GitAddress) -> Fetched<String> {
+    pub(super) fn commit(&self, address: &GitAddress) -> FetchResult<String> {
         let repository = Repository::for_fetching(self, "0", address)?;
         let Some(name) = repository.fetch(address)? else {
             return Err(FetchError::git("it has no commit"));
@@ -78,25 +78,26 @@ impl Git<'_> {
     }
 
     /// Returns the date of a commit according to its committer.
-    pub(super) fn committed(&self, address: &GitAddress) -> Fetched<Timestamp> {
-        let unknown = || FetchError::git("git does not report when the commit was made");
+    pub(super) fn committed(&self, address: &GitAddress) -> FetchResult<Timestamp> {
         let repository = Repository::for_fetching(self, "0", address)?;
-        let revision = repository.fetch(address)?.ok_or_else(unknown)?;
-        let arguments = [
-            "rev-list",
-            "--max-count=1",
-            "--format=%ct",
-            "--end-of-options",
-            &revision,
-        ];
-        let seconds = repository
-            .output(&arguments)?
-            .lines()
-            .last()
-            .and_then(|line| line.parse().ok());
-        seconds
-            .and_then(|seconds| Timestamp::from_second(seconds).ok())
-            .ok_or_else(unknown)
+        if let Some(revision) = repository.fetch(address)? {
+            let output = repository.output(&[
+                "rev-list",
+                "--max-count=1",
+                "--format=%ct",
+                "--end-of-options",
+                &revision,
+            ])?;
+            // A line with the ID of the commit comes first.
+            if let Some(Ok(seconds)) = output.lines().last().map(str::parse)
+                && let Ok(date) = Timestamp::from_second(seconds)
+            {
+                return Ok(date);
+            }
+        }
+        Err(FetchError::git(
+            "git does not report when the commit was made",
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::fetcher::ModuleFetcher;
 use super::git::{Git, GitAddress};
 use super::source::RemoteSource;
@@ -36,18 +36,25 @@ impl ModuleFetcher {
     pub(super) fn ask_git<T>(
         &self,
         source: &RemoteSource,
-        ask: impl FnOnce(Git<'_>, &GitAddress) -> Fetched<T>,
-    ) -> Fetched<T> {
-        let ask = || {
-            // git treats the name of a host as a directory.
-            if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
-                return Err(FetchError::address(
-                    "it does not name a directory of this machine",
-                ));
-            }
-            let (address, scratch) = (GitAddress::parse(source.url())?, self.cache()?.scratch()?);
-            ask(self.git(scratch.path()), &address)
-        };
-        ask().map_err(|error| error.named(&source.without_directory()))
+        ask: impl FnOnce(Git<'_>, &GitAddress) -> FetchResult<T>,
+    ) -> FetchResult<T> {
+        self.with_git(source, ask)
+            .map_err(|error| error.named(&source.without_directory()))
+    }
+
+    fn with_git<T>(
+        &self,
+        source: &RemoteSource,
+        ask: impl FnOnce(Git<'_>, &GitAddress) -> FetchResult<T>,
+    ) -> FetchResult<T> {
+        // git treats the name of a host as a directory.
+        if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
+            return Err(FetchError::address(
+                "it does not name a directory of this machine",
+            ));
+        }
+        let address = GitAddress::parse(source.url())?;
+        let scratch = self.cache()?.scratch()?;
+        ask(self.git(scratch.path()), &address)
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::archive::Format;
 use super::archive_parameters::ArchiveParameters;
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::limits::MOST_BYTES;
 use super::source::{self, RemoteSource, request_query, request_url};
 use crate::cli_config::Netrc;
@@ -41,17 +41,15 @@ pub(super) enum HttpPackage {
 }
 
 impl HttpAddress {
-    pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Fetched<Self> {
+    pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> FetchResult<Self> {
         let mut url = request_url(text)?;
         let parameters = ArchiveParameters::of(&url, dialect)?;
-        let is_for_server = |(name, value): &(String, String)| match name.as_str() {
+        let mut query = source::parameters(&url);
+        // The others are for the server.
+        query.retain(|(name, value)| match name.as_str() {
             "archive" => value.is_empty(),
             name => name != "checksum",
-        };
-        let query = source::parameters(&url)
-            .into_iter()
-            .filter(is_for_server)
-            .collect();
+        });
         url.set_query(request_query(query).as_deref());
         let login = login(&mut url, netrc);
         Ok(Self {
@@ -67,7 +65,7 @@ impl HttpAddress {
         client: &Client,
         netrc: &Netrc,
         scratch: &Path,
-    ) -> Fetched<HttpPackage> {
+    ) -> FetchResult<HttpPackage> {
         let credentials = self
             .login
             .as_ref()
@@ -89,7 +87,7 @@ impl HttpAddress {
         &self,
         client: &Client,
         credentials: RequestCredentials<'_>,
-    ) -> Fetched<RemoteSource> {
+    ) -> FetchResult<RemoteSource> {
         let mut url = self.url.clone();
         let mut query = source::parameters(&url);
         query.push(("terraform-get".to_owned(), "1".to_owned()));
@@ -124,7 +122,7 @@ impl HttpAddress {
 }
 
 /// Requests a list of checksums.
-pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<Vec<u8>> {
+pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> FetchResult<Vec<u8>> {
     let login = login(&mut url, netrc);
     let credentials = login
         .as_ref()
@@ -142,7 +140,7 @@ pub(super) fn download(
     url: &Url,
     credentials: RequestCredentials<'_>,
     scratch: &Path,
-) -> Fetched<File> {
+) -> FetchResult<File> {
     let written: Result<io::Result<File>, _> =
         client.download(url, credentials, MOST_BYTES, |body, _| {
             let mut file = tempfile::tempfile_in(scratch)?;

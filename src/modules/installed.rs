@@ -85,7 +85,8 @@ impl Manifest {
         )
         .map_err(|error| {
             // A message of serde would quote the file.
-            let (line, column) = (error.line(), error.column());
+            let line = error.line();
+            let column = error.column();
             Diagnostic::error(Code::InvalidConfiguration, "")
                 .naming(path, |path| {
                     format!(

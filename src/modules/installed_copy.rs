@@ -119,7 +119,10 @@ fn pointed_at(blob: &Path) -> Option<String> {
         && digest
             .bytes()
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    is_digest.then(|| digest.to_owned())
+    if !is_digest {
+        return None;
+    }
+    Some(digest.to_owned())
 }
 
 fn is_hidden(name: &str) -> bool {
@@ -129,19 +132,25 @@ fn is_hidden(name: &str) -> bool {
 /// Whether git may have written a file for a blob: with carriage returns before line ends, with
 /// `$Id$` expanded, or both.
 fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
-    let read = |path: &Path| {
-        fs::metadata(path)
-            .ok()
-            .filter(|file| file.len() <= LARGEST_TEXT)
-            .and_then(|_| fs::read(path).ok())
+    let Some(copy) = read_small(copy) else {
+        return false;
     };
-    let (Some(copy), Some(blob)) = (read(copy), read(blob)) else {
+    let Some(blob) = read_small(blob) else {
         return false;
     };
     let expanded = expanded(&blob);
     copy == expanded
         || copy == with_carriage_returns(&blob)
         || copy == with_carriage_returns(&expanded)
+}
+
+/// Reads a file of at most [`LARGEST_TEXT`].
+fn read_small(path: &Path) -> Option<Vec<u8>> {
+    let metadata = fs::metadata(path).ok()?;
+    if metadata.len() > LARGEST_TEXT {
+        return None;
+    }
+    fs::read(path).ok()
 }
 
 fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
@@ -161,7 +170,8 @@ fn expanded(blob: &[u8]) -> Vec<u8> {
     sum.update(format!("blob {}\0", blob.len()));
     sum.update(blob);
     let id = format!("$Id: {:x} $", sum.finalize());
-    let (mut written, mut rest) = (Vec::with_capacity(blob.len()), blob);
+    let mut written = Vec::with_capacity(blob.len());
+    let mut rest = blob;
     while let Some(at) = rest.windows(4).position(|four| four == b"$Id$") {
         written.extend_from_slice(&rest[..at]);
         written.extend_from_slice(id.as_bytes());

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::fetcher::{Clients, ModuleFetcher};
 use super::source::{RemoteSource, request_url};
 use super::version_tag::VersionTag;
@@ -12,7 +12,7 @@ use crate::provider::Dialect;
 
 impl ModuleFetcher {
     /// Returns the tags to which a source may move: none if its own tag is not a version.
-    pub(super) fn list_tags(clients: &Clients, source: &RemoteSource) -> Fetched<Vec<String>> {
+    pub(super) fn list_tags(clients: &Clients, source: &RemoteSource) -> FetchResult<Vec<String>> {
         let package = parse(source)?;
         // Reading a package may be allowed where listing tags is not.
         if package
@@ -67,7 +67,7 @@ impl ModuleFetcher {
     }
 }
 
-fn parse(source: &RemoteSource) -> Fetched<ModulePackage> {
+fn parse(source: &RemoteSource) -> FetchResult<ModulePackage> {
     let url = request_url(source.url())?;
     ModulePackage::parse(&url)
         .map_err(|why| FetchError::address(why).named(&source.without_directory()))

@@ -99,10 +99,11 @@ fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
 fn path_of(url: &Url) -> Result<Vec<String>, NoOrigin> {
     let mut parts = Vec::new();
     for part in url.path_segments().into_iter().flatten() {
-        let decoded = percent_decode_str(part).decode_utf8();
-        let decoded = decoded.map_err(|_| "its path is not text")?;
-        let is_unusual = |c: char| c.is_control() || "/\\%".contains(c);
-        if matches!(&*decoded, "." | "..") || decoded.contains(is_unusual) {
+        let Ok(decoded) = percent_decode_str(part).decode_utf8() else {
+            return Err("its path is not text");
+        };
+        let is_unusual = decoded.contains(|c: char| c.is_control() || "/\\%".contains(c));
+        if is_unusual || matches!(&*decoded, "." | "..") {
             return Err("its path has an unusual character");
         }
         parts.push(decoded.into_owned());
@@ -146,8 +147,10 @@ fn repository(mut origin: ModuleOrigin) -> Result<ModuleOrigin, NoOrigin> {
     }
     let rest = origin.parts.split_off(length.min(origin.parts.len()));
     // Anybody can open a pull request, whose files the host then serves below the repository.
-    let is_foreign = |part: &String| matches!(part.as_str(), "pull" | "merge-requests");
-    if rest.iter().any(is_foreign) {
+    if rest
+        .iter()
+        .any(|part| matches!(part.as_str(), "pull" | "merge-requests"))
+    {
         return Err("its files belong to a pull request, which anybody can open");
     }
     Ok(origin)

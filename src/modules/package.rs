@@ -63,14 +63,13 @@ impl Package {
 
     /// A directory of this machine, which is read where it is.
     pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
-        let origin = PackageOrigin::ThisMachine;
         Self {
             top,
             h1: None,
             directory: String::new(),
             zh: None,
             recorded: None,
-            origin,
+            origin: PackageOrigin::ThisMachine,
             name,
         }
     }
@@ -95,10 +94,11 @@ impl Package {
     /// Returns the path of a directory of the package, relative to the top and with slashes.
     pub(super) fn below_top(&self, directory: &Path) -> String {
         let below = directory.strip_prefix(&self.top).unwrap_or(directory);
-        let parts = below
+        let parts: Vec<_> = below
             .components()
-            .map(|part| part.as_os_str().to_string_lossy());
-        parts.collect::<Vec<_>>().join("/")
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        parts.join("/")
     }
 
     /// Returns the address of the package for a lock file, with the directory to which it leads.
@@ -122,53 +122,48 @@ impl Package {
         directory: &str,
         wildcards: Wildcards,
     ) -> Result<PathBuf> {
-        let failed = |why: String| -> Diagnostic {
-            Diagnostic::error(
-                Code::InvalidPackage,
-                format!("the module package {} {why}", self.name),
-            )
-        };
         let found = if wildcards == Wildcards::Expanded && directory.contains(['*', '?', '[']) {
             let mut matches = matching(base, directory);
-            match (matches.pop(), matches.pop()) {
-                (Some(only), None) => only,
-                (None, _) => {
-                    return Err(
-                        failed(format!("has no directory that matches {directory:?}")).into(),
-                    );
-                }
-                _ => {
-                    return Err(failed(format!(
-                        "has several files or directories that match {directory:?}"
-                    ))
-                    .into());
-                }
+            if matches.len() > 1 {
+                let why = format!("has several files or directories that match {directory:?}");
+                return Err(self.invalid(&why).into());
             }
+            let Some(only) = matches.pop() else {
+                let why = format!("has no directory that matches {directory:?}");
+                return Err(self.invalid(&why).into());
+            };
+            only
         } else {
             base.join(directory.trim_start_matches('/'))
         };
-        let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
-            return Err(missing().into());
+
+        let missing = format!("has no directory {directory:?}");
+        let Ok(top) = canonicalize(&self.top) else {
+            return Err(self.invalid(&missing).into());
         };
-        let is_inside =
-            |path: &Path| canonicalize(path).is_ok_and(|canonical| canonical.starts_with(&top));
-        if !is_inside(&canonical) {
-            return Err(failed(format!(
-                "does not contain {directory:?}, which leads out of it"
-            ))
-            .into());
+        let Ok(canonical) = canonicalize(&found) else {
+            return Err(self.invalid(&missing).into());
+        };
+        if !canonical.starts_with(&top) {
+            let why = format!("does not contain {directory:?}, which leads out of it");
+            return Err(self.invalid(&why).into());
         }
-        for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
+        let Ok(entries) = fs::read_dir(&canonical) else {
+            return Err(self.invalid(&missing).into());
+        };
+        for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if is_configuration(&name) && entry.path().is_symlink() && !is_inside(&entry.path()) {
-                return Err(failed(format!(
-                    "contains {name}, a link that leads out of it, or nowhere"
-                ))
-                .into());
+            if is_configuration(&name) && is_link_out(&entry.path(), &top) {
+                let why = format!("contains {name}, a link that leads out of it, or nowhere");
+                return Err(self.invalid(&why).into());
             }
         }
         Ok(found)
+    }
+
+    fn invalid(&self, why: &str) -> Diagnostic {
+        let message = format!("the module package {} {why}", self.name);
+        Diagnostic::error(Code::InvalidPackage, message)
     }
 }
 
@@ -180,16 +175,26 @@ fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
             return Vec::new();
         };
         let matcher = glob.compile_matcher();
-        let is_match = |path: &PathBuf| path.file_name().is_some_and(|name| matcher.is_match(name));
-        let children = found
-            .iter()
-            .filter_map(|directory| fs::read_dir(directory).ok());
-        found = children
-            .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-            .filter(is_match)
-            .collect();
+        let mut children = Vec::new();
+        for directory in &found {
+            // A file has no entries.
+            let Ok(entries) = fs::read_dir(directory) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                if matcher.is_match(entry.file_name()) {
+                    children.push(entry.path());
+                }
+            }
+        }
+        found = children;
     }
     found
+}
+
+/// Whether a path is a link that leads out of a directory, or nowhere.
+fn is_link_out(path: &Path, top: &Path) -> bool {
+    path.is_symlink() && !canonicalize(path).is_ok_and(|target| target.starts_with(top))
 }
 
 #[cfg(test)]

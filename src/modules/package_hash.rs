@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::checksum::hexadecimal;
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::limits::{GIT, MOST_BYTES, MOST_ENTRIES};
 use super::source::{Getter, RemoteSource};
 use crate::provider::Hash;
@@ -22,7 +22,7 @@ use crate::system::{Tree, links};
 ///
 /// # Errors
 /// Returns errors of [`listing`].
-pub(crate) fn h1(top: &Path) -> Fetched<Hash> {
+pub(crate) fn h1(top: &Path) -> FetchResult<Hash> {
     listing(top).map(|listing| listing.h1())
 }
 
@@ -53,7 +53,7 @@ impl Listing {
 /// # Errors
 /// A link leaves the directory, a name is not text of one line, there are too many files, or one
 /// cannot be read.
-pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
+pub(crate) fn listing(top: &Path) -> FetchResult<Listing> {
     let mut walk = Walk {
         top,
         files: BTreeMap::new(),
@@ -102,7 +102,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Adds the files below a directory of the package.
-    fn directory(&mut self, directory: &str) -> Fetched<()> {
+    fn directory(&mut self, directory: &str) -> FetchResult<()> {
         for entry in fs::read_dir(self.top.join(directory))? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else {
@@ -138,7 +138,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> Fetched<String> {
+    fn file(&mut self, path: &Path) -> FetchResult<String> {
         let mut file = crate::system::files::open(path)?;
         self.bytes += file.metadata()?.len();
         if self.bytes > MOST_BYTES {
@@ -147,7 +147,7 @@ impl Walk<'_> {
         Ok(hexadecimal::<Sha256>(&mut file)?)
     }
 
-    fn link(&mut self, name: &str) -> Fetched<String> {
+    fn link(&mut self, name: &str) -> FetchResult<String> {
         let text = target(&self.top.join(name))?;
         match linked_file(self.top, name)? {
             Some(file) => self.file(&file),
@@ -157,7 +157,7 @@ impl Walk<'_> {
 }
 
 /// Returns the text of a link.
-pub(super) fn target(link: &Path) -> Fetched<String> {
+pub(super) fn target(link: &Path) -> FetchResult<String> {
     let target = fs::read_link(link)?;
     target
         .into_os_string()
@@ -170,7 +170,7 @@ pub(super) fn target(link: &Path) -> Fetched<String> {
 ///
 /// # Errors
 /// The link leaves the package.
-pub(super) fn linked_file(top: &Path, name: &str) -> Fetched<Option<PathBuf>> {
+pub(super) fn linked_file(top: &Path, name: &str) -> FetchResult<Option<PathBuf>> {
     let Some(followed) = links::follow(&Tree::Work, top, Path::new(name))? else {
         return Ok(None);
     };

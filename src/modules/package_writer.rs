@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::limits::{
     GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, is_configuration,
 };
@@ -40,20 +40,19 @@ pub(super) struct PackageWriter {
 
 impl PackageWriter {
     pub(super) fn new(top: &Path) -> Self {
-        let (entries, missing, links) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         Self {
             top: top.to_owned(),
-            entries,
-            missing,
+            entries: BTreeMap::new(),
+            missing: BTreeSet::new(),
             names_size: 0,
-            links,
+            links: BTreeMap::new(),
             links_size: 0,
             omitted: None,
         }
     }
 
     /// Adds a directory.
-    pub(super) fn directory(&mut self, name: &str) -> Fetched<()> {
+    pub(super) fn directory(&mut self, name: &str) -> FetchResult<()> {
         self.enter(name, true).map(drop)
     }
 
@@ -63,7 +62,7 @@ impl PackageWriter {
         name: &str,
         is_executable: bool,
         content: &mut dyn Read,
-    ) -> Fetched<()> {
+    ) -> FetchResult<()> {
         let copied = match self.open(name, is_executable)? {
             Some(mut file) => io::copy(content, &mut file),
             None => io::copy(content, &mut io::sink()),
@@ -73,7 +72,7 @@ impl PackageWriter {
 
     /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last
     /// of several files with the same name stays.
-    pub(super) fn open(&mut self, name: &str, is_executable: bool) -> Fetched<Option<File>> {
+    pub(super) fn open(&mut self, name: &str, is_executable: bool) -> FetchResult<Option<File>> {
         let Some((name, is_new)) = self.enter(name, false)? else {
             return Ok(None);
         };
@@ -102,7 +101,7 @@ impl PackageWriter {
     }
 
     /// Adds a link, whose target is relative to its own directory.
-    pub(super) fn link(&mut self, name: &str, target: &str) -> Fetched<()> {
+    pub(super) fn link(&mut self, name: &str, target: &str) -> FetchResult<()> {
         let Some((name, _)) = self.enter(name, false)? else {
             return Ok(());
         };
@@ -124,7 +123,7 @@ impl PackageWriter {
     ///
     /// # Errors
     /// The entry is configuration.
-    pub(super) fn omit(&mut self, name: &str, why: FetchError) -> Fetched<()> {
+    pub(super) fn omit(&mut self, name: &str, why: FetchError) -> FetchResult<()> {
         if is_configuration(name) {
             return Err(why);
         }
@@ -132,7 +131,7 @@ impl PackageWriter {
         Ok(())
     }
 
-    fn create_directory(&mut self, name: &str) -> Fetched<()> {
+    fn create_directory(&mut self, name: &str) -> FetchResult<()> {
         if self.missing.remove(name) {
             match fs::create_dir(self.top.join(name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -147,7 +146,7 @@ impl PackageWriter {
     /// Creates the links and the empty directories, and returns why the package cannot be locked,
     /// if it cannot. A configuration file that is a link out of the package stays and leads
     /// nowhere, so that only reading it is an error.
-    pub(super) fn finish(mut self) -> Fetched<Option<FetchError>> {
+    pub(super) fn finish(mut self) -> FetchResult<Option<FetchError>> {
         // In the order of their names, so that each comes after the directory that contains it.
         while let Some(name) = self.missing.first().cloned() {
             self.create_directory(&name)?;
@@ -179,9 +178,7 @@ impl PackageWriter {
 
     /// Notes an entry with the directories that contain it. Returns its clean name, and whether it
     /// is new; `None` if it is omitted.
-    fn enter(&mut self, name: &str, is_directory: bool) -> Fetched<Option<(String, bool)>> {
-        let outside =
-            || FetchError::package(format!("its entry {name:?} leads out of the package"));
+    fn enter(&mut self, name: &str, is_directory: bool) -> FetchResult<Option<(String, bool)>> {
         let parts: Vec<_> = name
             .split('/')
             .filter(|part| !matches!(*part, "" | "."))
@@ -189,10 +186,9 @@ impl PackageWriter {
         if name.len() > LONGEST_NAME || parts.len() > MOST_PARTS {
             return Err(long_name());
         }
-        // On Windows a part may be more than a name, such as `C:`.
-        let is_name = |part: &&str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == *part);
-        if name.split(['/', '\\']).any(|part| part == "..") || !parts.iter().all(is_name) {
-            return Err(outside());
+        let has_way_up = name.split(['/', '\\']).any(|part| part == "..");
+        if has_way_up || !parts.iter().all(|part| is_one_name(part)) {
+            return Err(leads_out(name));
         }
         if parts.contains(&GIT) {
             if !is_directory && is_configuration(name) {
@@ -204,29 +200,32 @@ impl PackageWriter {
             return Ok(None);
         }
         if name.contains('\n') {
-            return self.omit(name, FetchError::bad_name(name)).map(|()| None);
+            self.omit(name, FetchError::bad_name(name))?;
+            return Ok(None);
         }
         if cfg!(windows) && parts.iter().any(|part| is_special_on_windows(part)) {
             let why = format!("its entry {name:?} has a name that Windows reserves");
-            return self.omit(name, FetchError::package(why)).map(|()| None);
+            self.omit(name, FetchError::package(why))?;
+            return Ok(None);
         }
         for length in 1..parts.len() {
             self.note(&parts[..length].join("/"), true)?;
         }
-        let name = parts.join("/");
-        if name.is_empty() {
+        if parts.is_empty() {
+            // An archive may list its own top.
             return if is_directory {
                 Ok(None)
             } else {
-                Err(outside())
+                Err(leads_out(name))
             };
         }
-        let is_new = self.note(&name, is_directory)?;
-        Ok(Some((name, is_new)))
+        let clean_name = parts.join("/");
+        let is_new = self.note(&clean_name, is_directory)?;
+        Ok(Some((clean_name, is_new)))
     }
 
     /// Notes an entry, and returns whether it is new.
-    fn note(&mut self, name: &str, is_directory: bool) -> Fetched<bool> {
+    fn note(&mut self, name: &str, is_directory: bool) -> FetchResult<bool> {
         match self.entries.get(name) {
             Some(known) if *known == is_directory => return Ok(false),
             Some(_) => {
@@ -261,6 +260,18 @@ fn long_name() -> FetchError {
     ))
 }
 
+fn leads_out(name: &str) -> FetchError {
+    FetchError::package(format!("its entry {name:?} leads out of the package"))
+}
+
+/// Whether a part of a path is a name. On Windows it may be more, such as `C:`.
+fn is_one_name(part: &str) -> bool {
+    match Path::new(part).components().next() {
+        Some(Component::Normal(name)) => name == part,
+        _ => false,
+    }
+}
+
 /// The error for an entry whose name is new, and which exists.
 fn differs_in_case(name: &str) -> FetchError {
     FetchError::package(format!(
@@ -285,7 +296,7 @@ mod tests {
     use super::*;
 
     fn written(
-        fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>,
+        fill: impl FnOnce(&mut PackageWriter) -> FetchResult<()>,
     ) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
@@ -296,7 +307,7 @@ mod tests {
         (directory, top)
     }
 
-    fn problem(fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>) -> String {
+    fn problem(fill: impl FnOnce(&mut PackageWriter) -> FetchResult<()>) -> String {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();

@@ -1,7 +1,7 @@
 //! Compares the published release of a locked module with its entry in the lock file. The cache is
 //! not used.
 
-use super::fetch_error::{FetchError, Fetched};
+use super::fetch_error::{FetchError, FetchResult};
 use super::fetch_locked::own_repository;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::locked::{self, PinnedAddress, Revision};
@@ -23,32 +23,37 @@ impl ModuleFetcher {
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> Result<Vec<Diagnostic>> {
-        let clients = &*self.clients(dialect)?;
-        let compare = || -> Fetched<Vec<Diagnostic>> {
-            let now = self.published_package(clients, source, locked)?;
-            let is_same = now.is_one_of(&locked.hashes);
-            let then = PinnedAddress::parse(&locked.package);
-            let address = now.locked_address();
-            match (then, address.as_deref().and_then(PinnedAddress::parse)) {
-                (Some(then), Some(now))
-                    if then.repository == now.repository && then.revision != now.revision =>
-                {
-                    let mut findings: Vec<_> = self
-                        .moved(source, locked, &then.revision, &now.revision, is_same)?
-                        .into_iter()
-                        .collect();
-                    findings.extend(self.compare_revision(clients, source, locked, &then)?);
-                    Ok(findings)
-                }
-                // The registry leads to a different address with the same files.
-                _ if is_same => Ok(Vec::new()),
-                _ => Ok(vec![locked::replaced(locked, &now)]),
-            }
-        };
-        match compare() {
+        let clients = self.clients(dialect)?;
+        match self.compare_with_published(&clients, source, locked) {
             Err(error) if error.is_gone => Ok(vec![withdrawn(locked, &error)]),
             findings => Ok(findings?),
         }
+    }
+
+    fn compare_with_published(
+        &self,
+        clients: &Clients,
+        source: &ModuleSource,
+        locked: &LockedModule,
+    ) -> FetchResult<Vec<Diagnostic>> {
+        let package = self.published_package(clients, source, locked)?;
+        let is_same = package.is_one_of(&locked.hashes);
+        if let Some(then) = PinnedAddress::parse(&locked.package)
+            && let Some(address) = package.locked_address()
+            && let Some(now) = PinnedAddress::parse(&address)
+            && then.repository == now.repository
+            && then.revision != now.revision
+        {
+            let mut findings = Vec::new();
+            findings.extend(self.moved(source, locked, &then.revision, &now.revision, is_same)?);
+            findings.extend(self.compare_revision(clients, source, locked, &then)?);
+            return Ok(findings);
+        }
+        // The registry leads to a different address with the same files.
+        if is_same {
+            return Ok(Vec::new());
+        }
+        Ok(vec![locked::replaced(locked, &package)])
     }
 
     /// Fetches the package to which the source leads now, in the locked version.
@@ -57,7 +62,7 @@ impl ModuleFetcher {
         clients: &Clients,
         source: &ModuleSource,
         locked: &LockedModule,
-    ) -> Fetched<Package> {
+    ) -> FetchResult<Package> {
         let registry = &clients.registry;
         match (source, &locked.version) {
             (ModuleSource::Registry(source), Some(version)) => {
@@ -92,7 +97,7 @@ impl ModuleFetcher {
         old: &Revision,
         new: &Revision,
         is_same: bool,
-    ) -> Fetched<Option<Diagnostic>> {
+    ) -> FetchResult<Option<Diagnostic>> {
         let what = match source {
             ModuleSource::Registry(_) => locked::name(locked),
             ModuleSource::Remote(own)
@@ -135,7 +140,7 @@ impl ModuleFetcher {
         source: &ModuleSource,
         locked: &LockedModule,
         pinned: &PinnedAddress,
-    ) -> Fetched<Option<Diagnostic>> {
+    ) -> FetchResult<Option<Diagnostic>> {
         let package = &pinned.package;
         let own = match &pinned.revision {
             Revision::Commit(commit) => own_repository(source, package).at_commit(commit),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
-use super::fetch_error::{FetchError, Fetched, is_gone};
+use super::fetch_error::{FetchError, FetchResult, is_gone};
 use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, FetchedDocument, Purpose, RequestErrorKind};
@@ -33,7 +33,7 @@ pub(crate) struct ModuleRegistry {
     client: Client,
     discovery: Arc<Discovery>,
     dialect: Dialect,
-    versions: OnceMap<RegistryModule, Fetched<Arc<Vec<Version>>>>,
+    versions: OnceMap<RegistryModule, FetchResult<Arc<Vec<Version>>>>,
 }
 
 /// Location of the package of a version.
@@ -91,43 +91,21 @@ impl ModuleRegistry {
     }
 
     /// Returns the versions of a module, without unreadable ones.
-    pub(super) fn versions(&self, module: &RegistryModule) -> Fetched<Arc<Vec<Version>>> {
+    pub(super) fn versions(&self, module: &RegistryModule) -> FetchResult<Arc<Vec<Version>>> {
         self.versions
             .get_or_compute(module, || self.list(module).map(Arc::new))
     }
 
-    fn list(&self, module: &RegistryModule) -> Fetched<Vec<Version>> {
+    fn list(&self, module: &RegistryModule) -> FetchResult<Vec<Version>> {
         let what = format!("the versions of {module}");
-        let answer = self.ask(
+        let (_, versions) = self.ask(
             module,
             "versions",
             MAXIMUM_VERSIONS_BYTES,
             &what,
-            |document| {
-                let invalid = |why: &str| RequestErrorKind::InvalidBody(why.to_owned());
-                let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
-                let response = response.map_err(|_| invalid("it is not a list of versions"))?;
-                let entry = response
-                    .modules
-                    .0
-                    .into_iter()
-                    .next()
-                    .ok_or_else(|| invalid("it contains no module"))?;
-                // OpenTofu and Terraform skip versions that they cannot parse.
-                let versions: Vec<_> = entry
-                    .versions
-                    .0
-                    .iter()
-                    .filter_map(|entry| version(entry.version.as_ref()?))
-                    .collect();
-                let kept = versions
-                    .iter()
-                    .map(|version| size_of::<Version>() + version.text_length())
-                    .sum();
-                Ok((versions, kept))
-            },
-        );
-        answer.map(|(_, versions)| versions)
+            |document| decode_versions(&document),
+        )?;
+        Ok(versions)
     }
 
     /// Returns when a version was published; `None` if the registry does not report it.
@@ -153,68 +131,58 @@ impl ModuleRegistry {
         &self,
         module: &RegistryModule,
         version: &Version,
-    ) -> Fetched<PackageLocation> {
+    ) -> FetchResult<PackageLocation> {
         let what = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) =
             self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| {
                 Ok((document, 0))
             })?;
-        let invalid = |why: String| {
-            let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
-            FetchError::from(Diagnostic::error(Code::RequestFailed, message))
+        let Some((location, with_credentials)) = self.read_location(&document) else {
+            let why = "does not contain the location of the package";
+            return Err(invalid_location(&what, &url, why));
         };
-        let Some((location, credentials)) = self.read_location(&document) else {
-            return Err(invalid(
-                "does not contain the location of the package".to_owned(),
-            ));
-        };
-        let joined = || {
-            url.join(&location)
-                .map_err(|_| invalid("contains a location that is not a URL".to_owned()))
-        };
-        if let Some(with_credentials) = credentials {
-            return Ok(self.archive(module, joined()?, with_credentials)?);
+
+        if let Some(with_credentials) = with_credentials {
+            let archive = joined_location(&what, &url, &location)?;
+            return Ok(self.archive(module, archive, with_credentials)?);
         }
-        let is_relative = ["/", "./", "../"]
+        let mut source = location;
+        if ["/", "./", "../"]
             .iter()
-            .any(|prefix| location.starts_with(prefix));
-        let location = if is_relative {
-            joined()?.to_string()
-        } else {
-            location
+            .any(|prefix| source.starts_with(prefix))
+        {
+            source = joined_location(&what, &url, &source)?.to_string();
+        }
+        let source = match RemoteSource::detect(&source, "") {
+            Ok(source) => source,
+            Err(error) => {
+                let why = format!("contains a location that cannot be used: {error}");
+                return Err(invalid_location(&what, &url, &why));
+            }
         };
-        let source = RemoteSource::detect(&location, "");
-        let source = source.map_err(|error| {
-            invalid(format!("contains a location that cannot be used: {error}"))
-        })?;
         if source.is_on_this_machine() {
-            return Err(invalid("contains a location on this machine".to_owned()));
+            let why = "contains a location on this machine";
+            return Err(invalid_location(&what, &url, why));
         }
         Ok(PackageLocation::Source(source))
     }
 
-    /// Returns the location in an answer, and the value of `use_registry_credentials`. Terraform
-    /// reads only the header.
+    /// Returns the location in an answer, and the value of `use_registry_credentials`.
     fn read_location(&self, document: &FetchedDocument) -> Option<(String, Option<bool>)> {
-        let header = || {
-            let header = document
-                .headers
-                .get(LOCATION)
-                .and_then(|value| value.to_str().ok());
-            header
-                .filter(|text| !text.is_empty())
-                .map(|text| (text.to_owned(), None))
-        };
-        if self.dialect == Dialect::Terraform {
-            return header();
+        // Terraform reads only the header.
+        if self.dialect == Dialect::Tofu
+            && let Ok(response) = serde_json::from_slice::<LocationResponse>(&document.bytes)
+            && let Some(location) = response.location
+            && !location.is_empty()
+        {
+            return Some((location, response.use_registry_credentials));
         }
-        let response = serde_json::from_slice::<LocationResponse>(&document.bytes).ok();
-        let location = response
-            .and_then(|response| Some((response.location?, response.use_registry_credentials)));
-        location
-            .filter(|(location, _)| !location.is_empty())
-            .or_else(header)
+        let location = document.headers.get(LOCATION)?.to_str().ok()?;
+        if location.is_empty() {
+            return None;
+        }
+        Some((location.to_owned(), None))
     }
 
     /// Returns the location of an archive. A registry's token is sent only to the registry's hosts.
@@ -257,7 +225,7 @@ impl ModuleRegistry {
         limit: u64,
         what: &str,
         decode: impl Fn(FetchedDocument) -> std::result::Result<(T, usize), RequestErrorKind>,
-    ) -> Fetched<(Url, T)> {
+    ) -> FetchResult<(Url, T)> {
         let RegistryModule {
             host,
             namespace,
@@ -265,17 +233,58 @@ impl ModuleRegistry {
             system,
         } = module;
         let path = format!("{namespace}/{name}/{system}/{path}");
-        let get = |url: &Url, credentials_of: Option<&Hostname>| {
-            self.client
-                .get_decoded(url, credentials_of, limit, Purpose::Metadata, &decode)
-        };
-        let (url, answer) = self.discovery.ask(host, Service::Modules, &path, get)?;
-        let answer = answer.map_err(|error| {
-            let is_gone = is_gone(&error);
-            FetchError::from(error.into_diagnostic(what)).gone(is_gone)
-        });
-        Ok((url, answer?))
+        let (url, answer) = self.discovery.ask(
+            host,
+            Service::Modules,
+            &path,
+            |url: &Url, credentials_of: Option<&Hostname>| {
+                self.client
+                    .get_decoded(url, credentials_of, limit, Purpose::Metadata, &decode)
+            },
+        )?;
+        match answer {
+            Ok(document) => Ok((url, document)),
+            Err(error) => {
+                let is_gone = is_gone(&error);
+                Err(FetchError::from(error.into_diagnostic(what)).gone(is_gone))
+            }
+        }
     }
+}
+
+/// Returns the versions in an answer, and their size in memory in bytes.
+fn decode_versions(
+    document: &FetchedDocument,
+) -> std::result::Result<(Vec<Version>, usize), RequestErrorKind> {
+    let Ok(response) = serde_json::from_slice::<VersionsResponse>(&document.bytes) else {
+        let why = "it is not a list of versions";
+        return Err(RequestErrorKind::InvalidBody(why.to_owned()));
+    };
+    let Some(module) = response.modules.0.into_iter().next() else {
+        let why = "it contains no module";
+        return Err(RequestErrorKind::InvalidBody(why.to_owned()));
+    };
+    let mut versions = Vec::new();
+    let mut size = 0;
+    for entry in module.versions.0 {
+        // OpenTofu and Terraform skip versions that they cannot parse.
+        if let Some(version) = entry.version.as_deref().and_then(version) {
+            size += size_of::<Version>() + version.text_length();
+            versions.push(version);
+        }
+    }
+    Ok((versions, size))
+}
+
+/// The error for the answer of a registry to the request for a package.
+fn invalid_location(what: &str, url: &Url, why: &str) -> FetchError {
+    let message = format!("cannot get {what}: {} {why}", SafeUrl::from(url));
+    FetchError::from(Diagnostic::error(Code::RequestFailed, message))
+}
+
+fn joined_location(what: &str, url: &Url, location: &str) -> FetchResult<Url> {
+    url.join(location)
+        .map_err(|_| invalid_location(what, url, "contains a location that is not a URL"))
 }
 
 /// Selects the newest version of a module that meets the constraints, as OpenTofu and Terraform do.
@@ -302,16 +311,14 @@ pub(crate) fn newest<'a>(
     versions: impl Iterator<Item = &'a Version>,
     constraints: &ConstraintList,
 ) -> Option<&'a Version> {
-    let newer = |best: &'a Version, next: &'a Version| {
-        if next.cmp_precedence(best).is_gt() {
-            next
-        } else {
-            best
+    let mut newest: Option<&Version> = None;
+    for version in versions {
+        let is_newer = newest.is_none_or(|newest| version.cmp_precedence(newest).is_gt());
+        if is_newer && allows(constraints, version) {
+            newest = Some(version);
         }
-    };
-    versions
-        .filter(|version| allows(constraints, version))
-        .reduce(newer)
+    }
+    newest
 }
 
 /// Whether a version of a module meets constraints (OpenTofu's

@@ -16,7 +16,7 @@ use crate::hcl::evaluate::functions::clean_path;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 pub use getter::Getter;
-use request_url::{has_valid_escapes, parameters_of_query, split_query};
+use request_url::{escaped, has_valid_escapes, parameters_of_query, split_query};
 pub(super) use request_url::{parameters, request_query, request_url};
 
 /// Hosts whose repositories have a short form, so that they are never registries.
@@ -113,23 +113,26 @@ impl ModuleSource {
 impl RegistryModule {
     /// Parses `[HOST/]NAMESPACE/NAME/SYSTEM`.
     pub(super) fn parse(text: &str, dialect: Dialect) -> Option<Self> {
-        let parts: Vec<_> = text.split('/').collect();
-        let (host, [namespace, name, system]) = match parts[..] {
-            [namespace, name, system] => (Hostname::default_of(dialect), [namespace, name, system]),
-            [host, namespace, name, system] => (parse_host(host)?, [namespace, name, system]),
-            _ => return None,
+        let mut parts: Vec<_> = text.split('/').collect();
+        let host = if parts.len() == 4 {
+            parse_host(parts.remove(0))?
+        } else {
+            Hostname::default_of(dialect)
         };
-        let is_system = |text: &str| {
-            text.bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        let [namespace, name, system] = parts[..] else {
+            return None;
         };
-        let valid = is_name(namespace) && is_name(name) && is_name(system) && is_system(system);
-        let [namespace, name, system] = [namespace, name, system].map(str::to_owned);
-        valid.then_some(Self {
+        let is_system = system
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        if !is_name(namespace) || !is_name(name) || !is_name(system) || !is_system {
+            return None;
+        }
+        Some(Self {
             host,
-            namespace,
-            name,
-            system,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            system: system.to_owned(),
         })
     }
 }
@@ -169,13 +172,15 @@ impl RemoteSource {
         };
         let (authority, path) = split_authority(rest);
         let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let user = login
-            .split(':')
-            .next()
-            .filter(|user| start.ends_with("ssh") && !user.is_empty());
-        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        // The user of SSH is a part of the address.
+        let user = login.split(':').next().unwrap_or_default();
+        let package = if start.ends_with("ssh") && !user.is_empty() {
+            format!("{start}://{user}@{host}{path}")
+        } else {
+            format!("{start}://{host}{path}")
+        };
         Self {
-            package: format!("{start}://{user}{host}{path}"),
+            package,
             directory: self.directory.clone(),
         }
     }
@@ -333,17 +338,20 @@ pub(crate) fn with_directory(package: &str, directory: &str) -> String {
 
 /// Removes parameters from an address.
 fn without_parameters(address: &str, names: &[&str]) -> String {
-    let Some((address, query)) = address.split_once('?') else {
+    let Some((path, query)) = address.split_once('?') else {
         return address.to_owned();
     };
-    let is_kept =
-        |parameter: &&str| !names.contains(&parameter.split('=').next().unwrap_or_default());
-    let kept: Vec<_> = query.split('&').filter(is_kept).collect();
-    if kept.is_empty() {
-        address.to_owned()
-    } else {
-        format!("{address}?{}", kept.join("&"))
+    let mut others = Vec::new();
+    for parameter in query.split('&') {
+        let name = parameter.split('=').next().unwrap_or_default();
+        if !names.contains(&name) {
+            others.push(parameter);
+        }
     }
+    if others.is_empty() {
+        return path.to_owned();
+    }
+    format!("{path}?{}", others.join("&"))
 }
 
 /// A directory below a different one; either may be empty.
@@ -490,9 +498,11 @@ fn is_url(text: &str) -> bool {
         return false;
     };
     let path = &rest[..rest.find('?').unwrap_or(rest.len())];
-    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(is_scheme_byte)
+    let has_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    has_scheme
         && !text.bytes().any(|byte| byte.is_ascii_control())
         && !text.ends_with(' ')
         && (!rest.starts_with('/') || has_valid_escapes(path))
@@ -508,15 +518,7 @@ fn is_on_drive(text: &str) -> bool {
 
 /// Escapes the characters that Go's `net/url` escapes in a path.
 fn escape_path(path: &str) -> String {
-    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte);
-    let escape = |byte| {
-        if is_kept(byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    };
-    path.bytes().map(escape).collect()
+    escaped(path.bytes(), b"-_.~$&+,/:;=@!'()*")
 }
 
 /// Parses the host of a registry address: it has a dot, and may end with one.
@@ -525,18 +527,21 @@ fn parse_host(text: &str) -> Option<Hostname> {
         Some(name) => Hostname::known(format!("{}.", Hostname::parse(name).ok()?.as_ascii())),
         None => Hostname::parse(text).ok()?,
     };
-    (host.host().contains('.') && !REPOSITORY_HOSTS.contains(&host.as_ascii())).then_some(host)
+    if !host.host().contains('.') || REPOSITORY_HOSTS.contains(&host.as_ascii()) {
+        return None;
+    }
+    Some(host)
 }
 
 /// Whether a text can be a namespace or the name of a module.
 fn is_name(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     bytes.len() <= 64
-        && bytes.iter().copied().all(inner)
-        && outer(bytes.first())
-        && outer(bytes.last())
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
 }
 
 /// Cleans a local source, which then has slashes and starts with `./` or `../`.

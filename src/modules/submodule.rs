@@ -15,24 +15,23 @@ pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 /// Returns the submodule that contains a directory, if it is not checked out. The path is relative
 /// if `directory` is.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
-    let is_empty = |directory: &&Path| {
-        fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
-    };
-    let nearest = directory
-        .ancestors()
-        .find(|directory| directory.is_dir())
-        .filter(is_empty)?;
+    let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
+    // A submodule that is checked out has files.
+    if fs::read_dir(nearest).ok()?.next().is_some() {
+        return None;
+    }
     let canonical = canonicalize(nearest).ok()?;
     let top = canonical
         .ancestors()
         .skip(1)
         .find(|directory| directory.join(FILE_NAME).is_file())?;
     let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut paths = text.lines().filter_map(path);
-    paths
-        .any(|path| top.join(path) == canonical)
-        .then(|| nearest.to_owned())
+    for submodule in String::from_utf8_lossy(&bytes).lines().filter_map(path) {
+        if top.join(submodule) == canonical {
+            return Some(nearest.to_owned());
+        }
+    }
+    None
 }
 
 /// Returns the lines of each submodule's section, by its path.
@@ -62,7 +61,8 @@ pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
 /// Returns the value of a line `path = VALUE`.
 fn path(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
-    name.trim()
-        .eq_ignore_ascii_case("path")
-        .then(|| value.trim().trim_matches('"'))
+    if !name.trim().eq_ignore_ascii_case("path") {
+        return None;
+    }
+    Some(value.trim().trim_matches('"'))
 }

@@ -59,21 +59,30 @@ pub(super) fn version_start(name: &str) -> Option<usize> {
     {
         return None;
     }
-    let starts = name
-        .match_indices(['/', '-', '_', '@'])
-        .map(|(index, _)| index + 1);
-    std::iter::once(0)
-        .chain(starts)
-        .find(|start| is_version(&name[*start..]))
+    if is_version(name) {
+        return Some(0);
+    }
+    for (separator, _) in name.match_indices(['/', '-', '_', '@']) {
+        if is_version(&name[separator + 1..]) {
+            return Some(separator + 1);
+        }
+    }
+    None
 }
 
 fn is_version(text: &str) -> bool {
-    let (rest, least) = text.strip_prefix('v').map_or((text, 3), |rest| (rest, 2));
+    let (rest, least) = match text.strip_prefix('v') {
+        Some(rest) => (rest, 2),
+        None => (text, 3),
+    };
     let numbers = rest.split(['-', '+']).next().unwrap_or_default();
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.split('.').all(is_number)
-        && numbers.split('.').count() >= least
-        && is_name(&rest[numbers.len()..])
+    let parts: Vec<_> = numbers.split('.').collect();
+    if parts.len() < least || !is_name(&rest[numbers.len()..]) {
+        return false;
+    }
+    parts
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a text is a plain name, not an expression such as the parent of a tag (`v1.2.3-rc1~1`).

@@ -82,7 +82,7 @@ fn fetcher_with(
 }
 
 /// The package of an address that is to be read.
-fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Fetched<Package> {
+fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> FetchResult<Package> {
     fetcher.package(&fetcher.clients(Dialect::Tofu).unwrap(), source, false)
 }
 
@@ -351,7 +351,8 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
         panic!()
     };
     let version: Version = "1.0.0".parse().unwrap();
-    let of_version = |fetcher: &ModuleFetcher, locate: &dyn Fn() -> Fetched<PackageLocation>| {
+    let of_version = |fetcher: &ModuleFetcher,
+                      locate: &dyn Fn() -> FetchResult<PackageLocation>| {
         let clients = fetcher.clients(Dialect::Tofu).unwrap();
         fetcher
             .version(&clients, &module.module, &version, false, locate)

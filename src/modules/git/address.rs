@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::modules::source::{parameters, request_query, request_url};
 
 /// A repository and the commit wanted from it, as given by the URL of a module source.
@@ -36,7 +36,7 @@ pub(crate) enum Revision {
 
 impl GitAddress {
     /// Parses the URL after `git::`.
-    pub(in crate::modules) fn parse(text: &str) -> Fetched<Self> {
+    pub(in crate::modules) fn parse(text: &str) -> FetchResult<Self> {
         let scheme = text
             .split(':')
             .next()
@@ -51,8 +51,10 @@ impl GitAddress {
             return Err(FetchError::git(why));
         }
         let mut url = request_url(text)?;
-        let (mut reference, mut depth, mut ssh_key, mut others) =
-            (String::new(), false, None, Vec::new());
+        let mut reference = String::new();
+        let mut depth = false;
+        let mut ssh_key = None;
+        let mut others = Vec::new();
         for (name, value) in parameters(&url) {
             match name.as_str() {
                 "ref" if reference.is_empty() => reference = value,
@@ -142,7 +144,7 @@ impl GitAddress {
 }
 
 impl Revision {
-    fn parse(text: String) -> Fetched<Self> {
+    fn parse(text: String) -> FetchResult<Self> {
         if text.starts_with('-') {
             let why =
                 format!("its ref {text:?} starts with a dash, so git may treat it as an option");

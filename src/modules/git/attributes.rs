@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::repository::{Git, Repository};
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 
 /// Longest list of attributes in bytes. It has two for each file.
 const LONGEST_LIST: u64 = 64 << 20;
@@ -20,7 +20,7 @@ impl Git<'_> {
         &self,
         package: &Path,
         names: &[&'n str],
-    ) -> Fetched<BTreeSet<&'n str>> {
+    ) -> FetchResult<BTreeSet<&'n str>> {
         let repository = Repository::create(self, self.directory.join("0"))?;
         let mut command = repository.command(&[
             "check-attr",
@@ -43,21 +43,21 @@ impl Git<'_> {
         if fields.len() != names.len() * 6 {
             return Err(FetchError::unreadable_git_output());
         }
-        let is_changing = |fields: &&[&str]| {
-            !matches!(
-                fields[2].to_ascii_lowercase().as_str(),
-                "unspecified" | "unset" | "utf-8" | "utf8"
-            )
-        };
-        let changed: BTreeSet<_> = fields
-            .chunks_exact(3)
-            .filter(is_changing)
-            .map(|fields| fields[0])
-            .collect();
-        Ok(names
-            .iter()
-            .copied()
-            .filter(|name| changed.contains(name))
-            .collect())
+
+        // The name of a file, an attribute and its value.
+        let mut listed = BTreeSet::new();
+        for field in fields.chunks_exact(3) {
+            let value = field[2].to_ascii_lowercase();
+            if !["unspecified", "unset", "utf-8", "utf8"].contains(&value.as_str()) {
+                listed.insert(field[0]);
+            }
+        }
+        let mut changed = BTreeSet::new();
+        for name in names {
+            if listed.contains(name) {
+                changed.insert(*name);
+            }
+        }
+        Ok(changed)
     }
 }

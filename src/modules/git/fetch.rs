@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::address::{GitAddress, Revision};
 use super::repository::{Repository, SHARE_FOR_HISTORY};
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::system::process::{Finished, one_line};
 
 /// Longest list of branches and tags in bytes. Git writes a file for each.
@@ -35,7 +35,7 @@ fn no_branch(name: &str) -> FetchError {
 impl Repository<'_> {
     /// Fetches the commit of an address. Returns a name for the commit; `None` if the fetched
     /// repository is empty.
-    pub(super) fn fetch(&self, address: &GitAddress) -> Fetched<Option<String>> {
+    pub(super) fn fetch(&self, address: &GitAddress) -> FetchResult<Option<String>> {
         let wanted = match &address.revision {
             Revision::Head => "HEAD",
             Revision::Name(name) if address.depth => return self.fetch_clone(address, name),
@@ -84,7 +84,7 @@ impl Repository<'_> {
     }
 
     /// Fetches one commit.
-    fn fetch_shallow(&self, address: &GitAddress, wanted: &str) -> Fetched<Finished> {
+    fn fetch_shallow(&self, address: &GitAddress, wanted: &str) -> FetchResult<Finished> {
         let refspec = format!("+{wanted}:{MODULE}");
         let arguments = ["--depth=1", "--", address.url.as_str(), &refspec];
         let command = self.command(&[&FETCH[..], &arguments].concat());
@@ -93,7 +93,7 @@ impl Repository<'_> {
 
     /// Whether the last fetched name is the name of a branch or a tag. A clone has no other
     /// references; the author of a fork makes references such as `refs/pull/1/head`.
-    fn has_fetched_branch(&self, name: &str) -> Fetched<bool> {
+    fn has_fetched_branch(&self, name: &str) -> FetchResult<bool> {
         // `COMMIT`, a tab, perhaps `not-for-merge`, a tab, and `branch 'NAME' of URL`.
         let text = fs::read_to_string(self.directory.join("FETCH_HEAD"))?;
         let description = text.split('\t').nth(2).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Repository<'_> {
     }
 
     /// Fails unless a branch or a tag of the fetched repository contains a commit.
-    fn require_branch(&self, address: &GitAddress, commit: &str) -> Fetched<()> {
+    fn require_branch(&self, address: &GitAddress, commit: &str) -> FetchResult<()> {
         let too_many = format!("it has too many branches and tags to find {commit:?}");
         let listed = self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
         let commit = commit.to_ascii_lowercase();
@@ -131,12 +131,12 @@ impl Repository<'_> {
 
     /// Fetches the tag of this name, or else the branch, where a different reference also has the
     /// name.
-    fn fetch_branch(&self, address: &GitAddress, name: &str) -> Fetched<Option<String>> {
+    fn fetch_branch(&self, address: &GitAddress, name: &str) -> FetchResult<Option<String>> {
         self.fetch_first(address, name, ["tags", "heads"])
     }
 
     /// Fetches the branch of this name, or else the tag, as `git clone --branch` does.
-    fn fetch_clone(&self, address: &GitAddress, name: &str) -> Fetched<Option<String>> {
+    fn fetch_clone(&self, address: &GitAddress, name: &str) -> FetchResult<Option<String>> {
         self.fetch_first(address, name, ["heads", "tags"])
     }
 
@@ -146,7 +146,7 @@ impl Repository<'_> {
         address: &GitAddress,
         name: &str,
         kinds: [&str; 2],
-    ) -> Fetched<Option<String>> {
+    ) -> FetchResult<Option<String>> {
         for kind in kinds {
             let shallow = self.fetch_shallow(address, &format!("refs/{kind}/{name}"))?;
             if shallow.status.success() {
@@ -161,7 +161,7 @@ impl Repository<'_> {
     }
 
     /// Fetches all commits, and finds the wanted one as git does after a clone.
-    fn fetch_all(&self, address: &GitAddress, wanted: &str) -> Fetched<String> {
+    fn fetch_all(&self, address: &GitAddress, wanted: &str) -> FetchResult<String> {
         let url = address.url.as_str();
         let too_many = format!("it has too many branches and tags to find {wanted:?}");
         self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
@@ -174,9 +174,13 @@ impl Repository<'_> {
         }
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch(url)?;
-        let missing =
-            || FetchError::git(format!("it has no branch, tag or commit {wanted:?}")).gone(true);
-        self.find(wanted)?.ok_or_else(missing)
+        match self.find(wanted)? {
+            Some(commit) => Ok(commit),
+            None => {
+                let why = format!("it has no branch, tag or commit {wanted:?}");
+                Err(FetchError::git(why).gone(true))
+            }
+        }
     }
 
     /// Returns what `git ls-remote` lists. If that is too much, the error is `too_many`.
@@ -186,7 +190,7 @@ impl Repository<'_> {
         options: &[&str],
         patterns: &[&str],
         too_many: &str,
-    ) -> Fetched<String> {
+    ) -> FetchResult<String> {
         let arguments = [
             &["ls-remote", "--quiet"],
             options,
@@ -199,7 +203,7 @@ impl Repository<'_> {
     }
 
     /// Returns the commit that a revision means after a clone.
-    fn find(&self, text: &str) -> Fetched<Option<String>> {
+    fn find(&self, text: &str) -> FetchResult<Option<String>> {
         for name in [
             text,
             &format!("origin/{text}"),
@@ -222,31 +226,31 @@ impl Repository<'_> {
 
     /// Points HEAD to the default branch of the fetched repository, and creates that branch, as a
     /// clone does.
-    fn set_default_branch(&self, url: &str) -> Fetched<()> {
+    fn set_default_branch(&self, url: &str) -> FetchResult<()> {
         let listed = self.output(&["ls-remote", "--symref", "--", url, "HEAD"])?;
-        let branch = listed.lines().find_map(|line| {
-            line.strip_prefix("ref: refs/heads/")?
-                .strip_suffix("\tHEAD")
-        });
-        let Some(branch) = branch else {
-            let Some(head) = listed.lines().find_map(|line| line.strip_suffix("\tHEAD")) else {
+        for line in listed.lines() {
+            if let Some(reference) = line.strip_prefix("ref: refs/heads/")
+                && let Some(branch) = reference.strip_suffix("\tHEAD")
+            {
+                let local = format!("refs/heads/{branch}");
+                let remote = format!("refs/remotes/origin/{branch}");
+                self.output(&["update-ref", &local, &remote])?;
+                self.output(&["symbolic-ref", "HEAD", &local])?;
+                self.output(&["symbolic-ref", "refs/remotes/origin/HEAD", &remote])?;
                 return Ok(());
-            };
-            return self
-                .output(&["update-ref", "--no-deref", "HEAD", head])
-                .map(drop);
-        };
-        let (local, remote) = (
-            format!("refs/heads/{branch}"),
-            format!("refs/remotes/origin/{branch}"),
-        );
-        self.output(&["update-ref", &local, &remote])?;
-        self.output(&["symbolic-ref", "HEAD", &local])?;
-        self.output(&["symbolic-ref", "refs/remotes/origin/HEAD", &remote])
-            .map(drop)
+            }
+        }
+        // HEAD is a commit without a branch.
+        for line in listed.lines() {
+            if let Some(head) = line.strip_suffix("\tHEAD") {
+                self.output(&["update-ref", "--no-deref", "HEAD", head])?;
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
-    fn fetch_history(&self, url: &str, options: &[&str], refspecs: &[&str]) -> Fetched<()> {
+    fn fetch_history(&self, url: &str, options: &[&str], refspecs: &[&str]) -> FetchResult<()> {
         let arguments = [&FETCH[..], options, &["--", url], refspecs].concat();
         let command: Command = self.command_within(SHARE_FOR_HISTORY, &arguments);
         let fetched = self.run(command)?;

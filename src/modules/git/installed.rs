@@ -7,7 +7,7 @@ use super::address::GitAddress;
 use super::repository::{Git, Repository};
 use super::submodules::MOST_SUBMODULES;
 use super::tree::write_package;
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::system::process::STDOUT_LIMIT;
 
 impl Git<'_> {
@@ -20,22 +20,25 @@ impl Git<'_> {
         dot_git: &Path,
         address: &GitAddress,
         package: &Path,
-    ) -> Fetched<()> {
-        let mut stores = String::new();
+    ) -> FetchResult<()> {
+        // git reads a list of paths, one a line.
+        let mut alternates = String::new();
         for store in object_stores(dot_git) {
-            let store = store.to_str().filter(|path| !path.contains('\n'));
-            stores += store.ok_or_else(FetchError::unreadable_git_output)?;
-            stores.push('\n');
+            match store.to_str() {
+                Some(path) if !path.contains('\n') => {
+                    alternates += path;
+                    alternates.push('\n');
+                }
+                _ => return Err(FetchError::unreadable_git_output()),
+            }
         }
-        let open = |name: &str, address: &GitAddress| {
+        write_package(address, package, |name: &str, address: &GitAddress| {
             let repository = Repository::create(self, self.directory.join(name))?;
-            fs::write(
-                repository.directory.join("objects/info/alternates"),
-                &stores,
-            )?;
+            let list = repository.directory.join("objects/info/alternates");
+            fs::write(list, &alternates)?;
             Ok((repository, address.reference().map(str::to_owned)))
-        };
-        write_package(address, package, open).map(drop)
+        })
+        .map(drop)
     }
 
     /// Fetches a commit, and writes its objects, without objects of other commits, into a pack
@@ -45,7 +48,7 @@ impl Git<'_> {
         address: &GitAddress,
         commit: &str,
         pack: &Path,
-    ) -> Fetched<()> {
+    ) -> FetchResult<()> {
         let repository = Repository::for_fetching(self, "0", address)?;
         repository.fetch(address)?;
         fs::write(repository.directory.join("shallow"), format!("{commit}\n"))?;
@@ -73,7 +76,7 @@ impl Git<'_> {
         commit: &str,
         pack: &Path,
         directory: &Path,
-    ) -> Fetched<()> {
+    ) -> FetchResult<()> {
         let repository = Repository::create(self, directory.to_owned())?;
         let name = format!("objects/pack/pack-{commit}.pack");
         fs::copy(pack, directory.join(&name))?;
@@ -96,27 +99,27 @@ impl Git<'_> {
 
 /// Returns the directories of objects in a `.git`, including submodules.
 fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut wanted = vec![(dot_git.to_owned(), 0)];
-    while let Some((directory, depth)) = wanted.pop() {
-        if found.len() > MOST_SUBMODULES || depth > 8 {
+    let mut stores = Vec::new();
+    let mut open = vec![(dot_git.to_owned(), 0)];
+    while let Some((directory, depth)) = open.pop() {
+        if stores.len() > MOST_SUBMODULES || depth > 8 {
             break;
         }
         let objects = directory.join("objects");
-        let is_repository = objects.is_dir();
-        found.extend(is_repository.then_some(objects));
-        let below = if is_repository {
+        let below = if objects.is_dir() {
+            stores.push(objects);
             directory.join("modules")
         } else {
             directory
         };
-        let entries = fs::read_dir(below).into_iter().flatten().flatten();
-        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        wanted.extend(
-            directories
-                .map(|entry| (entry.path(), depth + 1))
-                .take(MOST_SUBMODULES),
-        );
+        let mut directories = Vec::new();
+        for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push((entry.path(), depth + 1));
+            }
+        }
+        directories.truncate(MOST_SUBMODULES);
+        open.append(&mut directories);
     }
-    found
+    stores
 }

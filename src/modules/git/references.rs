@@ -32,20 +32,18 @@ impl References {
 
     /// Returns the commit that git checks out for a name. A tag precedes a branch of the same name.
     pub(crate) fn commit(&self, name: &str) -> Option<&str> {
-        let after = |starts: [&str; 2]| {
-            starts
-                .into_iter()
-                .find_map(|start| name.strip_prefix(start))
-        };
-        let commit = match (
-            after(["refs/tags/", "tags/"]),
-            after(["refs/heads/", "heads/"]),
-        ) {
-            (Some(tag), _) => self.tags.get(tag),
-            (None, Some(branch)) => self.branches.get(branch),
-            (None, None) => self.tags.get(name).or_else(|| self.branches.get(name)),
-        };
-        commit.map(String::as_str)
+        for prefix in ["refs/tags/", "tags/"] {
+            if let Some(tag) = name.strip_prefix(prefix) {
+                return self.tags.get(tag).map(String::as_str);
+            }
+        }
+        for prefix in ["refs/heads/", "heads/"] {
+            if let Some(branch) = name.strip_prefix(prefix) {
+                return self.branches.get(branch).map(String::as_str);
+            }
+        }
+        let commit = self.tags.get(name).or_else(|| self.branches.get(name))?;
+        Some(commit)
     }
 
     /// The commit of HEAD.

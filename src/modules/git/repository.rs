@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::address::GitAddress;
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::modules::key_file::KeyFile;
 use crate::modules::limits::MOST_BYTES;
 use crate::system::process::{self, Finished, ProcessLimits, STDOUT_LIMIT, one_line};
@@ -67,7 +67,7 @@ pub(super) struct Repository<'a> {
 
 impl<'a> Repository<'a> {
     /// Makes a repository, as `git init --bare` does.
-    pub(super) fn create(git: &'a Git<'a>, directory: PathBuf) -> Fetched<Self> {
+    pub(super) fn create(git: &'a Git<'a>, directory: PathBuf) -> FetchResult<Self> {
         for part in ["objects/pack", "objects/info", "refs"] {
             fs::create_dir_all(directory.join(part))?;
         }
@@ -90,7 +90,7 @@ impl<'a> Repository<'a> {
         git: &'a Git<'a>,
         name: &str,
         address: &GitAddress,
-    ) -> Fetched<Self> {
+    ) -> FetchResult<Self> {
         let created = Self::create(git, git.directory.join(name))?;
         let repository = Self {
             address: Some(address.clone()),
@@ -105,30 +105,33 @@ impl<'a> Repository<'a> {
 
     /// Finds the ssh command that never prompts and uses the key of the address, unless git's own
     /// does.
-    fn with_ssh_command(self, address: &GitAddress) -> Fetched<Self> {
-        let key = address
-            .ssh_key
-            .as_ref()
-            .map(|key| KeyFile::new(&self.directory, key))
-            .transpose();
-        let key = key.map_err(|error| {
-            FetchError::git(format!("its sshkey cannot be written for ssh: {error}"))
-        })?;
+    fn with_ssh_command(self, address: &GitAddress) -> FetchResult<Self> {
+        let key = match &address.ssh_key {
+            Some(key) => match KeyFile::new(&self.directory, key) {
+                Ok(file) => Some(file),
+                Err(error) => {
+                    let why = format!("its sshkey cannot be written for ssh: {error}");
+                    return Err(FetchError::git(why));
+                }
+            },
+            None => None,
+        };
         let configured = self.run(self.command(&["config", "--get", "core.sshCommand"]))?;
         let configured = OsString::from(one_line(&configured.stdout));
-        let own = self
-            .git
-            .ssh_command
-            .or(Some(configured.as_os_str()).filter(|command| !command.is_empty()));
+
+        // The variable of the environment precedes the setting.
+        let own = match self.git.ssh_command {
+            Some(command) => Some(command),
+            None if configured.is_empty() => None,
+            None => Some(configured.as_os_str()),
+        };
         if own.is_some() && key.is_none() {
             return Ok(self);
         }
         let mut command = own.unwrap_or("ssh -oBatchMode=yes".as_ref()).to_owned();
-        command.push(
-            key.as_ref()
-                .map(|key| format!(" -i {}", key.name))
-                .unwrap_or_default(),
-        );
+        if let Some(key) = &key {
+            command.push(format!(" -i {}", key.name));
+        }
         Ok(Self {
             ssh_command: Some(command),
             _key: key,
@@ -189,7 +192,7 @@ impl<'a> Repository<'a> {
     }
 
     /// Returns the standard output of a git command that must succeed.
-    pub(super) fn output(&self, arguments: &[&str]) -> Fetched<String> {
+    pub(super) fn output(&self, arguments: &[&str]) -> FetchResult<String> {
         let output = self.read(
             self.command(arguments),
             None,
@@ -207,7 +210,7 @@ impl<'a> Repository<'a> {
         stdin: Option<String>,
         most: u64,
         too_much: &str,
-    ) -> Fetched<Vec<u8>> {
+    ) -> FetchResult<Vec<u8>> {
         match self.run_within(command, stdin, most, MOST_BYTES) {
             Ok(finished) if finished.status.success() => Ok(finished.stdout),
             Ok(finished) => Err(self.failure(&finished)),
@@ -217,12 +220,12 @@ impl<'a> Repository<'a> {
     }
 
     /// Runs git, which may fail.
-    pub(super) fn run(&self, command: Command) -> Fetched<Finished> {
+    pub(super) fn run(&self, command: Command) -> FetchResult<Finished> {
         self.run_with_space(command, MOST_BYTES)
     }
 
     /// [`Repository::run`] with a limit for the size of this repository in bytes.
-    pub(super) fn run_with_space(&self, command: Command, space: u64) -> Fetched<Finished> {
+    pub(super) fn run_with_space(&self, command: Command, space: u64) -> FetchResult<Finished> {
         self.run_within(command, None, STDOUT_LIMIT, space)
             .map_err(|why| self.ended(&why))
     }
@@ -277,25 +280,25 @@ impl<'a> Repository<'a> {
     /// The error with what git printed, without the password and the parameters that may be in the
     /// URL.
     pub(super) fn failure(&self, finished: &Finished) -> FetchError {
-        let url = self.address.as_ref().map(|address| &address.url);
-        let authority =
-            url.and_then(|url| Some(url.as_str().split_once("://")?.1.rsplit_once('@')?.0));
-        // Parameters for provlock are not in the URL, so all of them may be secrets.
-        let login = authority.filter(|login| *login != "git");
         let mut text = String::from_utf8_lossy(&finished.stderr).into_owned();
-        for (secret, shown) in [
-            (url.and_then(|url| url.query()), "[redacted]"),
-            (login, "redacted"),
-        ] {
-            if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
-                text = text.replace(secret, shown);
+        if let Some(address) = &self.address {
+            // Parameters for provlock are not in the URL, so all of them may be secrets.
+            let query = address.url.query().unwrap_or_default();
+            if !query.is_empty() {
+                text = text.replace(query, "[redacted]");
+            }
+            let login = login(address.url.as_str());
+            if !login.is_empty() && login != "git" {
+                text = text.replace(login, "redacted");
             }
         }
-        let lines = text
+        let lines: Vec<_> = text
             .lines()
             .map(|line| one_line(line.as_bytes()))
-            .filter(|line| !line.is_empty());
-        let lines: Vec<_> = lines.take(8).collect();
+            .filter(|line| !line.is_empty())
+            .take(8)
+            .collect();
+
         let error = FetchError::git(if process::is_out_of_processor_time(finished) {
             "git was stopped because there is too much in it to read"
         } else {
@@ -308,4 +311,11 @@ impl<'a> Repository<'a> {
         let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts";
         error.notes(&lines).help(help)
     }
+}
+
+/// The login in a URL, with its password; empty without one.
+fn login(url: &str) -> &str {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let (login, _) = rest.rsplit_once('@').unwrap_or_default();
+    login
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::repository::Repository;
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 
 /// Name of the file at the top of a repository.
 pub(super) const FILE_NAME: &str = ".gitmodules";
@@ -32,7 +32,7 @@ impl Repository<'_> {
         file: Option<&str>,
         prefix: &str,
         commits: Vec<(String, String)>,
-    ) -> Fetched<Vec<Submodule>> {
+    ) -> FetchResult<Vec<Submodule>> {
         // The file may include any other, which git would follow.
         let arguments = [
             "--no-includes",

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::address::GitAddress;
 use super::repository::Repository;
 use super::submodules::{FILE_NAME, MOST_SUBMODULES, Submodule, below};
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::modules::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::modules::package_writer::PackageWriter;
 use crate::system::process;
@@ -40,8 +40,8 @@ pub(in crate::modules) struct GitPackage {
 pub(super) fn write_package<'g>(
     address: &GitAddress,
     package: &Path,
-    open: impl Fn(&str, &GitAddress) -> Fetched<(Repository<'g>, Option<String>)>,
-) -> Fetched<GitPackage> {
+    open: impl Fn(&str, &GitAddress) -> FetchResult<(Repository<'g>, Option<String>)>,
+) -> FetchResult<GitPackage> {
     let mut writer = PackageWriter::new(package);
     let mut bytes_left = MOST_BYTES;
     let mut top_commit = None;
@@ -110,7 +110,7 @@ impl Repository<'_> {
         prefix: &str,
         writer: &mut PackageWriter,
         bytes_left: &mut u64,
-    ) -> Fetched<(String, Vec<Submodule>)> {
+    ) -> FetchResult<(String, Vec<Submodule>)> {
         let written = process::run_interactively(
             self.command(&["cat-file", "--batch"]),
             self.time_left(),
@@ -208,8 +208,9 @@ struct Objects<'a> {
 
 impl Objects<'_> {
     /// Lists the entries of a commit, each after the directory that contains it.
-    fn entries(&mut self, commit: &str) -> Fetched<Vec<TreeEntry>> {
-        let (mut entries, mut bytes_left) = (Vec::new(), LONGEST_LIST);
+    fn entries(&mut self, commit: &str) -> FetchResult<Vec<TreeEntry>> {
+        let mut entries = Vec::new();
+        let mut bytes_left = LONGEST_LIST;
         self.list(
             &format!("{commit}^{{tree}}"),
             b"",
@@ -219,7 +220,8 @@ impl Objects<'_> {
         let mut listed = 0;
         while let Some(TreeEntry { kind, id, path }) = entries.get(listed) {
             if *kind == Kind::Directory {
-                let (id, parent) = (id.clone(), [path, &b"/"[..]].concat());
+                let id = id.clone();
+                let parent = [path, &b"/"[..]].concat();
                 self.list(&id, &parent, &mut entries, &mut bytes_left)?;
             }
             listed += 1;
@@ -234,7 +236,7 @@ impl Objects<'_> {
         parent: &[u8],
         entries: &mut Vec<TreeEntry>,
         bytes_left: &mut u64,
-    ) -> Fetched<()> {
+    ) -> FetchResult<()> {
         let mut content = Vec::new();
         self.copy(tree, "tree", *bytes_left, &mut content)?
             .ok_or_else(too_long)?;
@@ -265,8 +267,9 @@ impl Objects<'_> {
         prefix: &str,
         writer: &mut PackageWriter,
         bytes_left: &mut u64,
-    ) -> Fetched<Written> {
-        let (mut mapping, mut submodules) = (None, Vec::new());
+    ) -> FetchResult<Written> {
+        let mut mapping = None;
+        let mut submodules = Vec::new();
         for entry in entries {
             let Ok(name) = std::str::from_utf8(&entry.path) else {
                 let name = String::from_utf8_lossy(&entry.path);
@@ -313,10 +316,10 @@ impl Objects<'_> {
     }
 
     /// Returns the id of the commit of a revision.
-    fn commit(&mut self, revision: &str) -> Fetched<String> {
-        let found = self.ask(&format!("{revision}^{{commit}}"), "commit")?;
-        let (id, size) =
-            found.ok_or_else(|| FetchError::git(format!("it has no commit {revision:?}")))?;
+    fn commit(&mut self, revision: &str) -> FetchResult<String> {
+        let Some((id, size)) = self.ask(&format!("{revision}^{{commit}}"), "commit")? else {
+            return Err(FetchError::git(format!("it has no commit {revision:?}")));
+        };
         self.content(size, &mut io::sink())?;
         Ok(id)
     }
@@ -329,9 +332,10 @@ impl Objects<'_> {
         kind: &str,
         most: u64,
         into: &mut dyn Write,
-    ) -> Fetched<Option<u64>> {
-        let missing = || FetchError::git("an object of the repository is missing");
-        let (_, size) = self.ask(name, kind)?.ok_or_else(missing)?;
+    ) -> FetchResult<Option<u64>> {
+        let Some((_, size)) = self.ask(name, kind)? else {
+            return Err(FetchError::git("an object of the repository is missing"));
+        };
         if size > most {
             return Ok(None);
         }
@@ -339,7 +343,7 @@ impl Objects<'_> {
     }
 
     /// Asks for an object, and returns its id and size; `None` if it is missing.
-    fn ask(&mut self, name: &str, kind: &str) -> Fetched<Option<(String, u64)>> {
+    fn ask(&mut self, name: &str, kind: &str) -> FetchResult<Option<(String, u64)>> {
         let mut line = String::new();
         let asked = writeln!(self.requests, "{name}").and_then(|()| self.requests.flush());
         asked
@@ -356,7 +360,7 @@ impl Objects<'_> {
     }
 
     /// Writes the content of the object that was asked for.
-    fn content(&mut self, size: u64, into: &mut dyn Write) -> Fetched<()> {
+    fn content(&mut self, size: u64, into: &mut dyn Write) -> FetchResult<()> {
         let copied = io::copy(&mut (&mut *self.answers).take(size), into)?;
         let mut end = [0];
         let ended = self.answers.read_exact(&mut end);

@@ -5,7 +5,7 @@
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::modules::fetch_error::{FetchError, FetchResult};
 
 /// Bytes besides letters and digits that Go leaves as they are in a path without other bytes.
 const VALID_IN_PATH: &[u8] = b"-_.~$&+,/:;=@!'()*[]%";
@@ -18,14 +18,10 @@ const VALID_IN_LOGIN: &[u8] = b"-._:~!$&'()*+,;=%@";
 ///
 /// # Errors
 /// The URL is malformed, or programs may read it in different ways.
-pub(in crate::modules) fn request_url(text: &str) -> Fetched<Url> {
-    let unreadable = |error| FetchError::address(format!("its URL cannot be read: {error}"));
-    let parse = |text: &str| Url::parse(text).map_err(unreadable);
-    if text
-        .get(..5)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
-    {
-        return parse(text);
+pub(in crate::modules) fn request_url(text: &str) -> FetchResult<Url> {
+    let scheme = text.get(..5).unwrap_or_default();
+    if scheme.eq_ignore_ascii_case("file:") {
+        return parsed(text);
     }
     if let Some(why) = ambiguity(text) {
         let error = FetchError::address(format!(
@@ -35,31 +31,38 @@ pub(in crate::modules) fn request_url(text: &str) -> Fetched<Url> {
     }
     let (address, query) = split_query(text);
     let (start, path) = address.split_at(path_start(address));
-    parse(&format!("{start}{}{query}", request_path(path)))
+    parsed(&format!("{start}{}{query}", request_path(path)))
+}
+
+fn parsed(text: &str) -> FetchResult<Url> {
+    Url::parse(text)
+        .map_err(|error| FetchError::address(format!("its URL cannot be read: {error}")))
 }
 
 /// Returns why programs read a URL in different ways, if they do.
 fn ambiguity(text: &str) -> Option<&'static str> {
     let (address, _) = split_query(text);
     let (start, path) = address.split_at(path_start(address));
-    let authority = start
-        .split_once("://")
-        .map_or("", |(_, authority)| authority);
+    let (_, authority) = start.split_once("://").unwrap_or_default();
     let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let is_dots = |part: &str| matches!(&*percent_decode_str(part).decode_utf8_lossy(), "." | "..");
     if text.contains('#') {
-        Some("contains a #")
-    } else if host.is_empty() {
-        Some("does not have :// and a host")
-    } else if host.contains(['\\', '%'])
-        || !login.bytes().all(|byte| is_valid(byte, VALID_IN_LOGIN))
-    {
-        Some("has an unusual character before its path")
-    } else if path.split('/').any(is_dots) {
-        Some("has . or .. in its path")
-    } else {
-        None
+        return Some("contains a #");
     }
+    if host.is_empty() {
+        return Some("does not have :// and a host");
+    }
+    if host.contains(['\\', '%']) || !login.bytes().all(|byte| is_valid(byte, VALID_IN_LOGIN)) {
+        return Some("has an unusual character before its path");
+    }
+    if path.split('/').any(is_dots) {
+        return Some("has . or .. in its path");
+    }
+    None
+}
+
+/// Whether a part of a path is `.` or `..`, also with escapes.
+fn is_dots(part: &str) -> bool {
+    matches!(&*percent_decode_str(part).decode_utf8_lossy(), "." | "..")
 }
 
 /// Index of the path in a URL without a query.
@@ -75,14 +78,20 @@ fn request_path(path: &str) -> String {
     if path.bytes().all(|byte| is_valid(byte, VALID_IN_PATH)) {
         return path.to_owned();
     }
-    let escape = |byte| {
-        if is_valid(byte, KEPT_IN_PATH) {
-            char::from(byte).into()
+    escaped(percent_decode_str(path), KEPT_IN_PATH)
+}
+
+/// Escapes all bytes but letters, digits and `kept`.
+pub(super) fn escaped(bytes: impl Iterator<Item = u8>, kept: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        if is_valid(byte, kept) {
+            text.push(char::from(byte));
         } else {
-            format!("%{byte:02X}")
+            text.push_str(&format!("%{byte:02X}"));
         }
-    };
-    percent_decode_str(path).map(escape).collect()
+    }
+    text
 }
 
 /// Returns the parameters of a URL that Go reads (`URL.Query`).
@@ -93,37 +102,39 @@ pub(in crate::modules) fn parameters(url: &Url) -> Vec<(String, String)> {
 /// Returns the parameters of a query, without parameters that have a semicolon or a damaged escape
 /// (`url.ParseQuery`).
 pub(super) fn parameters_of_query(query: &str) -> Vec<(String, String)> {
-    let decoded = |text: &str| {
-        percent_decode_str(&text.replace('+', " "))
-            .decode_utf8_lossy()
-            .into_owned()
-    };
-    let parameter = |written: &str| {
+    let mut parameters = Vec::new();
+    for written in query.split('&') {
+        if written.is_empty() || written.contains(';') || !has_valid_escapes(written) {
+            continue;
+        }
         let (name, value) = written.split_once('=').unwrap_or((written, ""));
-        (decoded(name), decoded(value))
-    };
-    let is_read = |written: &&str| {
-        !written.is_empty() && !written.contains(';') && has_valid_escapes(written)
-    };
-    query.split('&').filter(is_read).map(parameter).collect()
+        parameters.push((decoded(name), decoded(value)));
+    }
+    parameters
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " "))
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 /// Returns a query as Go writes it, which sorts parameters by name (`Values.Encode`).
 pub(in crate::modules) fn request_query(mut parameters: Vec<(String, String)>) -> Option<String> {
-    let escape = |text: &str| {
-        let escape = |byte| match byte {
-            b' ' => "+".to_owned(),
-            byte if is_valid(byte, b"-_.~") => char::from(byte).into(),
-            byte => format!("%{byte:02X}"),
-        };
-        text.bytes().map(escape).collect::<String>()
-    };
+    if parameters.is_empty() {
+        return None;
+    }
     parameters.sort_by(|(one, _), (other, _)| one.cmp(other));
     let written: Vec<_> = parameters
         .iter()
-        .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
+        .map(|(name, value)| format!("{}={}", escaped_in_query(name), escaped_in_query(value)))
         .collect();
-    (!written.is_empty()).then(|| written.join("&"))
+    Some(written.join("&"))
+}
+
+fn escaped_in_query(text: &str) -> String {
+    // A plus sign of the text is escaped already.
+    escaped(text.bytes(), b"-_.~ ").replace(' ', "+")
 }
 
 /// Splits an address before its query: `https://h.test/a` and `?ref=v1`.
@@ -133,12 +144,13 @@ pub(super) fn split_query(address: &str) -> (&str, &str) {
 
 /// Whether two hexadecimal digits follow each percent sign.
 pub(super) fn has_valid_escapes(text: &str) -> bool {
-    let is_digits = |text: &str| {
-        text.as_bytes()
-            .get(..2)
-            .is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
-    };
-    text.split('%').skip(1).all(is_digits)
+    for rest in text.split('%').skip(1) {
+        match rest.as_bytes() {
+            [first, second, ..] if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn is_valid(byte: u8, others: &[u8]) -> bool {
