@@ -56,11 +56,12 @@ impl Offline {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        let packages = self.packages(address);
-        let packages = packages
-            .iter()
-            .filter(|package| package.version == *version);
-        let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
+        let mut platforms = BTreeSet::new();
+        for package in self.packages(address).iter() {
+            if package.version == *version {
+                platforms.insert(package.platform.clone());
+            }
+        }
         if platforms.is_empty() {
             return Err(SourceError::not_known_offline(address, version, None));
         }

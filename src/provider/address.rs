@@ -253,15 +253,15 @@ impl ProviderAddress {
 /// Lower-cases a namespace or type and refuses names that no registry can contain.
 fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
     let lower = text.to_lowercase();
-    let is_allowed = |c: char| c.is_alphanumeric() || (underscores && c == '_');
-    let words = lower
-        .split('-')
-        .all(|word| !word.is_empty() && word.chars().all(is_allowed));
-    if words {
-        Ok(lower)
-    } else {
-        Err(AddressError::Part(text.to_owned()))
+    for word in lower.split('-') {
+        let is_allowed = word
+            .chars()
+            .all(|c| c.is_alphanumeric() || (underscores && c == '_'));
+        if word.is_empty() || !is_allowed {
+            return Err(AddressError::Part(text.to_owned()));
+        }
     }
+    Ok(lower)
 }
 
 #[cfg(test)]

@@ -207,13 +207,16 @@ fn three_numbers(version: &str) -> &str {
     let Some((third, _)) = version[..end].match_indices('.').nth(2) else {
         return version;
     };
-    let is_zero = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte == b'0');
     let is_release = version.len() == end || version[end..].starts_with('+');
-    if is_release && version[third + 1..end].split('.').all(is_zero) {
-        &version[..third]
-    } else {
-        version
+    if !is_release {
+        return version;
     }
+    for part in version[third + 1..end].split('.') {
+        if part.is_empty() || part.bytes().any(|byte| byte != b'0') {
+            return version;
+        }
+    }
+    &version[..third]
 }
 
 impl ConstraintList {
@@ -235,16 +238,19 @@ impl ConstraintList {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let term = |term: &str| match term.trim() {
-            "" => Err(ConstraintError::EmptyTerm),
-            term => parse(term),
-        };
-        let text = text.trim();
-        let terms = text.strip_suffix(',').unwrap_or(text).split(',');
-        if terms.clone().nth(MOST_TERMS).is_some() {
+        let list = text.trim();
+        let list = list.strip_suffix(',').unwrap_or(list);
+        if list.split(',').nth(MOST_TERMS).is_some() {
             return Err(ConstraintError::TooMany);
         }
-        terms.map(term).collect()
+        let mut terms = Vec::new();
+        for term in list.split(',').map(str::trim) {
+            if term.is_empty() {
+                return Err(ConstraintError::EmptyTerm);
+            }
+            terms.push(parse(term)?);
+        }
+        Ok(terms.into_iter().collect())
     }
 
     /// The constraint that allows one version alone.
@@ -258,13 +264,11 @@ impl ConstraintList {
     /// Whether a version is newer than all that the constraints allow, so that a rewrite may allow
     /// it.
     pub(crate) fn is_outgrown_by(&self, version: &Version) -> bool {
-        let is_above = |term: &Constraint| {
-            *version > term.boundary
+        self.0.iter().all(|term| {
+            term.compares(version)
+                || *version > term.boundary
                 || (*version == term.boundary && term.operator == Operator::Less)
-        };
-        self.0
-            .iter()
-            .all(|term| term.compares(version) || is_above(term))
+        })
     }
 
     /// `true` if there is no constraint.
@@ -288,23 +292,20 @@ impl ConstraintList {
     /// Releases such that at least one lies between each two that the terms tell apart, and on
     /// either side of all.
     pub(crate) fn samples(&self) -> impl Iterator<Item = Version> {
-        let around = |term: &Constraint| {
-            let boundary = term.boundary.clone();
+        let mut samples = vec![Version::new(0, 0, 0)];
+        for term in &self.0 {
             let Version {
                 major,
                 minor,
                 patch,
                 ..
-            } = boundary;
-            let next = Version::new(major, minor, patch.saturating_add(1));
-            [
-                boundary,
-                Version::new(major, minor, patch),
-                next,
-                term.upper_bound(),
-            ]
-        };
-        std::iter::once(Version::new(0, 0, 0)).chain(self.0.iter().flat_map(around))
+            } = term.boundary;
+            samples.push(term.boundary.clone());
+            samples.push(Version::new(major, minor, patch));
+            samples.push(Version::new(major, minor, patch.saturating_add(1)));
+            samples.push(term.upper_bound());
+        }
+        samples.into_iter()
     }
 
     /// Whether a single term already excludes `limit` and every version above it.
@@ -322,12 +323,17 @@ impl ConstraintList {
 
     /// Whether `version` meets every term. A prerelease does so only when a term names exactly it.
     pub fn allows(&self, version: &Version) -> bool {
-        let pinned = || {
-            self.0
-                .iter()
-                .any(|c| c.operator == Operator::Exact && c.boundary == *version)
-        };
-        (!version.is_prerelease() || pinned()) && self.0.iter().all(|c| c.compares(version))
+        if version.is_prerelease() && !self.names(version) {
+            return false;
+        }
+        self.0.iter().all(|term| term.compares(version))
+    }
+
+    /// Whether a term allows exactly this version.
+    fn names(&self, version: &Version) -> bool {
+        self.0
+            .iter()
+            .any(|term| term.operator == Operator::Exact && term.boundary == *version)
     }
 }
 

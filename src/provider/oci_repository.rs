@@ -1,6 +1,5 @@
 //! Addresses of repositories in OCI registries.
 
-use std::fmt;
 use std::fmt::Write as _;
 
 use crate::provider::{ProviderAddress, PublicKey};
@@ -50,15 +49,16 @@ impl OciRepository {
     /// # Errors
     /// Description that quotes the text.
     pub fn parse_url(text: &str) -> Result<Self, String> {
-        let invalid = |why: &dyn fmt::Display| {
-            format!("{text:?} is not an address in an OCI registry: {why}")
+        let why = match text.strip_prefix("oci://") {
+            Some(address) => match address.parse::<Self>() {
+                Ok(repository) => return Ok(repository),
+                Err(error) => error.to_string(),
+            },
+            None => "write it as oci://HOST/PATH".to_owned(),
         };
-        let address = text
-            .strip_prefix("oci://")
-            .ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
-        address
-            .parse()
-            .map_err(|error: OciRepositoryError| invalid(&error))
+        Err(format!(
+            "{text:?} is not an address in an OCI registry: {why}"
+        ))
     }
 
     /// The repository of a provider below this one: the parts of the address with `_` between them,

@@ -52,19 +52,25 @@ impl ProviderPattern {
         if (host == "*" && namespace != "*") || (namespace == "*" && name != "*") {
             return Err(PatternError::Wildcard);
         }
+
         // With a valid part instead of each `*`, the rules of addresses check the other parts.
-        let any = |part, placeholder| if part == "*" { placeholder } else { part };
-        let address = format!(
-            "{}/{}/{}",
-            any(host, "any.test"),
-            any(namespace, "any"),
-            any(name, "any")
-        );
-        let address = ProviderAddress::parse(&address, dialect)?;
+        let valid_host = if host == "*" { "any.test" } else { host };
+        let valid_namespace = if namespace == "*" { "any" } else { namespace };
+        let valid_name = if name == "*" { "any" } else { name };
+        let address = format!("{valid_host}/{valid_namespace}/{valid_name}");
+        let AddressParts {
+            hostname,
+            namespace: parsed_namespace,
+            name: parsed_name,
+        } = (*ProviderAddress::parse(&address, dialect)?).clone();
         Ok(Self {
-            hostname: (host != "*").then(|| address.hostname.clone()),
-            namespace: (namespace != "*").then(|| address.namespace.clone()),
-            name: (name != "*").then(|| address.name.clone()),
+            hostname: if host == "*" { None } else { Some(hostname) },
+            namespace: if namespace == "*" {
+                None
+            } else {
+                Some(parsed_namespace)
+            },
+            name: if name == "*" { None } else { Some(parsed_name) },
         })
     }
 
@@ -100,9 +106,10 @@ impl From<ProviderAddress> for ProviderPattern {
 impl ProviderSelection {
     /// Whether the set contains a provider.
     pub fn contains(&self, address: &ProviderAddress) -> bool {
-        let any =
-            |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
-        !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
+        if self.exclude.iter().any(|pattern| pattern.matches(address)) {
+            return false;
+        }
+        self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(address))
     }
 }
 
@@ -112,8 +119,9 @@ impl fmt::Display for ProviderPattern {
             Some(hostname) => write!(f, "{hostname}")?,
             None => f.write_str("*")?,
         }
-        let part = |part: &Option<String>| part.as_deref().unwrap_or("*").to_owned();
-        write!(f, "/{}/{}", part(&self.namespace), part(&self.name))
+        let namespace = self.namespace.as_deref().unwrap_or("*");
+        let name = self.name.as_deref().unwrap_or("*");
+        write!(f, "/{namespace}/{name}")
     }
 }
 

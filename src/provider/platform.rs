@@ -95,20 +95,22 @@ impl FromStr for Platform {
     type Err = PlatformError;
 
     fn from_str(text: &str) -> Result<Self, PlatformError> {
-        let valid = |part: &str| {
-            !part.is_empty()
-                && part
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-        };
         match text.split_once('_') {
-            Some((os, arch)) if valid(os) && valid(arch) => Ok(Self {
+            Some((os, arch)) if is_word(os) && is_word(arch) => Ok(Self {
                 os: os.to_owned(),
                 arch: arch.to_owned(),
             }),
             _ => Err(PlatformError(text.to_owned())),
         }
     }
+}
+
+/// Whether a text can be the name of an operating system or an architecture.
+fn is_word(part: &str) -> bool {
+    let is_allowed = part
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    !part.is_empty() && is_allowed
 }
 
 #[cfg(test)]

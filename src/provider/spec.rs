@@ -129,14 +129,20 @@ impl FromStr for ProviderSpec {
             Some((name, version)) => (name, Some(version)),
             None => (text, None),
         };
-        let read = |text: &str| {
-            text.parse()
-                .map_err(|error| ProviderSpecError::Version(text.to_owned(), error))
+        let address = ProviderAddress::parse(name, Dialect::default())?;
+        let version = match version {
+            Some(version) => match version.parse() {
+                Ok(version) => Some(version),
+                Err(error) => {
+                    return Err(ProviderSpecError::Version(version.to_owned(), error));
+                }
+            },
+            None => None,
         };
         Ok(Self {
-            address: ProviderAddress::parse(name, Dialect::default())?,
+            address,
             parts: name.split('/').count(),
-            version: version.map(read).transpose()?,
+            version,
         })
     }
 }

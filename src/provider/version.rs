@@ -193,7 +193,6 @@ fn identifiers(text: &str) -> Result<Identifiers, VersionError> {
 }
 
 fn cmp_identifier(a: &str, b: &str) -> Ordering {
-    let is_number = |s: &str| s.bytes().all(|c| c.is_ascii_digit());
     match (is_number(a), is_number(b)) {
         // Leading zeros are counted, so 01 is more than 2.
         (true, true) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
@@ -201,6 +200,10 @@ fn cmp_identifier(a: &str, b: &str) -> Ordering {
         (false, true) => Ordering::Greater,
         (false, false) => a.cmp(b),
     }
+}
+
+fn is_number(identifier: &str) -> bool {
+    identifier.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Ord for Version {

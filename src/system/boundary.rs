@@ -83,14 +83,17 @@ impl Boundary {
     /// Whether a path without symlinks is outside. Git's own files in a repository, which may
     /// contain a password, are outside.
     pub(crate) fn excludes(&self, canonical: &Path) -> bool {
-        let is_in = |top: &PathBuf| {
-            canonical
-                .strip_prefix(top)
-                .is_ok_and(|below| !below.starts_with(".git"))
+        let Some(inside) = &self.inside else {
+            return false;
         };
-        self.inside
-            .as_ref()
-            .is_some_and(|inside| !inside.iter().any(is_in))
+        for top in inside {
+            if let Ok(below) = canonical.strip_prefix(top)
+                && !below.starts_with(".git")
+            {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a file in a directory inside is a link that leads out.
@@ -113,15 +116,17 @@ pub fn refused(shown: &Path) -> Diagnostic {
 /// it. Anyone who can change the repository decides where such a link leads.
 pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
-    let is_of_repository = |link: &&Path| {
-        let place = link.parent().and_then(|parent| canonicalize(parent).ok());
-        link.is_symlink() && place.is_some_and(|place| repository::top(&place).is_some())
-    };
-    absolute
-        .ancestors()
-        .filter(is_of_repository)
-        .last()
-        .map(Path::to_owned)
+    let mut first = None;
+    for ancestor in absolute.ancestors() {
+        if ancestor.is_symlink()
+            && let Some(parent) = ancestor.parent()
+            && let Ok(directory) = canonicalize(parent)
+            && repository::top(&directory).is_some()
+        {
+            first = Some(ancestor.to_owned());
+        }
+    }
+    first
 }
 
 /// Help for a path that leads out of the repository.

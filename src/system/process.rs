@@ -174,14 +174,14 @@ fn not_started(error: &io::Error) -> Failure {
 /// The start of a message, without line breaks and control characters.
 pub(crate) fn one_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGE_LIMIT)]);
-    let lines = text
-        .lines()
-        .map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
-    lines
-        .map(|line| line.trim().to_owned())
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let printable: String = line.chars().filter(|c| !c.is_control()).collect();
+        if !printable.trim().is_empty() {
+            lines.push(printable.trim().to_owned());
+        }
+    }
+    lines.join("; ")
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.

@@ -44,55 +44,66 @@ pub(crate) fn below(
     look: impl Fn(&Directory<'_>) -> bool + Sync,
 ) -> Vec<(PathBuf, io::Error)> {
     let ignored = Ignored::in_tree(tree);
-    let visit = |(path, above): (PathBuf, Option<Arc<Rules>>)| {
-        let entries = match tree.entries(&path) {
-            Ok(entries) => entries,
-            Err(error) => {
-                ignored.add_unread(path, error);
-                return Vec::new();
-            }
-        };
-        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
-        let rules = ignored.rules(&path, above, is_there);
-        let (directories, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_dir);
-        let mut left_out = Vec::new();
-        let mut wanted = Vec::new();
-        for entry in directories {
-            if SKIPPED.iter().any(|name| entry.name == *name) {
-                continue;
-            }
-            let path = path.join(&entry.name);
-            if rules.as_ref().is_some_and(|rules| rules.name(&path, true)) {
-                left_out.push(path);
-            } else {
-                wanted.push(path);
-            }
-        }
-        if !look(&Directory {
-            path: &path,
-            files: &files,
-            ignored: &left_out,
-            rules: rules.as_deref(),
-        }) {
-            return Vec::new();
-        }
-        wanted
-            .into_iter()
-            .map(|path| (path, rules.clone()))
-            .collect()
-    };
     let above = top.parent().and_then(|above| ignored.all_rules(above));
     let mut open = vec![(top.to_owned(), above)];
     while !open.is_empty() {
         // Only some at a time, so that few directories wait.
         let next = open.split_off(open.len().saturating_sub(AT_ONCE * parallel::cores()));
-        open.extend(
-            parallel::map(next, parallel::cores(), visit)
-                .into_iter()
-                .flatten(),
-        );
+        let found = parallel::map(next, parallel::cores(), |(path, above)| {
+            visit(tree, &ignored, &path, above, &look)
+        });
+        open.extend(found.into_iter().flatten());
     }
     ignored.into_unread()
+}
+
+/// Visits one directory. Returns the directories in it that are visited next, with the rules of
+/// `.gitignore` that apply to them.
+fn visit(
+    tree: &Tree,
+    ignored: &Ignored<'_>,
+    path: &Path,
+    above: Option<Arc<Rules>>,
+    look: &impl Fn(&Directory<'_>) -> bool,
+) -> Vec<(PathBuf, Option<Arc<Rules>>)> {
+    let entries = match tree.entries(path) {
+        Ok(entries) => entries,
+        Err(error) => {
+            ignored.add_unread(path.to_owned(), error);
+            return Vec::new();
+        }
+    };
+    let rules = ignored.rules(path, above, |name: &str| {
+        entries.iter().any(|entry| entry.name == name)
+    });
+    let mut files = Vec::new();
+    let mut ignored_directories = Vec::new();
+    let mut next = Vec::new();
+    for entry in entries {
+        if !entry.is_dir() {
+            files.push(entry);
+            continue;
+        }
+        if SKIPPED.iter().any(|name| entry.name == *name) {
+            continue;
+        }
+        let directory = path.join(&entry.name);
+        if rules
+            .as_ref()
+            .is_some_and(|rules| rules.name(&directory, true))
+        {
+            ignored_directories.push(directory);
+        } else {
+            next.push((directory, rules.clone()));
+        }
+    }
+    let descends = look(&Directory {
+        path,
+        files: &files,
+        ignored: &ignored_directories,
+        rules: rules.as_deref(),
+    });
+    if descends { next } else { Vec::new() }
 }
 
 /// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory
@@ -105,22 +116,26 @@ pub(crate) fn is_ignored(tree: &Tree, directory: &Path) -> bool {
     let Ok(nearest_canonical) = tree.canonicalize(join(nearest, "")) else {
         return false;
     };
-    let (Some(top), Ok(below)) = (
-        repository::top(&nearest_canonical),
-        directory.strip_prefix(nearest),
-    ) else {
+    let Some(top) = repository::top(&nearest_canonical) else {
         return false;
     };
-    let (path, ignored) = (nearest_canonical.join(below), Ignored::in_tree(tree));
+    let Ok(below) = directory.strip_prefix(nearest) else {
+        return false;
+    };
+    let path = nearest_canonical.join(below);
     let inside: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
+    let ignored = Ignored::in_tree(tree);
     let mut rules = ignored.all_rules(&top);
-    inside.into_iter().rev().any(|directory| {
-        let is_named = rules
-            .as_ref()
-            .is_some_and(|rules| rules.name(directory, true));
+    // From the top down, because rules below precede those above.
+    for directory in inside.into_iter().rev() {
+        if let Some(rules) = &rules
+            && rules.name(directory, true)
+        {
+            return true;
+        }
         rules = ignored.rules(directory, rules.take(), |_| true);
-        is_named
-    })
+    }
+    false
 }
 
 /// Whether walks skip a directory, or a directory around it.

@@ -180,13 +180,13 @@ fn inflate<R: Read>(
         if input.is_empty() {
             return Err(PackageError::NotStreamable("an entry is truncated"));
         }
-        let inflated = extractor
-            .inflate(input, most)
-            .map_err(|problem| match problem {
-                EntryProblem::Size => PackageError::NotStreamable("its entries are very large"),
-                _ => PackageError::NotStreamable("an entry is damaged"),
-            });
-        let (used, ended) = inflated?;
+        let (used, ended) = match extractor.inflate(input, most) {
+            Ok(inflated) => inflated,
+            Err(EntryProblem::Size) => {
+                return Err(PackageError::NotStreamable("its entries are very large"));
+            }
+            Err(_) => return Err(PackageError::NotStreamable("an entry is damaged")),
+        };
         source.consume(used);
         if ended {
             return Ok(());

@@ -68,11 +68,10 @@ impl HashDispositions {
 
     /// The hashes that may be recorded in a lock file.
     pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
-        let hashes = self
-            .0
+        self.0
             .iter()
-            .filter(|(hash, known)| known.iter().any(|disposition| disposition.permits(hash)));
-        hashes.map(|(hash, _)| hash)
+            .filter(|(hash, known)| known.iter().any(|disposition| disposition.permits(hash)))
+            .map(|(hash, _)| hash)
     }
 
     /// Whether an entry with the hash is about this release, even if the hash may not be recorded.

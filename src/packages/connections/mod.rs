@@ -249,15 +249,15 @@ impl Connections {
 
     /// The hosts of registries whose releases were dated by the claims of their servers.
     pub(crate) fn claiming_hosts(&self) -> BTreeSet<String> {
-        let opened = self
-            .shared
-            .connections
-            .iter()
-            .filter_map(|slot| slot.get()?.as_ref().ok());
-        opened
-            .filter_map(|connection| connection.dates.as_ref())
-            .flat_map(PublicationDates::claiming_hosts)
-            .collect()
+        let mut hosts = BTreeSet::new();
+        for slot in &self.shared.connections {
+            if let Some(Ok(connection)) = slot.get()
+                && let Some(dates) = &connection.dates
+            {
+                hosts.extend(dates.claiming_hosts());
+            }
+        }
+        hosts
     }
 
     /// The cache of package hashes, if there is one.

@@ -94,20 +94,23 @@ impl Entry {
                 refresh_token: token,
             }));
         }
-        let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
-        let pair = BASE64
-            .decode(encoded)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
-        let login = pair.and_then(|pair| {
-            let (username, password) = pair.split_once(':')?;
-            Some(OciLogin::Basic {
-                username: username.to_owned(),
-                password: Token::new(password)?,
-            })
-        });
-        Some(login.ok_or(()))
+        let encoded = self.auth.as_deref()?;
+        if encoded.is_empty() {
+            return None;
+        }
+        Some(basic_login(encoded).ok_or(()))
     }
+}
+
+/// Decodes `USER:PASSWORD` in Base64.
+fn basic_login(encoded: &str) -> Option<OciLogin> {
+    let bytes = BASE64.decode(encoded).ok()?;
+    let pair = String::from_utf8(bytes).ok()?;
+    let (username, password) = pair.split_once(':')?;
+    Some(OciLogin::Basic {
+        username: username.to_owned(),
+        password: Token::new(password)?,
+    })
 }
 
 /// Docker's older keys have a scheme, and its own registry has a special name.

@@ -21,7 +21,7 @@ use crate::packages::available::{
     AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported,
 };
 use crate::packages::error::{Result, SourceError};
-use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
+use crate::provider::{Dialect, Hash, Hostname, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
 
@@ -259,22 +259,22 @@ impl PackageResponse {
         /// Memory of a key without its texts, which are kept once more beside the document that it
         /// has signed.
         const KEY: usize = 128;
-        let keys = self.signing_keys.gpg_public_keys.0.iter();
-        let texts = [
+        let mut weight = 0;
+        for text in [
             &self.filename,
             &self.download_url,
             &self.shasums_url,
             &self.shasums_signature_url,
             &self.shasum,
-        ];
-        let weight = keys
-            .map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len()))
-            .sum::<usize>()
-            + texts.into_iter().map(String::len).sum::<usize>()
-            + self
-                .packages
-                .as_ref()
-                .map_or(0, |packages| packages.get().len());
+        ] {
+            weight += text.len();
+        }
+        for key in &self.signing_keys.gpg_public_keys.0 {
+            weight += KEY + 2 * (key.key_id.len() + key.ascii_armor.len());
+        }
+        if let Some(packages) = &self.packages {
+            weight += packages.get().len();
+        }
         (self, weight)
     }
 }
@@ -348,13 +348,11 @@ impl VersionList {
 impl<'de> Deserialize<'de> for Platforms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;
-        let entries = entries.unwrap_or_default().0.into_iter();
         Ok(entries
-            .filter_map(|entry| {
-                format!("{}_{}", entry.os, entry.arch)
-                    .parse::<Platform>()
-                    .ok()
-            })
+            .unwrap_or_default()
+            .0
+            .into_iter()
+            .filter_map(|entry| format!("{}_{}", entry.os, entry.arch).parse().ok())
             .collect())
     }
 }
