@@ -49,20 +49,29 @@ fn learn_secrets(environment: &Environment) {
 
 /// The variables that choose proxies for HTTPS, with their values without secrets.
 pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> {
-    let variable = |names: [&'static str; 2]| {
-        names
-            .into_iter()
-            .find_map(|name| environment.variable(name).map(|value| (name, value)))
-    };
-    let proxies = [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]]
-        .into_iter()
-        .filter_map(variable);
-    let exceptions =
-        variable(["NO_PROXY", "no_proxy"]).map(|(name, value)| (name, value.to_owned()));
-    proxies
-        .map(|(name, value)| (name, shown_url(value)))
-        .chain(exceptions)
-        .collect()
+    let mut variables = Vec::new();
+    for names in [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]] {
+        if let Some((name, url)) = first_variable(environment, names) {
+            variables.push((name, shown_url(url)));
+        }
+    }
+    if let Some((name, hosts)) = first_variable(environment, ["NO_PROXY", "no_proxy"]) {
+        variables.push((name, hosts.to_owned()));
+    }
+    variables
+}
+
+/// The first of the variables that is set, and its value.
+fn first_variable<'e>(
+    environment: &'e Environment,
+    names: [&'static str; 2],
+) -> Option<(&'static str, &'e str)> {
+    for name in names {
+        if let Some(value) = environment.variable(name) {
+            return Some((name, value));
+        }
+    }
+    None
 }
 
 /// A URL from the user's settings without its secrets. A proxy may consist of a host and port
@@ -73,26 +82,25 @@ pub(crate) fn shown_url(text: &str) -> String {
     } else {
         format!("http://{text}")
     };
-    Url::parse(&url).map_or_else(
-        |_| "a text that is not a URL".to_owned(),
-        |url| SafeUrl::from(url).to_string(),
-    )
+    match Url::parse(&url) {
+        Ok(url) => SafeUrl::from(url).to_string(),
+        Err(_) => "a text that is not a URL".to_owned(),
+    }
 }
 
 /// The directory of this program in the system's directory for caches.
 pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
-    let home = |path: &str| environment.home.as_ref().map(|home| home.join(path));
     let base = if cfg!(windows) {
-        environment.path_variable("LOCALAPPDATA")
+        environment.path_variable("LOCALAPPDATA")?
     } else if cfg!(target_os = "macos") {
-        home("Library/Caches")
+        environment.home.as_ref()?.join("Library/Caches")
     } else {
-        let set = environment
-            .path_variable("XDG_CACHE_HOME")
-            .filter(|path| path.is_absolute());
-        set.or_else(|| home(".cache"))
+        match environment.path_variable("XDG_CACHE_HOME") {
+            Some(path) if path.is_absolute() => path,
+            _ => environment.home.as_ref()?.join(".cache"),
+        }
     };
-    base.map(|base| base.join("provlock"))
+    Some(base.join("provlock"))
 }
 
 /// Returns the time for reproducible documents, if it is set

@@ -49,27 +49,22 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let Ok(root) = session.open(&directory()) else {
         return Vec::new();
     };
-    let mut providers = BTreeMap::new();
+    let mut help_by_address = BTreeMap::new();
     if let Ok(requirements) = session.requirements(&root, false) {
-        providers.extend(
-            requirements
-                .providers
-                .into_keys()
-                .map(|address| (address, None)),
-        );
+        for address in requirements.providers.into_keys() {
+            help_by_address.insert(address, None);
+        }
     }
     if let Ok((lock_file, _)) = root.lock_file() {
-        let locks = lock_file.locks().iter();
-        providers.extend(
-            locks.map(|(address, locked)| {
-                (address.clone(), Some(locked.version.to_string().into()))
-            }),
-        );
+        for (address, locked) in lock_file.locks() {
+            let version = locked.version.to_string().into();
+            help_by_address.insert(address.clone(), Some(version));
+        }
     }
-    let candidate = |(address, help): (provlock::provider::ProviderAddress, _)| {
-        CompletionCandidate::new(address.short(root.dialect)).help(help)
-    };
-    providers.into_iter().map(candidate).collect()
+    help_by_address
+        .into_iter()
+        .map(|(address, help)| CompletionCandidate::new(address.short(root.dialect)).help(help))
+        .collect()
 }
 
 /// The directory of `-C` on the command line that is being completed.

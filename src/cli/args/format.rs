@@ -64,9 +64,11 @@ impl OutputFormat {
 
     /// Reads one of the formats that a command has.
     pub(crate) fn one_of(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
-        let values = formats.iter().filter_map(ValueEnum::to_possible_value);
-        let values = PossibleValuesParser::new(values.map(without_marks));
-        values.try_map(|name| Self::from_str(&name, false))
+        let values = formats
+            .iter()
+            .filter_map(ValueEnum::to_possible_value)
+            .map(without_marks);
+        PossibleValuesParser::new(values).try_map(|name| Self::from_str(&name, false))
     }
 }
 

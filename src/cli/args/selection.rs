@@ -15,6 +15,7 @@ use provlock::settings::{PlatformSelection, parse_duration};
 use provlock::system::{Environment, variables};
 use url::Url;
 
+use super::severity::positions;
 use super::{CacheArgs, candidates};
 
 /// Entries to lock.
@@ -199,12 +200,10 @@ impl FromArgMatches for VariableArgs {
         } = SeparateArgs::from_arg_matches(matches)?;
         // By position on the command line, because a later flag replaces an earlier one.
         let mut flags = BTreeMap::new();
-        let positions = matches.indices_of("variables").into_iter().flatten();
-        for (position, (name, text)) in positions.zip(variables) {
+        for (position, (name, text)) in positions(matches, "variables").zip(variables) {
             flags.insert(position, VariableFlag::Value(name, text));
         }
-        let positions = matches.indices_of("var_file").into_iter().flatten();
-        for (position, file) in positions.zip(var_file) {
+        for (position, file) in positions(matches, "var_file").zip(var_file) {
             flags.insert(position, VariableFlag::File(file));
         }
         Ok(Self {

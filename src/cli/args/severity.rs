@@ -52,20 +52,23 @@ impl Args for SeverityArgs {
 impl FromArgMatches for SeverityArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let flags = SeverityFlags::from_arg_matches(matches)?;
-        let deny = flags.deny.into_iter().map(LevelOverride::Deny);
-        let warn = flags.warn.into_iter().map(LevelOverride::Warn);
-        let allow = flags.allow.into_iter().map(LevelOverride::Allow);
 
         // Each value of a list has a position of its own.
         let mut positioned = Vec::new();
-        positioned.extend(positions(matches, "deny").zip(deny));
-        positioned.extend(positions(matches, "warn").zip(warn));
-        positioned.extend(positions(matches, "allow").zip(allow));
+        for (position, code) in positions(matches, "deny").zip(flags.deny) {
+            positioned.push((position, LevelOverride::Deny(code)));
+        }
+        for (position, code) in positions(matches, "warn").zip(flags.warn) {
+            positioned.push((position, LevelOverride::Warn(code)));
+        }
+        for (position, code) in positions(matches, "allow").zip(flags.allow) {
+            positioned.push((position, LevelOverride::Allow(code)));
+        }
         positioned.sort_by_key(|(position, _)| *position);
 
-        let overrides = positioned.into_iter().map(|(_, one)| one);
+        let levels = positioned.into_iter().map(|(_, level)| level).collect();
         Ok(Self {
-            levels: Levels(overrides.collect()),
+            levels: Levels(levels),
         })
     }
 
@@ -76,6 +79,6 @@ impl FromArgMatches for SeverityArgs {
 }
 
 /// The positions of a flag's values on the command line.
-fn positions(matches: &ArgMatches, flag: &str) -> impl Iterator<Item = usize> {
+pub(super) fn positions(matches: &ArgMatches, flag: &str) -> impl Iterator<Item = usize> {
     matches.indices_of(flag).into_iter().flatten()
 }

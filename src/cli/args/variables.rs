@@ -60,16 +60,19 @@ fn invalid_argument(error: &clap::Error) -> Option<String> {
 /// The words with [`TERRAFORM_FLAGS`] as provlock has them: `-platform=linux_amd64` as
 /// `--platform=linux_amd64`.
 fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut spelled = Vec::new();
     let mut only_values_follow = false;
-    let with_two_dashes = |word: OsString| {
+    for word in words {
         only_values_follow |= word == "--";
         if !only_values_follow && is_flag_of_terraform(&word) {
-            [OsStr::new("-"), &word].into_iter().collect()
+            let mut flag = OsString::from("-");
+            flag.push(&word);
+            spelled.push(flag);
         } else {
-            word
+            spelled.push(word);
         }
-    };
-    words.map(with_two_dashes).collect()
+    }
+    spelled
 }
 
 /// Whether a word is one of [`TERRAFORM_FLAGS`], with a value or without.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::{
-    self, EntryDiff, EntryKind, LOCK_FILE_NAME, LockFileOf, LockedModule, LockedProvider, LocksOf,
+    self, EntryDiff, EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, LocksOf,
     MODULE_LOCK_FILE_NAME,
 };
 use provlock::provider::Dialect;
@@ -146,15 +146,15 @@ pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
 /// Prints the differences, those for people by `print`. Returns whether there are any.
 fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
-        let unified = |pair: &Pair| {
-            text::unified(
+        let mut texts = String::new();
+        for pair in pairs {
+            texts += &text::unified(
                 &pair.path,
                 pair.old.bytes.as_deref(),
                 pair.new.bytes.as_deref(),
                 ui.stdout_style.color,
-            )
-        };
-        let texts: String = pairs.iter().map(unified).collect();
+            );
+        }
         ui.print(&texts);
         return Ok(!texts.is_empty());
     }
@@ -173,10 +173,10 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    let files = compared
+    let files: Vec<_> = compared
         .iter()
-        .map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries));
-    let files: Vec<_> = files.collect();
+        .map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries))
+        .collect();
     let differ = files.iter().any(|file| !file.is_empty());
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
@@ -199,22 +199,24 @@ fn compare(
     ui: &Ui,
     warnings: &mut Vec<Diagnostic>,
 ) -> diagnostic::Result<(Dialect, Entries)> {
-    let sides = [&pair.new, &pair.old];
-    let detected = || {
-        sides
-            .into_iter()
-            .filter_map(|side| side.bytes.as_deref())
-            .find_map(lockfile::detect_dialect)
+    let dialect = match ui.global.dialect {
+        Some(dialect) => dialect,
+        None => detected_dialect(pair).unwrap_or_default(),
     };
-    let dialect = ui.global.dialect.or_else(detected).unwrap_or_default();
-    Ok(if pair.is_of_modules() {
-        (dialect, Entries::Modules(entries(pair, dialect, warnings)?))
+    let entries = if pair.is_of_modules() {
+        Entries::Modules(entries(pair, dialect, warnings)?)
     } else {
-        (
-            dialect,
-            Entries::Providers(entries(pair, dialect, warnings)?),
-        )
-    })
+        Entries::Providers(entries(pair, dialect, warnings)?)
+    };
+    Ok((dialect, entries))
+}
+
+/// The dialect that the new or else the old lock file shows.
+fn detected_dialect(pair: &Pair) -> Option<Dialect> {
+    [&pair.new, &pair.old]
+        .into_iter()
+        .filter_map(|side| side.bytes.as_deref())
+        .find_map(lockfile::detect_dialect)
 }
 
 fn entries<T: EntryKind>(
@@ -241,21 +243,20 @@ fn locks<T: EntryKind>(
         .into_iter()
         .partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
+    if let Some(lock_file) = parsed.lock_file {
+        return Ok(lock_file.locks().clone());
+    }
+
     // The help is about the lock file of a root module, but a side may come from elsewhere.
     let is_of_root = side.name.ends_with(T::FILE_NAME) && side.name.is_file();
-    let helped = |error: Diagnostic| match side.name.parent() {
+    let errors = errors.into_iter().map(|error| match side.name.parent() {
         Some(directory) if is_of_root => error.in_root(directory, false),
         _ => Diagnostic {
             help: None,
             ..error
         },
-    };
-    parsed
-        .lock_file
-        .as_ref()
-        .map(LockFileOf::locks)
-        .cloned()
-        .ok_or_else(|| errors.into_iter().map(helped).collect())
+    });
+    Err(errors.collect())
 }
 
 /// Returns the files that the arguments select.
@@ -449,16 +450,14 @@ fn diff(arguments: &[&str]) -> Remedy {
 
 /// Without git, files can still be compared.
 fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
-    let instead = |help: Help| {
-        help.and_text(", or name two files: ")
-            .and(diff(&["OLD", "NEW"]))
-    };
     match error.downcast::<Diagnostic>() {
-        Ok(error) => Diagnostic {
-            help: error.help.clone().map(instead),
-            ..error
+        Ok(mut error) => {
+            error.help = error.help.map(|help| {
+                help.and_text(", or name two files: ")
+                    .and(diff(&["OLD", "NEW"]))
+            });
+            error.into()
         }
-        .into(),
         Err(error) => error,
     }
 }

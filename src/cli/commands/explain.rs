@@ -1,7 +1,6 @@
 //! `explain`: the meaning of a code, and the next step.
 
 use std::fmt::Write as _;
-use std::iter;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -61,12 +60,9 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
 /// Returns the meaning of a code, the next step, and the ways to suppress it, in lines of at most
 /// `columns` columns.
 fn page(code: Code, columns: usize) -> String {
-    let heading = format!("{code}: {}", code.summary());
-    let paragraphs = pages::page(code).split("\n\n").map(unmarked);
-    let paragraphs: Vec<_> = iter::once(heading)
-        .chain(paragraphs)
-        .chain(pages::suppression(code))
-        .collect();
+    let mut paragraphs = vec![format!("{code}: {}", code.summary())];
+    paragraphs.extend(pages::page(code).split("\n\n").map(unmarked));
+    paragraphs.extend(pages::suppression(code));
     // Text to be copied stays whole.
     let options = Options::new(columns)
         .break_words(false)

@@ -91,9 +91,11 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     let many = Many::of(&roots, &selection, &ui.invocation);
     let is_verbose = ui.stderr_style.verbose;
-    let warnings = mirrored.warnings.iter();
     ui.warn(&by_cause(
-        warnings.map(|warning| (warning.root(), warning)),
+        mirrored
+            .warnings
+            .iter()
+            .map(|warning| (warning.root(), warning)),
         many,
         is_verbose,
     ));

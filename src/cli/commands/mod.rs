@@ -196,6 +196,6 @@ fn enter(directory: Option<&Path>) -> Result<()> {
     let Some(directory) = directory else {
         return Ok(());
     };
-    let attempt = || format!("cannot change to the directory {}", directory.display());
-    std::env::set_current_dir(directory).with_context(attempt)
+    std::env::set_current_dir(directory)
+        .with_context(|| format!("cannot change to the directory {}", directory.display()))
 }

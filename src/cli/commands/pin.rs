@@ -118,24 +118,21 @@ fn show(
     arguments: &PinArgs,
     ui: &Ui,
 ) -> usize {
-    let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
-    let edited: BTreeSet<_> = done
-        .iter()
-        .flat_map(|(_, pinned)| upgrade::edited(&pinned.edits))
-        .collect();
+    let mut edited = BTreeSet::new();
+    for (_, pinned) in done {
+        edited.extend(upgrade::edited(&pinned.edits));
+    }
     if arguments.dry_run && !ui.is_json() {
-        ui.print_changes(&rewrite::files(edits));
+        ui.print_changes(&rewrite::files(
+            done.iter().flat_map(|(_, pinned)| &pinned.edits),
+        ));
         ui.print_changes(
             done.iter()
                 .filter_map(|(_, pinned)| pinned.lock_file.as_ref()),
         );
     } else {
-        ui.status_lines(
-            &edited
-                .iter()
-                .map(upgrade::EditText::text)
-                .collect::<Vec<_>>(),
-        );
+        let lines: Vec<_> = edited.iter().map(upgrade::EditText::text).collect();
+        ui.status_lines(&lines);
     }
     let verb = if arguments.check || arguments.dry_run {
         "Would pin"

@@ -96,6 +96,7 @@ fn show(
 
 /// `  ~ .terraform.lock.hcl:6   the constraints of acme/gamma: ">=1.0" → ">= 1.0"`
 fn line(repair: &Repair) -> String {
-    let (path, (line, _)) = (repair.location.path(), repair.location.line_column());
-    format!("  ~ {}:{line}   {}", path.display(), repair.change)
+    let path = repair.location.path().display();
+    let (line, _) = repair.location.line_column();
+    format!("  ~ {path}:{line}   {}", repair.change)
 }

@@ -11,8 +11,8 @@ use provlock::cli_config::{self, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::packages::connections::SourceChoice;
 use provlock::project::{
-    OnlineOptions, Report as ProjectReport, SessionOptions, VerifiedRoot, VerifyOptions,
-    VersionControl,
+    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot,
+    VerifyOptions, VersionControl,
 };
 use provlock::provider::Dialect;
 use provlock::system::{Boundary, Environment, canonicalize};
@@ -114,20 +114,17 @@ struct ReportFile {
 
 impl ReportFile {
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let usage = || {
-            "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab, junit or html".to_owned()
-        };
-        let (format, path) = text
-            .split_once('=')
-            .filter(|(_, path)| !path.is_empty())
-            .ok_or_else(usage)?;
-        let format = OutputFormat::from_str(format, false)
-            .ok()
-            .filter(|format| FORMATS.contains(format));
-        Ok(Self {
-            format: format.ok_or_else(usage)?,
-            path: path.into(),
-        })
+        if let Some((format, path)) = text.split_once('=')
+            && !path.is_empty()
+            && let Ok(format) = OutputFormat::from_str(format, false)
+            && FORMATS.contains(&format)
+        {
+            return Ok(Self {
+                format,
+                path: path.into(),
+            });
+        }
+        Err("write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab, junit or html".to_owned())
     }
 }
 
@@ -168,14 +165,14 @@ struct WhatArgs {
 /// Refuses a cache in the repository under review, because the change may have added forged
 /// packages of modules.
 fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
-    let Some((change, cache)) = session
-        .change
-        .as_ref()
-        .zip(session.sources.cache_directory.as_deref())
-    else {
+    let Some(change) = &session.change else {
         return Ok(());
     };
-    let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
+    let Some(cache) = &session.sources.cache_directory else {
+        return Ok(());
+    };
+    let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.clone());
+    // The cache may not exist yet.
     let existing = absolute
         .ancestors()
         .find_map(|ancestor| canonicalize(ancestor).ok());
@@ -196,57 +193,56 @@ fn refuse_changed_sources(session: &SessionOptions, environment: &Environment) -
     let Some(change) = &session.change else {
         return Ok(());
     };
-    let dialects = [Dialect::Tofu, Dialect::Terraform];
-    let configurations = dialects
-        .into_iter()
-        .flat_map(|dialect| cli_config::files(environment, dialect));
-    let mirrors: Vec<_> = match &session.sources.choice {
-        SourceChoice::FilesystemMirror(directory) => vec![directory.clone()],
-        SourceChoice::CliConfiguration => dialects
-            .into_iter()
-            .flat_map(|dialect| configured_mirrors(environment, dialect))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let mirrors = mirrors.into_iter().map(|path| ("mirror", path));
-    let mut all = configurations
-        .map(|path| ("CLI configuration", path))
-        .chain(mirrors);
-    let Some((what, path)) = all.find(|(_, path)| change.alters(path)) else {
-        return Ok(());
-    };
-    let shown = path
-        .strip_prefix(&change.current_directory)
-        .unwrap_or(&path)
-        .display();
-    let message = format!(
-        "the {what} {shown} differs from the base, so the pull request would choose the packages"
-    );
-    let error = Diagnostic::error(Code::InvalidArgument, message);
-    Err(error
-        .help("keep it outside of the repository, or use a copy from the base")
-        .into())
+    let mut sources = Vec::new();
+    for dialect in [Dialect::Tofu, Dialect::Terraform] {
+        for path in cli_config::files(environment, dialect) {
+            sources.push(("CLI configuration", path));
+        }
+    }
+    match &session.sources.choice {
+        SourceChoice::FilesystemMirror(directory) => sources.push(("mirror", directory.clone())),
+        SourceChoice::CliConfiguration => {
+            for dialect in [Dialect::Tofu, Dialect::Terraform] {
+                for path in configured_mirrors(environment, dialect) {
+                    sources.push(("mirror", path));
+                }
+            }
+        }
+        _ => {}
+    }
+
+    for (what, path) in sources {
+        if change.alters(&path) {
+            let shown = path
+                .strip_prefix(&change.current_directory)
+                .unwrap_or(&path)
+                .display();
+            let message = format!(
+                "the {what} {shown} differs from the base, so the pull request would choose the packages"
+            );
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            return Err(error
+                .help("keep it outside of the repository, or use a copy from the base")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// The filesystem mirrors in the CLI configuration. If it cannot be read, it is an error when it is
 /// used.
 fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
-    let installation = cli_config::load(environment, dialect)
-        .ok()
-        .and_then(|loaded| loaded.provider_installation);
-    let kinds = installation
-        .into_iter()
-        .flat_map(|installation| installation.methods)
-        .map(|method| method.kind);
-    kinds
-        .filter_map(|kind| {
-            if let MethodKind::FilesystemMirror(path) = kind {
-                Some(path)
-            } else {
-                None
+    let mut mirrors = Vec::new();
+    if let Ok(configuration) = cli_config::load(environment, dialect)
+        && let Some(installation) = configuration.provider_installation
+    {
+        for method in installation.methods {
+            if let MethodKind::FilesystemMirror(path) = method.kind {
+                mirrors.push(path);
             }
-        })
-        .collect()
+        }
+    }
+    mirrors
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
@@ -277,15 +273,14 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut verified = session.verify(&roots, &options)?;
     if arguments.what.new
         && has_reason_to_fail(&verified)
-        && let (Some(base), Some(base_tree), Some(repository)) =
-            (session.base(), &base_tree, repository)
-        && let Some(selection) = base.existing(&selection)
-        && let Ok(roots) = base.roots(&selection)
+        && let Some(base_tree) = &base_tree
+        && let Some(repository) = repository
     {
         // If the base cannot be read, everything is new.
         let version_control = repository.at_base(base_tree);
-        let options = arguments.options(&version_control);
-        verified.leave_out(&base.verify(&roots, &options)?);
+        if let Some(base) = arguments.verify_base(&session, &selection, &version_control)? {
+            verified.leave_out(&base);
+        }
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
@@ -295,23 +290,19 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         base: base_commit,
         is_online: arguments.online,
     };
-    let mut formats = arguments
-        .report
-        .iter()
-        .map(|file| file.format)
-        .chain([ui.format]);
-    let versions = formats
-        .any(|format| format == OutputFormat::Html)
-        .then(|| session.locked_versions(&roots));
+    let versions = if arguments.writes(OutputFormat::Html, ui) {
+        Some(session.locked_versions(&roots))
+    } else {
+        None
+    };
     drop(session);
     if roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let errors = verified.roots.iter().flat_map(|(_, result)| match result {
+    let errors = without_repetition(verified.roots.iter().flat_map(|(_, result)| match result {
         Ok(root) => &root.errors[..],
         Err(errors) => errors,
-    });
-    let errors = without_repetition(errors);
+    }));
     if let Some(warning) = repository.and_then(Repository::warning)
         && !errors.iter().any(|error| error.message == warning.message)
     {
@@ -358,6 +349,30 @@ fn has_reason_to_fail(verified: &ProjectReport<VerifiedRoot>) -> bool {
 }
 
 impl VerifyArgs {
+    /// Whether stdout or a file has the result in a format.
+    fn writes(&self, format: OutputFormat, ui: &Ui) -> bool {
+        ui.format == format || self.report.iter().any(|file| file.format == format)
+    }
+
+    /// Verifies the root modules of the base; `None` if they cannot be found.
+    fn verify_base(
+        &self,
+        session: &Session<'_>,
+        selection: &Selection,
+        version_control: &dyn VersionControl,
+    ) -> Result<Option<ProjectReport<VerifiedRoot>>> {
+        let Some(base) = session.base() else {
+            return Ok(None);
+        };
+        let Some(existing) = base.existing(selection) else {
+            return Ok(None);
+        };
+        let Ok(roots) = base.roots(&existing) else {
+            return Ok(None);
+        };
+        Ok(Some(base.verify(&roots, &self.options(version_control))?))
+    }
+
     /// Returns the options for the library.
     fn options<'a>(&self, version_control: &'a dyn VersionControl) -> VerifyOptions<'a> {
         let WhatArgs {

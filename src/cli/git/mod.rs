@@ -15,6 +15,5 @@ pub(crate) use command::{
 };
 pub(crate) use repositories::Repositories;
 pub(crate) use repository::{Before, Repository, both};
-pub(crate) use revision::Commit;
 pub(crate) use tree::files_in;
 pub(crate) use work_tree::with_converted_line_endings;

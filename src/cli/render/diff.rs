@@ -139,13 +139,13 @@ pub(crate) fn no_difference(files: &[FileDiff<'_>], bytes_differ: bool) -> Strin
 
 /// `No provider differs in 2 lock files`
 pub(crate) fn nothing_differs(files: &[FileDiff<'_>]) -> String {
-    let mut subjects = files.iter().map(|file| file.subject);
-    let subject = subjects.next().unwrap_or("provider");
-    let subject = if subjects.all(|other| other == subject) {
-        subject
-    } else {
-        "entry"
+    let mut subject = match files.first() {
+        Some(file) => file.subject,
+        None => "provider",
     };
+    if files.iter().any(|file| file.subject != subject) {
+        subject = "entry";
+    }
     format!(
         "No {subject} differs in {}",
         count(files.len(), "lock file")
@@ -187,20 +187,18 @@ fn changes(row: &Row<'_>) -> Vec<String> {
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the
 /// start of a checksum over the hashes.
 pub(crate) fn summary<T: EntryKind>(locks: &LocksOf<T>) -> String {
-    let lines = locks.iter().map(|(address, entry)| {
-        let hashes = match SchemeCounts::of(entry.hashes()).to_string() {
-            counts if entry.hashes().is_empty() => counts,
-            counts => format!("{counts}  #{}", checksum(entry.hashes())),
-        };
-        let attributes = entry.attributes().into_iter().flatten().map(String::from);
-        let words: Vec<_> = [address.to_string()]
-            .into_iter()
-            .chain(attributes)
-            .chain([hashes])
-            .collect();
-        printable(&words.join("  ")) + "\n"
-    });
-    lines.collect()
+    let mut text = String::new();
+    for (address, entry) in locks {
+        let mut words = vec![address.to_string()];
+        words.extend(entry.attributes().into_iter().flatten().map(String::from));
+        words.push(SchemeCounts::of(entry.hashes()).to_string());
+        if !entry.hashes().is_empty() {
+            words.push(format!("#{}", checksum(entry.hashes())));
+        }
+        text += &printable(&words.join("  "));
+        text.push('\n');
+    }
+    text
 }
 
 fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {

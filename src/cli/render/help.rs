@@ -135,21 +135,14 @@ impl Invocation {
     /// The same run as if it was started at the top of the repository. Outside of a repository it
     /// stays as it is.
     pub(crate) fn at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
-        let (directory, start, repeated) = match paths.top {
-            Some(top) => (
-                PathBuf::from("."),
-                top.to_owned(),
-                self.repeated
-                    .iter()
-                    .map(|flag| flag.at_top(paths))
-                    .collect(),
-            ),
-            None => (
-                self.directory.clone(),
-                self.start.clone(),
-                self.repeated.clone(),
-            ),
-        };
+        let mut directory = self.directory.clone();
+        let mut start = self.start.clone();
+        let mut repeated = self.repeated.clone();
+        if let Some(top) = paths.top {
+            directory = PathBuf::from(".");
+            start = top.to_owned();
+            repeated = repeated.iter().map(|flag| flag.at_top(paths)).collect();
+        }
         Self {
             secrets: self.secrets.clone(),
             start,

@@ -31,11 +31,12 @@ struct Suite<'a> {
 /// with output. A root module without issues has one test, which passes only if everything was
 /// checked.
 pub(crate) fn report(found: Verification<'_>) -> String {
-    let suites = found
+    let mut suites: Vec<_> = found
         .roots
         .iter()
         .map(|root| of_root(root, found))
-        .chain(others(found));
+        .collect();
+    suites.extend(others(found));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");

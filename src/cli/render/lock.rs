@@ -112,23 +112,21 @@ impl KnownRows {
         let dialect = locked.prepared.root.dialect;
         let includes_state = locked.prepared.requirements.includes_state();
         let address = &report.difference.address;
-        let last = self
-            .last
-            .get(address)
-            .filter(|last| last.dialect == dialect);
-        if let Some(last) =
-            last.filter(|last| last.includes_state == includes_state && last.is_for(report))
+        if let Some(last) = self.last.get(address)
+            && last.dialect == dialect
+            && last.includes_state == includes_state
+            && last.is_for(report)
         {
             return Arc::clone(&last.row);
         }
         let row = self.share(provider_row(locked, report, in_full));
-        let last = ProviderRow {
+        let entry = ProviderRow {
             report: report.clone(),
             dialect,
             includes_state,
             row: Arc::clone(&row),
         };
-        self.last.insert(address.clone(), last);
+        self.last.insert(address.clone(), entry);
         row
     }
 
@@ -497,16 +495,19 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
     let mut parts = Vec::new();
     for (kind, word) in CHANGES {
         if kind != EntryChange::Unchanged {
-            let of_kind = changes.iter().filter(|change| change.change == kind);
-            parts.push((of_kind.count(), word));
+            let number = changes
+                .iter()
+                .filter(|change| change.change == kind)
+                .count();
+            parts.push((number, word));
         }
     }
     let parts = numbers(parts);
     if parts.is_empty() {
         return None;
     }
-    let present = changes.iter().filter(|change| change.new.is_some());
-    Some(format!("{} ({parts})", count(present.count(), "module")))
+    let present = changes.iter().filter(|change| change.new.is_some()).count();
+    Some(format!("{} ({parts})", count(present, "module")))
 }
 
 /// Returns the last column: the origin of the entry, and its changes.

@@ -82,12 +82,6 @@ impl RepositoryPaths<'_> {
     }
 
     fn root_modules(&self, roots: RootModules) -> RootModules {
-        let all = |paths: Vec<PathBuf>| {
-            paths
-                .iter()
-                .map(|path| self.relative_to_top(path))
-                .collect()
-        };
         match roots {
             RootModules::One {
                 directory,
@@ -97,25 +91,30 @@ impl RepositoryPaths<'_> {
                 is_noted,
             },
             RootModules::Selected {
-                paths,
+                mut paths,
                 recursive,
                 directories,
             } => {
                 // No path stands for the current directory.
-                let paths = if paths.is_empty() && recursive {
-                    vec![PathBuf::from(".")]
-                } else {
-                    paths
-                };
-                let mut paths: Vec<PathBuf> = all(paths);
-                paths.retain(|path| path != Path::new("."));
+                if paths.is_empty() && recursive {
+                    paths.push(PathBuf::from("."));
+                }
+                let mut paths_at_top = self.all_relative_to_top(&paths);
+                paths_at_top.retain(|path| path != Path::new("."));
                 RootModules::Selected {
-                    paths,
+                    paths: paths_at_top,
                     recursive,
-                    directories: all(directories),
+                    directories: self.all_relative_to_top(&directories),
                 }
             }
         }
+    }
+
+    fn all_relative_to_top(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        paths
+            .iter()
+            .map(|path| self.relative_to_top(path))
+            .collect()
     }
 }
 

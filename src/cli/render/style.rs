@@ -123,17 +123,24 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 
 /// `2 errors and 1 warning`: the counts that are not zero.
 pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    enumerate(parts.map(|(number, noun)| count(number, noun)))
+    let mut counts = Vec::new();
+    for (number, noun) in parts {
+        if number > 0 {
+            counts.push(count(number, noun));
+        }
+    }
+    enumerate(counts)
 }
 
 /// `3 added, 1 changed`: the counts that are not zero.
 pub(crate) fn numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    parts
-        .map(|(number, what)| format!("{number} {what}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let mut counts = Vec::new();
+    for (number, what) in parts {
+        if number > 0 {
+            counts.push(format!("{number} {what}"));
+        }
+    }
+    counts.join(", ")
 }
 
 /// Bytes in binary units, as in `118.4 MiB`.

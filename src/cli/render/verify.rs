@@ -104,14 +104,13 @@ pub(crate) fn causes(
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
-    let findings = found
-        .all()
-        .map(|(root, finding)| (root.map(|root| &*root.path), finding));
-    by_cause(
-        findings.filter(|(_, finding)| finding.severity >= least),
-        many,
-        all,
-    )
+    let mut findings = Vec::new();
+    for (root, finding) in found.all() {
+        if finding.severity >= least {
+            findings.push((root.map(|root| &*root.path), finding));
+        }
+    }
+    by_cause(findings, many, all)
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each
@@ -181,34 +180,36 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
 pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
-    let files: BTreeSet<_> = found
-        .all()
-        .filter_map(|(root, finding)| file(root, finding))
+    let mut files = BTreeSet::new();
+    for (root, finding) in found.all() {
+        files.extend(file(root, finding));
+    }
+    let shown: Vec<_> = files
+        .iter()
+        .map(|file| found.invocation.shown_file(file).display().to_string())
         .collect();
-    let shown = |file: &Path| found.invocation.shown_file(file).display().to_string();
-    let place = match &files.into_iter().collect::<Vec<_>>()[..] {
+    let files = match &shown[..] {
         [] => return None,
-        [file] => shown(file),
-        [one, other] => format!("{} and {}", shown(one), shown(other)),
+        [file] => file.clone(),
+        [one, other] => format!("{one} and {other}"),
         files => format!("{} files", files.len()),
     };
-    Some(format!("{} in {place}", found.numbers()))
+    Some(format!("{} in {files}", found.numbers()))
 }
 
 /// `2 errors and 1 warning`
 fn numbers(findings: &[&Diagnostic]) -> String {
-    let number = |severity| {
-        findings
-            .iter()
-            .filter(|finding| finding.severity == severity)
-            .count()
-    };
-    let numbers = [
-        (Severity::Error, "error"),
-        (Severity::Warning, "warning"),
-        (Severity::Note, "note"),
-    ];
-    counted(numbers.map(|(severity, noun)| (number(severity), noun)))
+    let mut numbers = [0; 3];
+    for finding in findings {
+        let index = match finding.severity {
+            Severity::Error => 0,
+            Severity::Warning => 1,
+            Severity::Note => 2,
+        };
+        numbers[index] += 1;
+    }
+    let [errors, warnings, notes] = numbers;
+    counted([(errors, "error"), (warnings, "warning"), (notes, "note")])
 }
 
 /// `1 warning about the change as a whole`; `None` without such findings.
@@ -510,8 +511,10 @@ fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
 
 /// The file of a finding; for a finding without a position in a root module, the lock file.
 fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
-    let place = finding.labels.first().map(|label| label.location.path());
-    place.or_else(|| root.map(|root| root.lock_path.as_path()))
+    match finding.labels.first() {
+        Some(label) => Some(label.location.path()),
+        None => root.map(|root| root.lock_path.as_path()),
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use provlock::settings::{self, Settings};
 use provlock::system::Environment;
 
 use crate::cli::args::settings_of;
-use crate::cli::git::{Before, Commit, Repository};
+use crate::cli::git::{Before, Repository};
 use crate::cli::ui::Ui;
 
 /// Sets the change since the revision of `--base`. `options` have the settings of `--config`
@@ -23,46 +23,37 @@ pub(crate) fn set_base(
     repository: Option<&Repository>,
     ui: &Ui,
 ) -> Result<()> {
-    let error = |message: &str, help| {
-        Diagnostic::error(
-            Code::InvalidArgument,
-            format!("--base {revision}: {message}"),
-        )
-        .help(help)
+    let Some(repository) = repository else {
+        let message = format!("--base {revision}: this is not a git repository");
+        return Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help("run it in a clone, or name the directory of one with -C")
+            .into());
     };
-    let no_repository = || {
-        error(
-            "this is not a git repository",
-            "run it in a clone, or name the directory of one with -C",
-        )
+    let Some((base, mut change)) = repository.change_since(revision)? else {
+        let message = format!("--base {revision}: unknown git commit");
+        return Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help("fetch it first; a shallow clone has only the last commit")
+            .into());
     };
-    let unknown = || {
-        error(
-            "unknown git commit",
-            "fetch it first; a shallow clone has only the last commit",
-        )
-    };
-    let repository = repository.ok_or_else(no_repository)?;
-    let (Commit { name, revision }, mut change) =
-        repository.change_since(revision)?.ok_or_else(unknown)?;
-    ui.verbose(&format!("The base is {revision}, commit {name}"));
+    ui.verbose(&format!(
+        "The base is {}, commit {}",
+        base.revision, base.name
+    ));
     if change.missing_commits > 0 {
         let commits = count(change.missing_commits, "commit");
         ui.status(&format!(
-            "HEAD lacks {commits} of {revision}, so it is compared with their common ancestor {}",
+            "HEAD lacks {commits} of {}, so it is compared with their common ancestor {}",
+            base.revision,
             &change.commit[..change.commit.len().min(12)]
         ));
     }
-    let entered = ui
-        .global
-        .chdir
-        .as_ref()
-        .map(|directory| ui.global.started_in.join(directory));
-    change
-        .findings
-        .extend(entered.and_then(|entered| change.link_added(&entered)));
+
+    if let Some(directory) = &ui.global.chdir {
+        let finding = change.link_added(&ui.global.started_in.join(directory));
+        change.findings.extend(finding);
+    }
     if let Some(path) = &ui.global.config
-        && let Before::Inside(before) = repository.before(&name, path)?
+        && let Before::Inside(before) = repository.before(&base.name, path)?
     {
         let now = options.settings.take();
         let settings = settings_before(path, before, now, &mut change, environment)?;

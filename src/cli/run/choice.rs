@@ -90,28 +90,37 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
 /// Parses an answer such as `1,3-5`, `1 3`, `all`, or `q` for none. Returns `None` for any other
 /// answer, and for numbers above `most`.
 fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
-    let number = |text: &str| {
-        text.trim()
-            .parse()
-            .ok()
-            .filter(|number| (1..=most).contains(number))
-    };
     let mut numbers = BTreeSet::new();
     if matches!(answer.trim(), "q" | "quit" | "none") {
         return Some(numbers);
     }
-    for part in answer
-        .split([',', ' ', '\t', '\r', '\n'])
-        .filter(|part| !part.is_empty())
-    {
-        match part.split_once('-') {
-            _ if part == "all" => numbers.extend(1..=most),
-            Some((first, last)) if number(first)? > number(last)? => return None,
-            Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
-            None => _ = numbers.insert(number(part)?),
+    for part in answer.split([',', ' ', '\t', '\r', '\n']) {
+        if part.is_empty() {
+            continue;
+        }
+        if part == "all" {
+            numbers.extend(1..=most);
+        } else if let Some((first, last)) = part.split_once('-') {
+            let first = number(first, most)?;
+            let last = number(last, most)?;
+            if first > last {
+                return None;
+            }
+            numbers.extend(first..=last);
+        } else {
+            numbers.insert(number(part, most)?);
         }
     }
     Some(numbers)
+}
+
+/// Parses a number from 1 to `most`.
+fn number(text: &str, most: usize) -> Option<usize> {
+    let number = text.trim().parse().ok()?;
+    if number < 1 || number > most {
+        return None;
+    }
+    Some(number)
 }
 
 #[cfg(test)]

@@ -260,9 +260,9 @@ impl<'a> Results<'a> {
         if self.many.is_some() {
             ui.statuses(edits);
         }
-        let errors = || self.failed.iter().flat_map(|(_, errors)| errors);
+        let errors: Vec<_> = self.failed.iter().flat_map(|(_, errors)| errors).collect();
         ui.error(&by_cause(
-            errors().map(|error| (error.root(), error)),
+            errors.iter().map(|error| (error.root(), *error)),
             self.many,
             style.verbose,
         ));
@@ -277,10 +277,13 @@ impl<'a> Results<'a> {
         ui.statuses(summary);
         if self.many.is_some() {
             let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
-            let (shared, own): (Vec<_>, Vec<_>) = errors().partition(|error| is_shared(error));
-            let errors = own.len() + without_repetition(shared.into_iter()).len();
-            let total = counted([(errors, "error"), (warnings, "warning")]);
-            ui.statuses(Some(total).filter(|total| !total.is_empty()));
+            let (shared, own): (Vec<_>, Vec<_>) =
+                errors.into_iter().partition(|error| is_shared(error));
+            let shown_errors = own.len() + without_repetition(shared.into_iter()).len();
+            let total = counted([(shown_errors, "error"), (warnings, "warning")]);
+            if !total.is_empty() {
+                ui.status(&total);
+            }
             ui.statuses(coverage::passed_over(passed_over));
         }
     }

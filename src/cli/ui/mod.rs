@@ -65,7 +65,8 @@ impl Ui {
         global: GlobalArgs,
         invocation: Invocation,
     ) -> Self {
-        let (color, verbosity) = (global.output.color, global.output.verbosity());
+        let color = global.output.color;
+        let verbosity = global.output.verbosity();
         let stdout = std::io::stdout();
         let stdout_style = style(
             color,

@@ -153,22 +153,23 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
 /// The error for several files without `--path`: a user who names the lock files of three
 /// directories must not lose the second.
 fn not_versions(files: usize) -> anyhow::Error {
-    let (message, words) = match files {
-        2 => (
-            "two files cannot be merged without their common ancestor",
-            "the three versions of one file: ",
-        ),
-        _ => (
-            "pass --path PATH to merge three versions of one file",
-            "as in: ",
-        ),
-    };
-    let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"].map(str::to_owned);
-    let help = Help::text(words).and(Remedy::Run(merge.into()));
-    let help = help.and_text("; to repair files with conflict markers: ");
-    let repair = ["merge", "FILE"].map(str::to_owned);
+    let message;
+    let words;
+    if files == 2 {
+        message = "two files cannot be merged without their common ancestor";
+        words = "the three versions of one file: ";
+    } else {
+        message = "pass --path PATH to merge three versions of one file";
+        words = "as in: ";
+    }
+    let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"];
+    let repair = ["merge", "FILE"];
+    let help = Help::text(words)
+        .and(Remedy::Run(merge.map(str::to_owned).into()))
+        .and_text("; to repair files with conflict markers: ")
+        .and(Remedy::Run(repair.map(str::to_owned).into()));
     Diagnostic::error(Code::InvalidArgument, message)
-        .help(help.and(Remedy::Run(repair.into())))
+        .help(help)
         .into()
 }
 
@@ -197,19 +198,18 @@ fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
 
 /// Repairs the lock files in a directory.
 fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
-    let here = directory == Path::new(".");
-    let file = |name: &str| {
-        if here {
+    let mut reports = Vec::new();
+    for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+        // Messages show the names of files here without `./`.
+        let file = if directory == Path::new(".") {
             PathBuf::from(name)
         } else {
             directory.join(name)
+        };
+        if file.exists() {
+            reports.push(repair_one(&file, arguments, ui));
         }
-    };
-    let files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
-        .map(file)
-        .into_iter()
-        .filter(|file| file.exists());
-    let reports: Vec<_> = files.map(|file| repair_one(&file, arguments, ui)).collect();
+    }
     if reports.is_empty() {
         let message = format!("there is no lock file in {}", directory.display());
         let help = Help::text("to repair the lock files of all root modules below: ");
@@ -369,15 +369,12 @@ fn merge_three<T: EntryKind>(
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge
 /// driver.
 fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Report {
-    let warning = |error: Diagnostic| {
+    let mut warnings = Vec::new();
+    for mut error in errors {
+        error.severity = Severity::Warning;
         let note = "the file was merged line by line instead, as git does without provlock";
-        Diagnostic {
-            severity: Severity::Warning,
-            ..error
-        }
-        .note(note)
-    };
-    let warnings = errors.into_iter().map(warning).collect();
+        warnings.push(error.note(note));
+    }
     if clean {
         return Report {
             warnings,
@@ -644,23 +641,23 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     if ui.invocation.boundary().is_outside(path) {
         return Err(boundary::refused(path).into());
     }
-    let missing = || {
-        Diagnostic::error(
-            Code::LockFileMissing,
-            format!("there is no lock file {}", path.display()),
-        )
-        .into()
-    };
-    lockfile::read(path)?.ok_or_else(missing)
+    match lockfile::read(path)? {
+        Some(bytes) => Ok(bytes),
+        None => {
+            let message = format!("there is no lock file {}", path.display());
+            Err(Diagnostic::error(Code::LockFileMissing, message).into())
+        }
+    }
 }
 
 fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
-    let detected = || {
-        files
-            .into_iter()
-            .find_map(|bytes| lockfile::detect_dialect(bytes))
-    };
-    ui.global.dialect.or_else(detected).unwrap_or_default()
+    if let Some(dialect) = ui.global.dialect {
+        return dialect;
+    }
+    files
+        .into_iter()
+        .find_map(|bytes| lockfile::detect_dialect(bytes))
+        .unwrap_or_default()
 }
 
 /// Returns the name of a version of the file in messages.
@@ -675,16 +672,17 @@ fn lock_file<T: EntryKind>(
     dialect: Dialect,
 ) -> diagnostic::Result<LockFileOf<T>> {
     let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
-    let errors = parsed
-        .diagnostics
-        .into_iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Error);
-    parsed.lock_file.ok_or_else(|| {
-        errors
-            .map(|error| Diagnostic {
+    if let Some(lock_file) = parsed.lock_file {
+        return Ok(lock_file);
+    }
+    let mut errors = Diagnostics::default();
+    for error in parsed.diagnostics {
+        if error.severity == Severity::Error {
+            errors.push(Diagnostic {
                 help: None,
                 ..error
-            })
-            .collect()
-    })
+            });
+        }
+    }
+    Err(errors)
 }

@@ -531,23 +531,27 @@ impl<'a> LockedProvider<'a> {
 impl<'a> Authentication<'a> {
     /// Returns `None` if no package was checked.
     fn of(packages: impl IntoIterator<Item = &'a provider::Authentication>) -> Option<Self> {
-        let mut packages = packages.into_iter().peekable();
-        let result = match packages.peek()? {
-            provider::Authentication::Signed { .. } => AuthenticationResult::Signed,
-            provider::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
-            provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
-            provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
-        };
-        let key = |package: &'a provider::Authentication| match package {
-            provider::Authentication::Signed {
-                key_id,
-                fingerprint,
-            } => Some((&**key_id, &**fingerprint)),
-            _ => None,
-        };
-        let (key_ids, fingerprints) = packages.filter_map(key).unzip();
+        let mut result = None;
+        let mut key_ids = BTreeSet::new();
+        let mut fingerprints = BTreeSet::new();
+        for package in packages {
+            let of_package = match package {
+                provider::Authentication::Signed {
+                    key_id,
+                    fingerprint,
+                } => {
+                    key_ids.insert(&**key_id);
+                    fingerprints.insert(&**fingerprint);
+                    AuthenticationResult::Signed
+                }
+                provider::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
+                provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
+                provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
+            };
+            result.get_or_insert(of_package);
+        }
         Some(Self {
-            result,
+            result: result?,
             key_ids,
             fingerprints,
         })

@@ -126,7 +126,6 @@ impl<'a> RequiredProvider<'a> {
         locks: &'a Locks,
         modules: &ModuleLocks,
     ) -> Self {
-        let requirers = requirements.requirers(address).into_iter();
         Self {
             address: AsText(address),
             locked: locks.get(address).map(|locked| AsText(&locked.version)),
@@ -135,7 +134,9 @@ impl<'a> RequiredProvider<'a> {
                 .providers
                 .get(address)
                 .map(|requirement| AsText(&requirement.constraints)),
-            required_by: requirers
+            required_by: requirements
+                .requirers(address)
+                .into_iter()
                 .map(|requirer| RequiringModule::new(&requirer, modules))
                 .collect(),
         }

@@ -18,10 +18,12 @@ pub(crate) struct Submission {
 
 /// The snapshot, with a manifest for each root module that has a lock file.
 pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
-    let manifests = bill.roots.iter().filter(|root| !root.all.is_empty());
-    let manifests: Map<String, Value> = manifests
-        .map(|root| (root.lock_path.clone(), manifest(root, bill)))
-        .collect();
+    let mut manifests = Map::new();
+    for root in &bill.roots {
+        if !root.all.is_empty() {
+            manifests.insert(root.lock_path.clone(), manifest(root, bill));
+        }
+    }
     let snapshot = json!({
         "version": 0,
         "sha": submission.sha,
