@@ -154,11 +154,16 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
         }
     }
     if dialect == Dialect::Terraform {
-        files.foreign = names
-            .iter()
-            .any(|name| name.ends_with(".tofu") || name.ends_with(".tofu.json"));
+        files.foreign = names.iter().any(|name| is_of_tofu(name));
     }
     files
+}
+
+/// Whether only OpenTofu reads configuration in a file of this name.
+fn is_of_tofu(name: &str) -> bool {
+    [".tofu", ".tofu.json"]
+        .iter()
+        .any(|extension| name.strip_suffix(extension).is_some())
 }
 
 /// Whether a file is `override.tf` or one whose name ends like that.

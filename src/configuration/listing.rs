@@ -113,13 +113,13 @@ pub(crate) fn has_tests(tree: &Tree, root: &Path, module: &Module, dialect: Dial
     files.map_or(true, |files| !files.is_empty())
 }
 
-/// The sorted names of test files in the directory `tests`. There, Terraform reads hidden files,
-/// too.
+/// The sorted names of test files in the directory `tests`.
 ///
 /// # Errors
 /// As for [`DirectoryListing::names_in`].
 fn tests_in(tree: &Tree, directory: &Path, dialect: Dialect) -> io::Result<Vec<String>> {
     let mut names = DirectoryListing::names_in(tree, directory)?;
+    // Terraform reads hidden files there, too.
     if dialect == Dialect::Terraform {
         for file in DirectoryListing::files(tree, directory)? {
             let name = file.text();

@@ -311,13 +311,13 @@ impl Requirements {
     }
 
     /// Adds requirements that only the tool of the other dialect reads in the same files, to be
-    /// checked and not to be locked. Providers of its default registry are looked for in the one of
-    /// `dialect`.
+    /// checked and not to be locked.
     pub(crate) fn with_reading_of_other(mut self, other: Self, dialect: Dialect) -> Self {
         for (address, requirement) in other.providers {
             if self.providers.contains_key(&address) {
                 continue;
             }
+            // Lock files of `dialect` contain the provider of its own default registry.
             let mut parts: AddressParts = (*address).clone();
             if parts.hostname.is_default_of(dialect.other()) {
                 parts.hostname = Hostname::default_of(dialect);

@@ -39,13 +39,11 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
                 Ok(edit) => edit,
                 Err(why) => return Err(refusal(declaration, written, version, why)),
             };
-            declaration.constraints = match edit.new.parse() {
-                Ok(constraints) => constraints,
-                Err(_) => {
-                    let why = "it cannot be read";
-                    return Err(refusal(declaration, written, version, why));
-                }
+            let Ok(constraints) = edit.new.parse() else {
+                let why = "it cannot be read";
+                return Err(refusal(declaration, written, version, why));
             };
+            declaration.constraints = constraints;
             edits.push(edit);
         }
     }

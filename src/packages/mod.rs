@@ -277,9 +277,7 @@ impl Source {
             .and_then(|method| method.mirror()))
     }
 
-    /// The network mirror at which `init` stops although a later installation method has a version,
-    /// because the mirror does not list the version and `init` requests it there all the same
-    /// (OpenTofu's and Terraform's `internal/getproviders/multi_source.go`).
+    /// The network mirror at which `init` stops although a later installation method has a version.
     pub(crate) fn mirror_without(
         &self,
         address: &ProviderAddress,
@@ -291,6 +289,8 @@ impl Source {
             if available.is_ok_and(|available| available.versions.contains_key(version)) {
                 return before;
             }
+            // `init` requests the version there although the mirror does not list it (OpenTofu's
+            // and Terraform's `internal/getproviders/multi_source.go`).
             if matches!(method.kind, SourceKind::NetworkMirror(_)) && before.is_none() {
                 before = method.mirror();
             }

@@ -129,10 +129,10 @@ impl Environment {
         warnings
     }
 
-    /// A warning if the value of a variable is ignored because it is not a number. A value that is
-    /// not UTF-8 has a warning already.
+    /// A warning if the value of a variable is ignored because it is not a number.
     fn ignored_number(&self, name: &str) -> Option<Diagnostic> {
         let value = self.variable(name)?;
+        // A value that is not UTF-8 has a warning already.
         if self.undecodable.contains_key(name) {
             return None;
         }

@@ -6,13 +6,11 @@ use super::{Environment, canonicalize};
 
 /// Returns the top of the work tree around an absolute path without symlinks: the nearest directory
 /// upwards that contains `.git`.
-///
-/// The directories are taken from the path itself, so a link in a repository does not lead into a
-/// different repository. If no directory is a top, the links are followed.
 pub fn top(path: &Path) -> Option<PathBuf> {
     let ancestors: Vec<_> = path.ancestors().collect();
     let mut top = None;
     for directory in ancestors.into_iter().rev() {
+        // A link in a repository does not lead into a different repository.
         if top.is_some() && directory.is_symlink() {
             break;
         }
@@ -20,14 +18,14 @@ pub fn top(path: &Path) -> Option<PathBuf> {
             top = Some(directory);
         }
     }
-    match top {
-        Some(top) => canonicalize(top).ok(),
-        None => canonicalize(path)
-            .ok()?
-            .ancestors()
-            .find(|directory| is_top(directory))
-            .map(Path::to_owned),
+    if let Some(top) = top {
+        return canonicalize(top).ok();
     }
+
+    // The repository may be behind a link.
+    let canonical = canonicalize(path).ok()?;
+    let top = canonical.ancestors().find(|directory| is_top(directory))?;
+    Some(top.to_owned())
 }
 
 /// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands

@@ -347,9 +347,9 @@ impl Overlay {
             .take_while(move |(below, _)| below.starts_with(path))
     }
 
-    /// Whether a directory of the work tree has nothing but files that the revision lacks. Git does
-    /// not know directories, so that one comes with its first file.
+    /// Whether a directory of the work tree has nothing but files that the revision lacks.
     fn is_added(&self, directory: &Path) -> bool {
+        // Git does not know directories, so that one comes with its first file.
         let mut below = self.below(directory).peekable();
         if below.peek().is_none() || below.any(|(_, replaced)| *replaced != Replaced::Absent) {
             return false;

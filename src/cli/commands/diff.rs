@@ -493,8 +493,9 @@ struct Revision {
 struct UnknownRevision(String);
 
 impl Revision {
-    /// Resolves a revision. An empty name is `HEAD`, as git reads `..`.
+    /// Resolves a revision.
     fn resolve(name: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
+        // As git reads `..`.
         let name = if name.is_empty() { "HEAD" } else { name };
         let resolved = if name.starts_with('-') {
             None
@@ -701,8 +702,7 @@ fn has_windows_line_ending(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\r\n")
 }
 
-/// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged,
-/// because `git diff` has nothing else to show.
+/// Prints a lock file with one line per entry.
 fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     let Some(bytes) = read(path, ui)? else {
         return Err(Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into()).into());
@@ -719,6 +719,8 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     };
     match summary {
         Some(text) => ui.print(&text),
+        // A file that cannot be parsed is printed unchanged, because `git diff` has nothing else to
+        // show.
         None => ui.print_bytes(&bytes),
     }
     Ok(Outcome::Done)

@@ -129,40 +129,39 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
         kept,
         ..
     } = installed;
-    let up_to_date = match kept {
-        0 => "no module of a different package is called".to_owned(),
-        kept => format!("{} up to date", count(*kept, "module")),
-    };
     if *is_unit {
-        "Nothing to install: Terragrunt copies the modules of its units itself".to_owned()
-    } else if !installed.installed.is_empty() {
+        return "Nothing to install: Terragrunt copies the modules of its units itself".to_owned();
+    }
+    if !installed.installed.is_empty() {
         let verb = if check {
             "Not installed as locked:"
         } else {
             "Installed"
         };
-        let rest = if *kept == 0 {
-            String::new()
-        } else {
-            format!("; {kept} up to date")
+        let number = count(installed.installed.len(), "module");
+        let names = installed.installed.join(", ");
+        return match kept {
+            0 => format!("{verb} {number}: {names}"),
+            kept => format!("{verb} {number}: {names}; {kept} up to date"),
         };
-        format!(
-            "{verb} {}: {}{rest}",
-            count(installed.installed.len(), "module"),
-            installed.installed.join(", ")
-        )
-    } else if !is_list_written {
-        up_to_date
-    } else if !check {
-        format!("Wrote modules.json; {up_to_date}")
-    } else if listed_otherwise.is_empty() {
-        "modules.json, the list of installed modules, differs from what provlock get writes"
-            .to_owned()
-    } else {
-        let number = count(listed_otherwise.len(), "module");
-        let names = few(listed_otherwise);
-        format!(
-            "modules.json, the list of installed modules, differs from the lock file for {number}: {names}"
-        )
     }
+
+    // All modules are as locked; `modules.json` may differ.
+    let up_to_date = match kept {
+        0 => "no module of a different package is called".to_owned(),
+        kept => format!("{} up to date", count(*kept, "module")),
+    };
+    if !is_list_written {
+        return up_to_date;
+    }
+    if !check {
+        return format!("Wrote modules.json; {up_to_date}");
+    }
+    let list = "modules.json, the list of installed modules,";
+    if listed_otherwise.is_empty() {
+        return format!("{list} differs from what provlock get writes");
+    }
+    let number = count(listed_otherwise.len(), "module");
+    let names = few(listed_otherwise);
+    format!("{list} differs from the lock file for {number}: {names}")
 }

@@ -183,10 +183,10 @@ const MOST_REASONS: usize = 10;
 fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let is_dry = options.lock.dry_run;
     let groups = table::groups(results.plans());
-    let edited: BTreeSet<_> = results
-        .plans()
-        .flat_map(|(_, plan)| table::edited(&plan.edits))
-        .collect();
+    let mut edited = BTreeSet::new();
+    for (_, plan) in results.plans() {
+        edited.extend(table::edited(&plan.edits));
+    }
     results.show_warnings();
     match ui.format {
         OutputFormat::Markdown => {
@@ -217,12 +217,12 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     }
     let may_be_held_back = !is_dry || !options.rewrite_constraints;
     if may_be_held_back && let Some((what, has_modules)) = table::held_back(&groups, is_dry) {
-        let flag = if is_dry { "--constraints" } else { "--check" };
-        let words = ["upgrade"]
-            .into_iter()
-            .chain(has_modules.then_some("--modules"))
-            .chain([flag]);
-        let upgrade = results.suggest(&words.collect::<Vec<_>>());
+        let mut words = vec!["upgrade"];
+        if has_modules {
+            words.push("--modules");
+        }
+        words.push(if is_dry { "--constraints" } else { "--check" });
+        let upgrade = results.suggest(&words);
         ui.status(&if is_dry {
             format!("Constraints hold back {what}; to change them, too: {upgrade}")
         } else {

@@ -140,7 +140,7 @@ impl Invocation {
         let mut repeated = self.repeated.clone();
         if let Some(top) = paths.top {
             directory = PathBuf::from(".");
-            start = top.to_owned();
+            top.clone_into(&mut start);
             repeated = repeated.iter().map(|flag| flag.at_top(paths)).collect();
         }
         Self {
@@ -297,9 +297,7 @@ fn exemption(exempted: &BTreeMap<String, BTreeSet<Platform>>) -> String {
     format!("{condition}, add {lines} to [without-platforms] in provlock.toml")
 }
 
-/// A word quoted for a shell. In PowerShell typographic quotes end a quoted text, too, and are
-/// doubled like the plain one (see `about_Quoting_Rules`); an `@` is special only at the beginning
-/// of a word (`about_Splatting`).
+/// A word quoted for a shell.
 fn quoted(word: &str, shell: Shell) -> String {
     let other_plain = match shell {
         Shell::Posix => "/._-+=:,@%",
@@ -308,6 +306,7 @@ fn quoted(word: &str, shell: Shell) -> String {
     let is_plain = word
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || other_plain.contains(c));
+    // An `@` is special only at the beginning of a word (`about_Splatting`).
     let is_splatted = matches!(shell, Shell::PowerShell) && word.starts_with('@');
     if !word.is_empty() && is_plain && !is_splatted {
         return word.to_owned();
@@ -317,6 +316,8 @@ fn quoted(word: &str, shell: Shell) -> String {
     for c in word.chars() {
         match (shell, c) {
             (Shell::Posix, '\'') => inner.push_str("'\\''"),
+            // Typographic quotes end a quoted text, too, and are doubled like the plain one (see
+            // `about_Quoting_Rules`).
             (Shell::PowerShell, '\'' | '\u{2018}'..='\u{201b}') => inner.extend([c, c]),
             _ => inner.push(c),
         }

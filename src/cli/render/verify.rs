@@ -234,9 +234,9 @@ pub(crate) fn exempted(roots: &[VerifiedRoot]) -> Option<String> {
     ))
 }
 
-/// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags
-/// allow are not included, because they do not suppress single findings.
+/// `Suppressed: 1 finding by comments`; `None` without such findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
+    // Codes that settings and flags allow do not suppress single findings.
     let mut by_comments = 0;
     let mut by_base = 0;
     for root in roots {
@@ -259,13 +259,10 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 }
 
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
-/// required, for linux_amd64`. `None` without a lock file. Platforms are named only if each entry
-/// is known to cover them.
+/// required, for linux_amd64`. `None` without a lock file.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
-    let compared: Vec<_> = compared(roots)
-        .into_iter()
-        .filter(|root| root.unread == 0)
-        .collect();
+    let mut compared = compared(roots);
+    compared.retain(|root| root.unread == 0);
     let (first, others) = compared.split_first()?;
     let entries = compared.iter().map(|root| root.entries).sum();
     let is_of_one_kind = others.iter().all(|other| other.kind == first.kind);
@@ -278,23 +275,23 @@ pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
         0 => format!("OK: no provider{of} is required, and none is locked"),
         _ => format!("OK: {}{of} locked as required", count(entries, "provider")),
     };
-    let well = match &first.platforms {
-        _ if entries == 0 => what,
-        _ if compared.iter().any(|root| root.has_unknown_platforms) => what,
-        _ if others
-            .iter()
-            .any(|other| other.platforms != first.platforms) =>
-        {
-            format!("{what}, each for its platforms")
-        }
+
+    // Platforms are named only if each entry is known to cover them.
+    let has_unknown_platforms = compared.iter().any(|root| root.has_unknown_platforms);
+    let have_same_platforms = others
+        .iter()
+        .all(|other| other.platforms == first.platforms);
+    let mut lines = vec![match &first.platforms {
+        _ if entries == 0 || has_unknown_platforms => what,
+        _ if !have_same_platforms => format!("{what}, each for its platforms"),
         Some(platforms) => for_platforms(&what, platforms),
         None => what,
-    };
-    let modules = match compared.iter().map(|root| root.modules).sum() {
-        0 => None,
-        modules => Some(format!("OK: {} locked as called", count(modules, "module"))),
-    };
-    Some([well].into_iter().chain(modules).collect())
+    }];
+    let modules = compared.iter().map(|root| root.modules).sum();
+    if modules > 0 {
+        lines.push(format!("OK: {} locked as called", count(modules, "module")));
+    }
+    Some(lines)
 }
 
 fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {

@@ -36,6 +36,7 @@ pub(crate) fn source_of_unit(
     directory: &Path,
     repository: &Repository,
 ) -> Result<PathBuf, Unknown> {
+    // The directory of the stack, and the unit's path below the generated units.
     let mut stack = PathBuf::new();
     let mut components = directory.components();
     for component in components.by_ref() {

@@ -207,8 +207,7 @@ fn existing_directory(repository: &Repository, directory: &Path) -> Outcome<Path
     }
 }
 
-/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes
-/// others in its own way.
+/// Returns the values that Terragrunt gives to variables.
 fn inputs(configuration: &Configuration) -> Inputs {
     let mut inputs = Inputs {
         is_partial: !configuration.unknown.is_empty(),
@@ -223,6 +222,7 @@ fn inputs(configuration: &Configuration) -> Inputs {
             for (name, value) in members.iter() {
                 let text = match value {
                     Value::String(text) => Some(text.to_string()),
+                    // Terragrunt encodes others in its own way.
                     _ => None,
                 };
                 inputs.texts.insert(name.clone(), text);
@@ -356,12 +356,13 @@ fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
     }
 }
 
-/// Parses a `source`, which is relative to the unit even if an included file sets it.
+/// Parses a `source`.
 fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
     let Some(path) = local_path(source) else {
         return Ok(UnitSource::Remote(source.to_owned()));
     };
     let (copied, below) = path.split_once("//").unwrap_or((path, ""));
+    // It is relative to the unit even if an included file sets it.
     let copied = repository.resolve(&directory.join(copied))?;
     let written = copied.join(below.trim_start_matches('/'));
     let module = repository.resolve(&written)?;

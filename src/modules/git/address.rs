@@ -131,9 +131,10 @@ impl GitAddress {
         // As in git, a fetched repository may choose no file of this machine, and no unencrypted
         // connection instead of an encrypted one.
         let is_same = url.scheme() == self.url.scheme();
-        if !is_same && !matches!(url.scheme(), "https" | "ssh")
-            || (url.scheme() == "file" && url.host_str().is_some())
-        {
+        if !is_same && !matches!(url.scheme(), "https" | "ssh") {
+            return None;
+        }
+        if url.scheme() == "file" && url.host_str().is_some() {
             return None;
         }
         Some(Self {

@@ -174,13 +174,11 @@ impl Repository<'_> {
         }
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch(url)?;
-        match self.find(wanted)? {
-            Some(commit) => Ok(commit),
-            None => {
-                let why = format!("it has no branch, tag or commit {wanted:?}");
-                Err(FetchError::git(why).gone(true))
-            }
-        }
+        let Some(commit) = self.find(wanted)? else {
+            let why = format!("it has no branch, tag or commit {wanted:?}");
+            return Err(FetchError::git(why).gone(true));
+        };
+        Ok(commit)
     }
 
     /// Returns what `git ls-remote` lists. If that is too much, the error is `too_many`.

@@ -2,6 +2,8 @@
 //! what they read in an unusual URL: its host for one is a part of the path for another. Such a URL
 //! is refused.
 
+use std::fmt::Write as _;
+
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -88,7 +90,7 @@ pub(super) fn escaped(bytes: impl Iterator<Item = u8>, kept: &[u8]) -> String {
         if is_valid(byte, kept) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            let _ = write!(text, "%{byte:02X}");
         }
     }
     text

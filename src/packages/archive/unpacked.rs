@@ -11,13 +11,10 @@ use super::sha256::Sha256;
 use crate::provider::Hash;
 
 /// The `h1:` of the package that is unpacked in `directory`, which may be a symbolic link: all
-/// files below it, by their paths with `/`. Inside, a symbolic link is read as the file that it
-/// points to. A link to a directory, to nothing or to a device is refused, because OpenTofu's hash
-/// of a directory cannot read it: `internal/getproviders/hash.go`, `PackageHashV1`.
+/// files below it, by their paths with `/`.
 ///
 /// # Errors
-/// A file cannot be read or is refused, or the files are together larger than an archive may be. A
-/// hole in a file costs nothing to make, and takes as long to hash as data.
+/// A file cannot be read or is refused, or the files are together larger than an archive may be.
 pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Hash, PackageError> {
     let limit = Limits::default().archive_bytes;
     let mut files = Vec::new();
@@ -35,6 +32,9 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
                 name.push(b'/');
                 unvisited.push((child.path(), name));
             } else {
+                // A symbolic link is read as the file that it points to. A link to a directory, to
+                // nothing or to a device is refused, because OpenTofu's hash of a directory cannot
+                // read it: `internal/getproviders/hash.go`, `PackageHashV1`.
                 check_name(&name).map_err(|problem| Refusal::entry(&name, problem))?;
                 files.push((name, child.path()));
             }
@@ -42,19 +42,18 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
     }
     require_executable(files.iter().map(|(name, _)| name.as_slice()), provider_type)?;
     files.sort();
-    let mut buffer = vec![0; 64 * 1024];
-    let mut digests = Vec::with_capacity(files.len());
+    // A hole in a file costs nothing to make, and takes as long to hash as data.
     let mut total: u64 = 0;
     for (_, path) in &files {
-        total = total.saturating_add(
-            fs::metadata(path)
-                .map_err(|error| unreadable(path, &error))?
-                .len(),
-        );
+        let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        total = total.saturating_add(metadata.len());
     }
     if total > limit {
         return Err(Refusal::FilesTooLarge(limit).into());
     }
+
+    let mut buffer = vec![0; 64 * 1024];
+    let mut digests = Vec::with_capacity(files.len());
     for (name, path) in &files {
         digests.push(hash_file(name, path, &mut buffer)?);
     }

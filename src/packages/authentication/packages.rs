@@ -51,8 +51,7 @@ pub(crate) fn check(
 }
 
 /// The `h1:` that `--trust-registry` records; `None` if there is no map, or not exactly one `h1:`
-/// for the platform. `published` are the `zh:` of the verified SHA256SUMS, which must contain every
-/// `zh:` in the map, for any platform.
+/// for the platform. `published` are the `zh:` of the verified SHA256SUMS.
 ///
 /// # Errors
 /// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not
@@ -67,6 +66,7 @@ pub(crate) fn authenticated(
         return Ok(None);
     };
     check_zh(report, platform, shasum)?;
+    // SHA256SUMS must contain every `zh:` in the map, for any platform.
     for (platform, report) in reports {
         if let Some(unknown) = report
             .of_scheme(HashScheme::Zh)
@@ -81,11 +81,10 @@ pub(crate) fn authenticated(
         .of_scheme(HashScheme::H1)
         .filter(|hash| hash.is_well_formed())
         .collect();
-    Ok(if h1.len() == 1 {
-        h1.first().map(|hash| (*hash).clone())
-    } else {
-        None
-    })
+    if h1.len() != 1 {
+        return Ok(None);
+    }
+    Ok(h1.first().map(|hash| (*hash).clone()))
 }
 
 /// The entry for a platform; none if there is no map.

@@ -294,9 +294,6 @@ impl NetworkMirror {
 }
 
 /// The hashes that a mirror reports for a package, if all have known schemes and belong to it.
-///
-/// An `h1:` over the directory entries of the archive is accepted, too, because `providers mirror`
-/// writes such hashes.
 fn check_reported(
     reported: &[String],
     package: &PackageDigest,
@@ -314,6 +311,8 @@ fn check_reported(
             reported.join(", ")
         ));
     }
+    // An `h1:` over the directory entries of the archive belongs to it, too, because
+    // `providers mirror` writes such hashes.
     match hashes.iter().find(|hash| !package.has(hash)) {
         Some(wrong) => Err(format!(
             "the mirror reports the hash {wrong}, but the package has {}",

@@ -166,32 +166,34 @@ impl OciLogins {
         lines
     }
 
-    /// Files that the user named must be readable; others may be broken, because they belong to
-    /// other programs.
+    /// Reads the files with logins that the user named, or else the usual ones.
     fn read_files(&self) -> Result<Files> {
         let mut files = Files::default();
         if !self.defaults.discover_ambient_credentials {
             return Ok(files);
         }
-        let named = self.defaults.docker_style_config_files.as_ref();
-        for path in named
-            .cloned()
-            .unwrap_or_else(|| usual_places(&self.environment))
-        {
-            match DockerConfig::read(&path) {
-                Ok(Some(config)) => files.configs.push(config),
-                Ok(None) if named.is_none() => {}
-                Err(problem) if named.is_none() => files.problems.push(problem),
-                unreadable => {
-                    let problem = unreadable
-                        .err()
-                        .unwrap_or_else(|| format!("{} does not exist", path.display()));
-                    let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
-                    let help =
-                        "correct docker_style_config_files in the block oci_default_credentials";
-                    return Err(error.help(help).into());
+        let Some(named) = &self.defaults.docker_style_config_files else {
+            // They belong to other programs, and may be broken.
+            for path in usual_places(&self.environment) {
+                match DockerConfig::read(&path) {
+                    Ok(config) => files.configs.extend(config),
+                    Err(problem) => files.problems.push(problem),
                 }
             }
+            return Ok(files);
+        };
+        for path in named {
+            let problem = match DockerConfig::read(path) {
+                Ok(Some(config)) => {
+                    files.configs.push(config);
+                    continue;
+                }
+                Ok(None) => format!("{} does not exist", path.display()),
+                Err(problem) => problem,
+            };
+            let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
+            let help = "correct docker_style_config_files in the block oci_default_credentials";
+            return Err(error.help(help).into());
         }
         Ok(files)
     }

@@ -309,25 +309,26 @@ fn read_reports(
 }
 
 impl VersionList {
-    /// Unreadable versions are skipped, as if the registry had not listed them. A version that is
-    /// listed again has the platforms of all its entries, and the protocols of the last, as in
-    /// OpenTofu and Terraform.
+    /// The versions in the answer. A version that is listed again has the platforms of all its
+    /// entries, and the protocols of the last, as in OpenTofu and Terraform.
     fn available(self) -> AvailableVersions {
         let mut versions = BTreeMap::new();
         for entry in self.versions.0 {
-            let Some(text) = &entry.version else {
-                continue;
-            };
+            // Unreadable versions are skipped, as if the registry had not listed them.
+            let text = entry.version.unwrap_or_default();
             if text.len() > LONGEST_VERSION {
                 continue;
             }
-            let Some(version) = Version::parse_listed(text) else {
+            let Some(version) = Version::parse_listed(&text) else {
                 continue;
             };
             let listed: &mut AvailableVersion = versions.entry(version).or_default();
-            let platforms = listed.platforms.iter().chain(entry.platforms.iter());
             *listed = AvailableVersion {
-                platforms: platforms.collect(),
+                platforms: listed
+                    .platforms
+                    .iter()
+                    .chain(entry.platforms.iter())
+                    .collect(),
                 unsupported_protocols: unsupported(&entry.protocols.unwrap_or_default().0),
             };
         }

@@ -641,13 +641,11 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     if ui.invocation.boundary().is_outside(path) {
         return Err(boundary::refused(path).into());
     }
-    match lockfile::read(path)? {
-        Some(bytes) => Ok(bytes),
-        None => {
-            let message = format!("there is no lock file {}", path.display());
-            Err(Diagnostic::error(Code::LockFileMissing, message).into())
-        }
-    }
+    let Some(bytes) = lockfile::read(path)? else {
+        let message = format!("there is no lock file {}", path.display());
+        return Err(Diagnostic::error(Code::LockFileMissing, message).into());
+    };
+    Ok(bytes)
 }
 
 fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {

@@ -98,8 +98,7 @@ fn component(package: &Package) -> Value {
     component
 }
 
-/// Returns the origin of a package. Each hash has a reference of its own, since each is of another
-/// archive; a lock file records neither its URL nor its platform.
+/// Returns the origin of a package.
 fn references(package: &Package) -> Vec<Value> {
     let (kind, url) = match &package.origin {
         Origin::Git(url, _) => ("vcs", url),
@@ -110,6 +109,7 @@ fn references(package: &Package) -> Vec<Value> {
     if package.archives.is_empty() {
         return vec![json!({ "type": kind, "url": url })];
     }
+    // Each hash is of a different archive. A lock file records neither its URL nor its platform.
     let mut references = Vec::new();
     for digits in &package.archives {
         let hash = json!({ "alg": "SHA-256", "content": digits });

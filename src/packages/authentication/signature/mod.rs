@@ -243,8 +243,7 @@ impl<'a> CandidateKey<'a> {
         }
     }
 
-    /// Classifies a signature that the key did make. The order matters: an expired signature may be
-    /// accepted later, so all other problems come first.
+    /// Classifies a signature that the key did make.
     fn classify(
         &self,
         signature: &SignaturePacket,
@@ -264,17 +263,21 @@ impl<'a> CandidateKey<'a> {
         if self.is_revoked(now) {
             return Err(SignatureError::RevokedKey(self.key_id()));
         }
-        let expired = self.key_expiry(now).or_else(|| {
-            let signature = signatures
+
+        // An expired signature may be accepted later, so all other problems come first.
+        let mut expired = self.key_expiry(now);
+        if expired.is_none()
+            && let Some(signature) = signatures
                 .iter()
-                .find(|signature| signature.is_out_of_date(now))?;
-            self.expired(
+                .find(|signature| signature.is_out_of_date(now))
+        {
+            expired = self.expired(
                 "the signature by key",
                 signature.created,
                 signature.expires(),
                 now,
-            )
-        });
+            );
+        }
         let fingerprint = format!("{:X}", self.entity.primary.fingerprint());
         Ok((
             Authentication::Signed {
