@@ -4,49 +4,60 @@ use std::path::Path;
 
 use super::audited_root::AuditedRoot;
 use super::base::BaseFacts;
-use crate::configuration::UnknownCall;
+use crate::project::reviewed_change::ReviewedChange;
 
 /// Whether the change may alter what a root module requires: a file that was read for it, or that
 /// may have been.
 pub(super) fn is_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
     let change = facts.change;
     let module = root.module;
-    let is_touched = |directory: &Path| {
-        change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
-    };
-    let mut called = root.declared.modules.iter();
-    if is_touched(&module.canonical)
-        || is_touched(&module.lock_directory)
-        || called.any(|module| is_touched(&module.canonical))
+    let declared = &root.declared;
+    if is_touched(change, &module.canonical)
+        || is_touched(change, &module.lock_directory)
         || facts.may_alter_values(module)
     {
         return true;
     }
+    let mut modules = declared.modules.iter();
+    if modules.any(|module| is_touched(change, &module.canonical)) {
+        return true;
+    }
 
     // Parts that cannot be read may come from any file.
-    let declared = &root.declared;
     let has_unknown = !declared.unknown.is_empty() || !declared.variable.is_empty();
-    let is_emptied = |unknown: &UnknownCall| match &unknown.directory {
-        Some(directory) => change.empties(directory),
-        None => false,
-    };
-    (has_unknown && change.alters_other_files())
-        || declared.unknown.iter().any(is_emptied)
-        || reads_altered_files(root, facts)
-        || module
-            .units
-            .iter()
-            .any(|unit| unit.is_made_unreadable(change))
+    if has_unknown && change.alters_other_files() {
+        return true;
+    }
+    for part in &declared.unknown {
+        if let Some(directory) = &part.directory
+            && change.empties(directory)
+        {
+            return true;
+        }
+    }
+    let mut units = module.units.iter();
+    reads_altered_files(root, facts) || units.any(|unit| unit.is_made_unreadable(change))
+}
+
+/// Whether the change alters a file of a module or of its tests.
+fn is_touched(change: &ReviewedChange, directory: &Path) -> bool {
+    change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
 }
 
 /// Whether something that is not known for a root module depends on files that the change alters.
 fn reads_altered_files(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
-    let change = facts.change;
     let declared = &root.declared;
-    let mut unknown = declared.unknown.iter().map(|part| &part.origin.files);
-    let mut variable = declared.variable.iter().map(|call| &call.origin.files);
-    let mut storages = declared.storages.iter().map(|storage| &storage.reads);
-    unknown.any(|files| change.may_alter_files(files))
-        || variable.any(|files| change.may_alter_files(files))
-        || storages.any(|files| change.may_alter_files(files))
+    let mut reads = Vec::new();
+    for part in &declared.unknown {
+        reads.push(&part.origin.files);
+    }
+    for call in &declared.variable {
+        reads.push(&call.origin.files);
+    }
+    for storage in &declared.storages {
+        reads.push(&storage.reads);
+    }
+    reads
+        .into_iter()
+        .any(|files| facts.change.may_alter_files(files))
 }

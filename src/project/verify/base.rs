@@ -98,12 +98,13 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         }
         let canonical = root.lock_directory.join(T::FILE_NAME);
         let is_altered = change.differing.contains(&canonical);
-        let bytes = match change.file_before(&canonical) {
-            Some(bytes) => bytes,
-            None => moved_from
-                .and_then(|old| change.file_before(&old.join(T::FILE_NAME)))
-                .unwrap_or_default(),
-        };
+        let mut bytes = change.file_before(&canonical);
+        if bytes.is_none()
+            && let Some(old) = moved_from
+        {
+            bytes = change.file_before(&old.join(T::FILE_NAME));
+        }
+        let bytes = bytes.unwrap_or_default();
         let mut approved_bytes = bytes;
         if let Some(lock_files) = &change.revision_lock_files {
             let old = moved_from.unwrap_or(&root.lock_directory);
@@ -166,34 +167,28 @@ impl<'a> BaseFacts<'a> {
         ignore_tests: bool,
     ) -> Self {
         let readings = BaseReadings::new(session.at_base(change), change, ignore_tests);
-        let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
-        // Installed modules may contain such files, too.
-        let is_installed = |path: &Path| {
-            path.iter()
-                .any(|part| part == DATA_DIRECTORY || part == terragrunt::CACHE)
-        };
-        let files = change
-            .before_named(MODULE_LOCK_FILE_NAME)
-            .filter(|(path, _)| !is_installed(path));
-        let files = files.filter_map(of_file);
-        let locked: Vec<_> = files
-            .flat_map(|file| file.locks().values().cloned().collect::<Vec<_>>())
-            .collect();
+        let mut modules_before = Vec::new();
+        let mut locked = BTreeSet::new();
+        for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
+            if is_installed(path) {
+                continue;
+            }
+            let Some(lock_file) = ModuleLockFile::parse(path, bytes).lock_file else {
+                continue;
+            };
+            for entry in lock_file.locks().values() {
+                locked.extend(locked::publishers(entry));
+                modules_before.push(Arc::clone(entry));
+            }
+        }
+        let lock_files = change.before_named(LOCK_FILE_NAME);
         Self {
             change,
             modules: &session.modules,
             readings: Arc::new(readings),
-            providers: named_providers(
-                change
-                    .before_named(LOCK_FILE_NAME)
-                    .map(|(_, bytes)| bytes)
-                    .collect(),
-            ),
-            locked: locked
-                .iter()
-                .flat_map(|locked| locked::publishers(locked))
-                .collect(),
-            modules_before: locked,
+            providers: named_providers(lock_files.map(|(_, bytes)| bytes).collect()),
+            locked,
+            modules_before,
             versions: OnceLock::new(),
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
@@ -231,20 +226,16 @@ impl<'a> BaseFacts<'a> {
     pub(super) fn versions(&self) -> &VersionsByProvider {
         self.versions.get_or_init(|| {
             let files = self.change.before_named(LOCK_FILE_NAME).collect();
-            let entries = parallel::map(files, parallel::cores(), |(path, bytes)| {
-                let lock_file = parse(path, bytes, Dialect::Tofu).lock_file;
-                lock_file.map_or_else(Vec::new, |file| {
-                    let locks = file.locks().iter();
-                    locks
-                        .map(|(address, locked)| (address.clone(), Arc::clone(locked)))
-                        .collect()
-                })
+            let lock_files = parallel::map(files, parallel::cores(), |(path, bytes)| {
+                parse(path, bytes, Dialect::Tofu).lock_file
             });
             let mut versions = VersionsByProvider::new();
-            for (address, locked) in entries.into_iter().flatten() {
-                let of_provider = versions.entry(address).or_default();
-                let hashes = of_provider.entry(locked.version.clone()).or_default();
-                hashes.extend(locked.hashes.iter().cloned());
+            for lock_file in lock_files.into_iter().flatten() {
+                for (address, locked) in lock_file.locks() {
+                    let of_provider = versions.entry(address.clone()).or_default();
+                    let hashes = of_provider.entry(locked.version.clone()).or_default();
+                    hashes.extend(locked.hashes.iter().cloned());
+                }
             }
             versions
         })
@@ -268,54 +259,69 @@ impl<'a> BaseFacts<'a> {
     /// Whether the change may alter the values of a root module's variables. The values for a unit
     /// may be in any of Terragrunt's files, and in the directory of its module.
     pub(super) fn may_alter_values(&self, root: &RootModule) -> bool {
+        if root.units.iter().any(|unit| self.may_alter(&unit.read)) {
+            return true;
+        }
         let altered = self
             .altered_values
             .get_or_init(|| self.change.altered_values().map(Path::to_owned).collect());
-        let named = self.modules.variables.named_files(&root.canonical);
-        let mut named = named.iter().filter_map(|path| canonicalize(path).ok());
-        let mut units = root.units.iter();
-        units.any(|unit| self.may_alter(&unit.read))
-            || (!root.units.is_empty() && !altered.is_empty())
-            || altered.contains(&root.canonical)
-            || named.any(|file| self.change.differing.contains(&file))
+        let is_altered_for_unit = !root.units.is_empty() && !altered.is_empty();
+        if is_altered_for_unit || altered.contains(&root.canonical) {
+            return true;
+        }
+        // Files of the user's own choice, by -var-file.
+        for path in self.modules.variables.named_files(&root.canonical) {
+            if let Ok(file) = canonicalize(&path)
+                && self.change.differing.contains(&file)
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether the change may alter what a unit runs: it alters a file of Terragrunt's in the
     /// directory of the unit or above, or any file that was read for it. If something about the
     /// unit is not known, it may read any file.
     pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
-        let change = self.change;
-        let altered = || {
-            change
-                .changed(terragrunt::may_read)
-                .map(Path::to_owned)
-                .collect()
-        };
-        let altered = self.altered_terragrunt_files.get_or_init(altered);
+        let altered = self.altered_terragrunt_files.get_or_init(|| {
+            let files = self.change.changed(terragrunt::may_read);
+            files.map(Path::to_owned).collect()
+        });
         let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
-        altered
-            .iter()
-            .filter_map(|path| path.parent())
-            .any(|changed| unit.directory.starts_with(changed))
-            || unit
-                .files
-                .iter()
-                .any(|file| altered.contains(file) || change.differing.contains(file))
-            || (is_unknown && altered.iter().any(|path| !is_own(path)))
+        for file in altered {
+            let is_above = file
+                .parent()
+                .is_some_and(|directory| unit.directory.starts_with(directory));
+            if is_above || unit.files.contains(file) || (is_unknown && !is_own(file)) {
+                return true;
+            }
+        }
+        !unit.files.is_disjoint(&self.change.differing)
     }
 }
 
 /// Whether the change alters code of a unit's files on which a source may depend: anything but its
 /// inputs, and the files that it generates.
 pub(super) fn alters_code(change: &ReviewedChange, unit: &terragrunt::Unit) -> bool {
-    unit.files.intersection(&change.differing).any(|file| {
+    for file in unit.files.intersection(&change.differing) {
         let is_code = file.extension().is_some_and(|extension| extension == "hcl");
-        if is_code {
+        let is_decisive = if is_code {
             change.alters_lines(file, may_decide_on_source)
         } else {
             !is_read_for_others(unit, file)
+        };
+        if is_decisive {
+            return true;
         }
-    })
+    }
+    false
+}
+
+/// Whether a lock file belongs to an installed module, which may contain one, too.
+fn is_installed(path: &Path) -> bool {
+    path.iter()
+        .any(|part| part == DATA_DIRECTORY || part == terragrunt::CACHE)
 }
 
 /// Whether a line of a unit's configuration may decide on its source.

@@ -17,23 +17,20 @@ use crate::system::files;
 /// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of
 /// the repository are reported here, even if a lock file may be omitted.
 pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    if root.state == FileState::Missing {
+        for warning in &root.requirements().warnings {
+            if warning.severity == Severity::Error {
+                report.findings.push(warning.clone());
+            }
+        }
+        report.not_shared = missing(root);
+        report.needs_lock_file = root.needs_lock_file();
+        return;
+    }
+    let path = &root.module.lock_path;
     match root.tracked.lock_file {
-        _ if root.state == FileState::Missing => {
-            let unread = root
-                .requirements()
-                .warnings
-                .iter()
-                .filter(|warning| warning.severity == Severity::Error);
-            report.findings.extend(unread.cloned());
-            report.not_shared = missing(root);
-            report.needs_lock_file = root.needs_lock_file();
-        }
-        Tracking::Untracked => report
-            .findings
-            .push(untracked_file(&root.module.lock_path, LOCK_FILE_NAME)),
-        Tracking::Ignored => {
-            report.not_shared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)];
-        }
+        Tracking::Untracked => report.findings.push(untracked_file(path, LOCK_FILE_NAME)),
+        Tracking::Ignored => report.not_shared = vec![ignored_file(path, LOCK_FILE_NAME)],
         Tracking::Tracked | Tracking::Unknown => {}
     }
 }
@@ -50,32 +47,46 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         is_incomplete,
         ..
     } = root.requirements();
-    let required = providers
-        .iter()
-        .filter(|(address, _)| !root.dev_overrides.contains_key(address));
-    let count = required.clone().count();
+    let mut declarations = Vec::new();
+    let mut count = 0;
+    for (address, requirement) in providers {
+        if !root.dev_overrides.contains_key(address) {
+            declarations.extend(&requirement.declarations);
+            count += 1;
+        }
+    }
     let what = if count == 1 {
         "a provider".to_owned()
     } else {
         format!("{count} providers")
     };
+
+    let mut findings = Vec::new();
     // A declaration of the user's own is shown rather than one of a called module.
-    let first = required
-        .flat_map(|(_, requirement)| &requirement.declarations)
-        .min_by_key(|declaration| (declaration.call.is_some(), declaration.location.path()));
-    let finding = Diagnostic::finding(Code::LockFileMissing, "")
-        .naming(&root.module.lock_path, |path| {
-            format!("{path} is missing, and the configuration requires {what}")
-        })
-        .shared(format!(
-            "{LOCK_FILE_NAME} is missing, and the configuration requires providers"
-        ))
-        .help(root.lock_remedy());
-    let missing = first.map(|first| first.mark(finding, &first.location, "required here"));
-    let warnings = warnings
-        .iter()
-        .filter(|warning| *is_incomplete && warning.severity != Severity::Error);
-    missing.into_iter().chain(warnings.cloned()).collect()
+    declarations.sort_by_key(|declaration| {
+        let path = declaration.location.path();
+        (declaration.call.is_some(), path)
+    });
+    if let Some(first) = declarations.first() {
+        let finding = Diagnostic::finding(Code::LockFileMissing, "")
+            .naming(&root.module.lock_path, |path| {
+                format!("{path} is missing, and the configuration requires {what}")
+            })
+            .shared(format!(
+                "{LOCK_FILE_NAME} is missing, and the configuration requires providers"
+            ))
+            .help(root.lock_remedy());
+        findings.push(first.mark(finding, &first.location, "required here"));
+    }
+    if *is_incomplete {
+        for warning in warnings {
+            // Errors are reported even if a lock file may be omitted.
+            if warning.severity != Severity::Error {
+                findings.push(warning.clone());
+            }
+        }
+    }
+    findings
 }
 
 /// A lock file of modules that git does not track.
@@ -222,22 +233,21 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
 
 /// The first hash of an entry that is unsorted or duplicated.
 fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
-    if entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
-        return None;
-    }
     let mut seen = BTreeSet::new();
-    let mut label = |hash| match (seen.last() > Some(&hash), seen.insert(hash)) {
-        (_, false) => Some("listed above already"),
-        (true, true) => Some("should be further up"),
-        (false, true) => None,
-    };
-    let (location, label) = entry
-        .hashes
-        .iter()
-        .find_map(|(hash, location)| Some((location, label(hash)?)))?;
-    let pattern = Pattern::text("the hashes of ")
-        .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
-        .and_text(" are unsorted or duplicated");
-    let warning = finding(Code::UnsortedHashes, String::new(), location, label);
-    Some(warning.with_pattern(pattern).help(Remedy::RepairLockFile))
+    for (hash, location) in &entry.hashes {
+        let is_unsorted = seen.last().is_some_and(|last| *last > hash);
+        let label = if !seen.insert(hash) {
+            "listed above already"
+        } else if is_unsorted {
+            "should be further up"
+        } else {
+            continue;
+        };
+        let pattern = Pattern::text("the hashes of ")
+            .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
+            .and_text(" are unsorted or duplicated");
+        let warning = finding(Code::UnsortedHashes, String::new(), location, label);
+        return Some(warning.with_pattern(pattern).help(Remedy::RepairLockFile));
+    }
+    None
 }

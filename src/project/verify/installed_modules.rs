@@ -7,7 +7,7 @@ use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LockedModule};
-use crate::modules::installed::Manifest;
+use crate::modules::installed::{Installed, Manifest};
 use crate::modules::installed_copy::{self, Comparison};
 use crate::modules::package_hash::{self, Listing};
 use crate::project::verify::audited_root::{AuditedRoot, VerifiedRoot};
@@ -36,20 +36,28 @@ pub(super) fn check(
         report.findings.push(boundary::refused(&top));
         return;
     }
-    let mut copies: BTreeMap<&String, Copy<'_>> = BTreeMap::new();
-    for &(call, entry) in calls {
-        copies.insert(
-            &call.key,
-            Copy {
-                call,
-                entry,
-                directory: top.join(&call.key),
-            },
-        );
+    // Each path of calls is installed once.
+    let mut by_key: BTreeMap<&String, &(&ModuleCall, &Entry<LockedModule>)> = BTreeMap::new();
+    for locked_call in calls {
+        by_key.insert(&locked_call.0.key, locked_call);
     }
-    let (present, absent): (Vec<_>, Vec<_>) = copies
-        .into_values()
-        .partition(|copy| copy.directory.symlink_metadata().is_ok());
+    let mut present = Vec::new();
+    let mut absent = Vec::new();
+    for &&(call, entry) in by_key.values() {
+        let directory = top.join(&call.key);
+        let is_present = directory.symlink_metadata().is_ok();
+        let copy = Copy {
+            call,
+            entry,
+            directory,
+        };
+        if is_present {
+            present.push(copy);
+        } else {
+            absent.push(copy);
+        }
+    }
+
     report.installed += present.len();
     match Manifest::read(&top.join("modules.json")) {
         Ok(manifest) => report.findings.extend(listed(root, &manifest, &present)),
@@ -78,141 +86,163 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
 /// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls
 /// without an entry.
 fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
-    let absolute = |path: &Path| canonical_or_given(&join(root.module.path(), path));
-    let elsewhere = |key: &str, listed: &Path| {
-        format!(
-            "the list of installed modules has module \"{key}\" in {}",
-            listed.display()
-        )
-    };
-    let error = |message, place| {
-        Diagnostic::finding(Code::ModuleDiffers, message)
-            .at(place, "")
-            .help(help())
-    };
     let mut findings = BTreeMap::new();
-    for Copy {
-        call,
-        entry,
-        directory,
-    } in copies
-    {
-        let ModuleCall {
-            key,
-            source,
-            constraints,
-            ..
-        } = call;
-        let Some(record) = manifest.modules.get(key) else {
-            let message = format!(
-                "module \"{key}\" is not in the list of installed modules, so init fetches it"
-            );
-            let warning = Diagnostic::finding(Code::ModuleNotInstalled, message);
-            findings.insert(key, warning.at(entry.block.clone(), "").help(help()));
-            continue;
+    for copy in copies {
+        let key = &copy.call.key;
+        let finding = match manifest.modules.get(key) {
+            Some(record) => listed_elsewhere(root, record, copy),
+            None => Some(not_listed(copy)),
         };
-        let is_own = absolute(&record.dir).starts_with(canonical_or_given(directory));
-        if is_own && record.meets(source, constraints, root.module.dialect) {
-            continue;
+        if let Some(finding) = finding {
+            findings.insert(key, finding);
         }
-        let message = if is_own {
-            format!(
-                "module \"{key}\" is installed as {}, which differs from its call",
-                record.describe()
-            )
-        } else {
-            elsewhere(key, &record.dir)
-        };
-        findings.insert(key, error(message, entry.block.clone()));
     }
+    // Other calls, too, must be listed where `get` installs them.
     for ModuleCall { key, directory, .. } in &root.requirements().calls {
         if let Some(directory) = directory
             && let Some(record) = manifest.modules.get(key)
-            && absolute(&record.dir) != absolute(directory)
+            && canonical_in(root, &record.dir) != canonical_in(root, directory)
         {
-            let place = || Location::of_file(&root.module.module_lock_path);
-            findings
-                .entry(key)
-                .or_insert_with(|| error(elsewhere(key, &record.dir), place()));
+            let location = Location::of_file(&root.module.module_lock_path);
+            let error = differs_from_list(is_elsewhere(key, record), location);
+            findings.entry(key).or_insert(error);
         }
     }
+    let mut findings: Vec<_> = findings.into_values().collect();
+    findings.extend(uncalled(root, manifest));
     findings
-        .into_values()
-        .chain(uncalled(root, manifest))
-        .collect()
+}
+
+/// The finding about a record in modules.json with a different directory, or with a different
+/// source or version than the call.
+fn listed_elsewhere(
+    root: &AuditedRoot<'_>,
+    record: &Installed,
+    copy: &Copy<'_>,
+) -> Option<Diagnostic> {
+    let ModuleCall {
+        key,
+        source,
+        constraints,
+        ..
+    } = copy.call;
+    let directory = canonical_or_given(&copy.directory);
+    let message = if !canonical_in(root, &record.dir).starts_with(directory) {
+        is_elsewhere(key, record)
+    } else if !record.meets(source, constraints, root.module.dialect) {
+        format!(
+            "module \"{key}\" is installed as {}, which differs from its call",
+            record.describe()
+        )
+    } else {
+        return None;
+    };
+    Some(differs_from_list(message, copy.entry.block.clone()))
+}
+
+fn not_listed(copy: &Copy<'_>) -> Diagnostic {
+    let key = &copy.call.key;
+    let message =
+        format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
+    Diagnostic::finding(Code::ModuleNotInstalled, message)
+        .at(copy.entry.block.clone(), "")
+        .help(help())
+}
+
+fn is_elsewhere(key: &str, record: &Installed) -> String {
+    format!(
+        "the list of installed modules has module \"{key}\" in {}",
+        record.dir.display()
+    )
+}
+
+fn differs_from_list(message: String, location: Location) -> Diagnostic {
+    Diagnostic::finding(Code::ModuleDiffers, message)
+        .at(location, "")
+        .help(help())
+}
+
+/// The canonical path of a directory that is given relative to the root module.
+fn canonical_in(root: &AuditedRoot<'_>, path: &Path) -> PathBuf {
+    canonical_or_given(&join(root.module.path(), path))
 }
 
 /// The finding for records in modules.json that belong to no call, unless some calls are not known.
 fn uncalled(root: &AuditedRoot<'_>, manifest: &Manifest) -> Option<Diagnostic> {
     let requirements = root.requirements();
-    let called: BTreeSet<_> = requirements.calls.iter().map(|call| &call.key).collect();
-    let is_uncalled =
-        |key: &&String| !key.is_empty() && !called.contains(key) && !requirements.is_incomplete;
-    let keys: BTreeSet<_> = manifest.modules.keys().filter(is_uncalled).collect();
-    if keys.is_empty() {
+    if requirements.is_incomplete {
         return None;
     }
-    let names = few(keys.into_iter().map(|key| format!("{key:?}")));
+    let called: BTreeSet<_> = requirements.calls.iter().map(|call| &call.key).collect();
+    let mut uncalled = BTreeSet::new();
+    for key in manifest.modules.keys() {
+        // The empty key is the root module's own.
+        if !key.is_empty() && !called.contains(key) {
+            uncalled.insert(key);
+        }
+    }
+    if uncalled.is_empty() {
+        return None;
+    }
+    let names = few(uncalled.into_iter().map(|key| format!("{key:?}")));
     let message = format!(
         "the list of installed modules has {names}, which no call has, so it was not compared"
     );
-    let warning = Diagnostic::finding(Code::ModuleNotCompared, message);
-    Some(
-        warning
-            .at(Location::of_file(&root.module.module_lock_path), "")
-            .help(help()),
-    )
+    let warning = Diagnostic::finding(Code::ModuleNotCompared, message)
+        .at(Location::of_file(&root.module.module_lock_path), "")
+        .help(help());
+    Some(warning)
 }
 
 /// Copies that differ from the locked packages.
 fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let cores = parallel::cores();
-    let read = |copy: &Copy<'_>| match copy.directory.symlink_metadata() {
-        Ok(metadata) if !metadata.is_dir() => Err("is not a directory".to_owned()),
-        _ => package_hash::listing(&copy.directory)
-            .map_err(|problem| format!("cannot be compared: {problem}")),
-    };
-    let listings = parallel::map(copies.iter().collect(), cores, read);
-    let is_whole = |entry: &Entry<LockedModule>, listing: &Listing| {
-        entry.locked.hashes.contains(&listing.h1())
-    };
+    let listings = parallel::map(copies.iter().collect(), cores, Copy::listing);
+
+    // A copy with the locked hash shows how others of its package differ.
     let mut wholes: BTreeMap<_, &Listing> = BTreeMap::new();
     for (copy, listing) in copies.iter().zip(&listings) {
         if let Ok(listing) = listing
-            && is_whole(copy.entry, listing)
+            && copy.is_whole(listing)
         {
             wholes.insert(package_of(copy), listing);
         }
     }
-    let check = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
-        let package = &copy.entry.locked.package;
-        let git = listing
-            .is_ok()
-            .then(|| package_hash::foreign_git(&copy.directory, package))
-            .flatten();
-        let git = git.map(|name| {
-            format!(
-                "has {:?}, which is not part of the package",
-                name.display().to_string()
-            )
-        });
-        let compared = match listing {
+
+    let pairs = copies.iter().zip(&listings).collect();
+    let differing = parallel::map(pairs, cores, |(copy, listing)| {
+        let whole = wholes.get(&package_of(copy)).copied();
+        let comparison = match listing {
+            Ok(listing) => compared(root, copy, listing, whole),
             Err(why) => Comparison::Different(why.clone()),
-            Ok(_) if git.is_some() => Comparison::Different(git.unwrap_or_default()),
-            Ok(listing) if is_whole(copy.entry, listing) => return None,
-            Ok(listing) if listing.is_empty() => Comparison::Different("is empty".to_owned()),
-            Ok(listing) => compared(root, copy, listing, wholes.get(&package_of(copy)).copied()),
         };
-        match compared {
+        match comparison {
             Comparison::Different(why) => Some(differs(copy, listing.as_ref().ok(), &why)),
             Comparison::Same { not_compared } if !not_compared.is_empty() => {
                 Some(partly_compared(copy, &not_compared))
             }
             Comparison::Same { .. } => None,
         }
-    };
-    let differing = parallel::map(copies.iter().zip(&listings).collect(), cores, check);
+    });
     differing.into_iter().flatten().collect()
+}
+
+impl Copy<'_> {
+    /// Reads the files of the copy. The error is a verb phrase.
+    fn listing(&self) -> Result<Listing, String> {
+        if let Ok(metadata) = self.directory.symlink_metadata()
+            && !metadata.is_dir()
+        {
+            return Err("is not a directory".to_owned());
+        }
+        package_hash::listing(&self.directory)
+            .map_err(|problem| format!("cannot be compared: {problem}"))
+    }
+
+    /// Whether the copy has the locked hash.
+    fn is_whole(&self, listing: &Listing) -> bool {
+        self.entry.locked.hashes.contains(&listing.h1())
+    }
 }
 
 /// Package and hashes that copies of the same release share.
@@ -220,24 +250,40 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 
-/// Compares a copy that does not have the locked hash with a whole package that has it.
+/// Compares a copy with its entry or, if it does not have the locked hash, with a whole package
+/// that has it.
 fn compared(
     root: &AuditedRoot<'_>,
     copy: &Copy<'_>,
     listing: &Listing,
     whole: Option<&Listing>,
 ) -> Comparison {
-    let is_from_git = copy.entry.locked.package.starts_with("git::");
+    let locked = &copy.entry.locked;
+    // The hash does not include a .git of the package's own.
+    if let Some(name) = package_hash::foreign_git(&copy.directory, &locked.package) {
+        let name = name.display().to_string();
+        return Comparison::Different(format!("has {name:?}, which is not part of the package"));
+    }
+    if copy.is_whole(listing) {
+        return Comparison::Same {
+            not_compared: Vec::new(),
+        };
+    }
+    if listing.is_empty() {
+        return Comparison::Different("is empty".to_owned());
+    }
+
+    let is_from_git = locked.package.starts_with("git::");
     if let Some(whole) = whole {
         return installed_copy::compare(listing, whole, is_from_git);
     }
-    let fetcher = root.packages.fetcher.as_ref();
-    let whole = fetcher
-        .and_then(|fetcher| fetcher.whole(&copy.call.source, &copy.entry.locked, &copy.directory));
-    match whole.and_then(|whole| package_hash::listing(&whole).ok()) {
-        Some(whole) => installed_copy::compare(listing, &whole, is_from_git),
-        None => Comparison::Different("has a different hash".to_owned()),
+    if let Some(fetcher) = &root.packages.fetcher
+        && let Some(whole) = fetcher.whole(&copy.call.source, locked, &copy.directory)
+        && let Ok(whole) = package_hash::listing(&whole)
+    {
+        return installed_copy::compare(listing, &whole, is_from_git);
     }
+    Comparison::Different("has a different hash".to_owned())
 }
 
 /// The finding for files that git changed when it checked the copy out.
@@ -260,28 +306,23 @@ fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
 }
 
 fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
-    let Copy {
-        call,
-        entry,
-        directory,
-    } = copy;
-    let key = &call.key;
     let HashesByScheme {
         h1,
         zh: _,
         unknown: _,
         malformed: _,
-    } = entry.locked.hashes.iter().collect();
+    } = copy.entry.locked.hashes.iter().collect();
     let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();
+    let key = &copy.call.key;
     let mut error = Diagnostic::finding(Code::ModuleDiffers, "")
-        .naming(directory, |directory| {
+        .naming(&copy.directory, |directory| {
             format!("module \"{key}\" is not installed as locked: {directory} {why}")
         })
-        .at(entry.block.clone(), "")
+        .at(copy.entry.block.clone(), "")
         .note(format!("locked hash: {}", locked.join(", ")))
         .help(help());
-    error
-        .notes
-        .extend(listing.map(|listing| format!("installed hash: {}", listing.h1())));
+    if let Some(listing) = listing {
+        error = error.note(format!("installed hash: {}", listing.h1()));
+    }
     error
 }

@@ -9,7 +9,7 @@ use super::requests::{self, LockedRequest};
 use super::requirements::constraints_differ;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, Severity};
 use crate::lockfile::{
     Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS,
     module_name,
@@ -28,17 +28,16 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(lock_file) = &modules.lock_file else {
         return;
     };
-    report.modules = lock_file.entries().len();
+    let entries = lock_file.entries();
+    report.modules = entries.len();
     report
         .findings
-        .extend(file::hashes(lock_file.entries(), root.module.dialect));
-    report.findings.extend(
-        lock_file
-            .entries()
-            .iter()
-            .flat_map(|entry| faults(root, entry)),
-    );
+        .extend(file::hashes(entries, root.module.dialect));
+    for entry in entries {
+        report.findings.extend(faults(root, entry));
+    }
     compare_calls(root, lock_file, report);
+
     let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
         online(root, &calls, report);
@@ -56,27 +55,26 @@ fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mu
         report.findings.extend(missing(root, &calls));
         return;
     }
-    report
-        .findings
-        .extend(calls.iter().filter_map(|call| compare(lock_file, call)));
-    if !root.requirements().is_incomplete {
-        let keys: BTreeSet<_> = calls.iter().map(|call| &call.key).collect();
-        let not_called = lock_file
-            .entries()
-            .iter()
-            .filter(|entry| !keys.contains(&entry.address));
-        report.findings.extend(not_called.map(|entry| {
-            let message = format!(
-                "{} is locked, but the configuration does not call it",
-                LockedModule::label_name(&entry.address)
-            );
-            let stale =
-                finding(Code::ModuleLockStale, message, &entry.block, "").help(Remedy::LockModules);
-            Diagnostic {
-                severity: Severity::Warning,
-                ..stale
-            }
-        }));
+    let mut keys = BTreeSet::new();
+    for call in calls {
+        report.findings.extend(compare(lock_file, call));
+        keys.insert(&call.key);
+    }
+    // Unknown modules may have more calls.
+    if root.requirements().is_incomplete {
+        return;
+    }
+    for entry in lock_file.entries() {
+        if keys.contains(&entry.address) {
+            continue;
+        }
+        let message = format!(
+            "{} is locked, but the configuration does not call it",
+            LockedModule::label_name(&entry.address)
+        );
+        let mut warning = finding(Code::ModuleLockStale, message, &entry.block, "");
+        warning.severity = Severity::Warning;
+        report.findings.push(warning.help(Remedy::LockModules));
     }
 }
 
@@ -85,65 +83,63 @@ fn locked_calls<'a>(
     root: &'a AuditedRoot<'_>,
     lock_file: &'a ModuleLockFile,
 ) -> Vec<LockedCall<'a>> {
-    let calls = root.requirements().package_calls();
-    let locked = calls.filter_map(|call| Some((call, lock_file.entry(&call.key)?)));
-    let is_matched = |(call, entry): &LockedCall<'_>| {
-        locked::refusal(
-            &call.key,
-            Some(&entry.locked),
-            &call.source,
-            &call.constraints,
-        )
-        .is_none()
-            && locked::fault(&entry.locked, root.module.dialect).is_none()
-    };
-    locked.filter(is_matched).collect()
+    let mut locked_calls = Vec::new();
+    for call in root.requirements().package_calls() {
+        let Some(entry) = lock_file.entry(&call.key) else {
+            continue;
+        };
+        let locked = &entry.locked;
+        let refusal = locked::refusal(&call.key, Some(locked), &call.source, &call.constraints);
+        if refusal.is_none() && locked::fault(locked, root.module.dialect).is_none() {
+            locked_calls.push((call, entry));
+        }
+    }
+    locked_calls
 }
 
 /// Faults of an entry that do not depend on the configuration.
 fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
-    let again = || Help::text("remove the entry, then run: ").and(Remedy::LockModules);
-    let fault = locked::fault(&entry.locked, root.module.dialect).map(|why| {
-        let error = finding(
-            Code::ModulePackageForeign,
-            format!("{name} {why}"),
-            entry.package(),
-            "",
-        );
-        error.help(again())
-    });
-    let has_hash = entry.locked.hashes.iter().any(Hash::is_known);
-    let no_hash = (!has_hash).then(|| {
+    let again = Help::text("remove the entry, then run: ").and(Remedy::LockModules);
+    let mut findings = Vec::new();
+    if let Some(why) = locked::fault(&entry.locked, root.module.dialect) {
+        let code = Code::ModulePackageForeign;
+        let error = finding(code, format!("{name} {why}"), entry.package(), "");
+        findings.push(error.help(again.clone()));
+    }
+    if !entry.locked.hashes.iter().any(Hash::is_known) {
         let message = format!("{name} has no hash that could identify its package");
-        finding(Code::NoHashes, message, &entry.block, "").help(again())
-    });
-    fault.into_iter().chain(no_hash).collect()
+        let error = finding(Code::NoHashes, message, &entry.block, "");
+        findings.push(error.help(again));
+    }
+    findings
 }
 
 /// The missing lock file of modules. The settings may require one without any call.
 fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
+    let path = &root.module.module_lock_path;
+    let error = Diagnostic::finding(Code::ModuleNotLocked, "");
     let shared =
         format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules");
     let Some(first) = calls.first() else {
-        let is_required = root.module.settings.lock_modules == Some(true) && !root.is_policy_only();
-        let error = Diagnostic::finding(Code::ModuleNotLocked, "")
-            .naming(&root.module.module_lock_path, |path| {
-                format!("{path} is missing, but provlock.toml requires locked modules")
-            })
-            .shared(shared);
-        return is_required.then(|| error.help(Remedy::LockModules));
+        if root.module.settings.lock_modules != Some(true) || root.is_policy_only() {
+            return None;
+        }
+        let error = error.naming(path, |path| {
+            format!("{path} is missing, but provlock.toml requires locked modules")
+        });
+        return Some(error.shared(shared).help(Remedy::LockModules));
     };
     let names = few(calls.iter().map(|call| module_name(&call.key)));
-    let error = Diagnostic::finding(Code::ModuleNotLocked, "")
-        .naming(&root.module.module_lock_path, |path| {
-            format!(
-                "{path} is missing, so {names} {} not locked",
-                if calls.len() == 1 { "is" } else { "are" }
-            )
-        })
-        .shared(shared);
-    Some(first.located(error).help(Remedy::LockModules))
+    let verb = if calls.len() == 1 { "is" } else { "are" };
+    let error = error.naming(path, |path| {
+        format!("{path} is missing, so {names} {verb} not locked")
+    });
+    Some(
+        first
+            .located(error.shared(shared))
+            .help(Remedy::LockModules),
+    )
 }
 
 /// Compares a call with its entry.
@@ -155,90 +151,105 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
         ..
     } = call;
     let entry = lock_file.entry(key);
-    let known = entry.map(|entry| &*entry.locked);
-    if let Some((code, message)) = locked::refusal(key, known, source, constraints) {
-        let location = entry.map(|entry| match code {
-            Code::ModuleLockStale => entry.source(),
-            _ => entry.version(),
-        });
-        let error = Diagnostic::finding(code, message).at_each(location, "");
+    let locked = entry.map(|entry| &*entry.locked);
+    if let Some((code, message)) = locked::refusal(key, locked, source, constraints) {
+        let mut error = Diagnostic::finding(code, message);
+        if let Some(entry) = entry {
+            let location = match code {
+                Code::ModuleLockStale => entry.source(),
+                _ => entry.version(),
+            };
+            error = error.at(location.clone(), "");
+        }
         return Some(call.located(error).help(Remedy::LockModules));
     }
-    let (entry, recorded) = (entry?, &known?.constraints);
+    let entry = entry?;
+    let recorded = &entry.locked.constraints;
     if recorded == constraints {
         return None;
     }
-    let code = Code::ModuleLockStale;
-    let finding = constraints_differ(
-        code,
+    let mut warning = constraints_differ(
+        Code::ModuleLockStale,
         entry,
         &module_name(key),
         recorded,
         constraints,
         "its call",
     );
-    let warning = Diagnostic {
-        severity: Severity::Warning,
-        ..finding
-    };
+    warning.severity = Severity::Warning;
     Some(call.located(warning).help(Remedy::LockModules))
 }
 
 /// Compares locked modules with their published packages. Fetches every package once for all calls
 /// that use it, several at a time.
 fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
-    let mut groups: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
+    let mut by_package: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
     for &(call, entry) in calls {
-        let package = package_of(&call.source);
-        let asked_for = (
+        let LockedModule {
             package,
-            &entry.locked.package,
-            &entry.locked.version,
-            &entry.locked.hashes,
-        );
-        groups.entry(asked_for).or_default().push((call, entry));
+            version,
+            hashes,
+            ..
+        } = &*entry.locked;
+        let release = (package_of(&call.source), package, version, hashes);
+        by_package.entry(release).or_default().push((call, entry));
     }
-    let groups: Vec<_> = groups.into_values().collect();
-    let ask = |calls: &Vec<LockedCall<'_>>| {
-        let (call, entry) = calls.first()?;
-        if root.packages.refuses(&call.source, call.entry.is_some()) {
-            return None;
-        }
-        match requests::of_locked(root, call, &entry.locked) {
-            LockedRequest::Allowed => {}
-            LockedRequest::CallRefused => return None,
-            LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),
-        }
-        let fetcher = root.packages.fetcher.as_ref()?;
-        Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
-    };
-    let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);
+    let groups: Vec<_> = by_package.into_values().collect();
+    let results = parallel::map(groups.iter().collect(), WAITING_REQUESTS, |calls| {
+        compare_published(root, calls)
+    });
+
     report.unconfirmed_modules = report.modules;
-    for (calls, published) in groups.iter().zip(asked) {
-        let is_of_unit = calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
-        let located = |mut finding: Diagnostic| {
-            if is_of_unit && finding.code == Code::ModuleMoved {
-                let help = "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source";
-                finding = finding.help(help);
+    for (calls, result) in groups.iter().zip(results) {
+        match result {
+            Some(Ok(findings)) => {
+                if findings.is_empty() {
+                    let keys: BTreeSet<_> = calls.iter().map(|(_, entry)| &entry.address).collect();
+                    report.unconfirmed_modules =
+                        report.unconfirmed_modules.saturating_sub(keys.len());
+                }
+                for finding in findings {
+                    report.findings.push(located_at_calls(finding, calls));
+                }
             }
-            for (call, entry) in calls {
-                finding = finding.at(entry.package().clone(), module_name(&call.key));
-            }
-            for (call, _) in calls {
-                finding = call.located(finding);
-            }
-            finding
-        };
-        if matches!(&published, Some(Ok(findings)) if findings.is_empty()) {
-            let keys: BTreeSet<_> = calls.iter().map(|(_, entry)| &entry.address).collect();
-            report.unconfirmed_modules = report.unconfirmed_modules.saturating_sub(keys.len());
-        }
-        match published {
-            Some(Ok(findings)) => report.findings.extend(findings.into_iter().map(located)),
             Some(Err(errors)) => report.errors.extend(errors),
             None => {}
         }
     }
+}
+
+/// Compares the package of calls with the published one; `None` if it is not requested.
+fn compare_published(
+    root: &AuditedRoot<'_>,
+    calls: &[LockedCall<'_>],
+) -> Option<Result<Vec<Diagnostic>>> {
+    let (call, entry) = calls.first()?;
+    if root.packages.refuses(&call.source, call.entry.is_some()) {
+        return None;
+    }
+    match requests::of_locked(root, call, &entry.locked) {
+        LockedRequest::Allowed => {}
+        LockedRequest::CallRefused => return None,
+        LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),
+    }
+    let fetcher = root.packages.fetcher.as_ref()?;
+    Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
+}
+
+/// Adds the entries and the calls to a finding about their package.
+fn located_at_calls(mut finding: Diagnostic, calls: &[LockedCall<'_>]) -> Diagnostic {
+    let is_of_unit = calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
+    if is_of_unit && finding.code == Code::ModuleMoved {
+        let help = "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source";
+        finding = finding.help(help);
+    }
+    for (call, entry) in calls {
+        finding = finding.at(entry.package().clone(), module_name(&call.key));
+    }
+    for (call, _) in calls {
+        finding = call.located(finding);
+    }
+    finding
 }
 
 /// The package of a source, without the directory in it.

@@ -34,11 +34,12 @@ mod shared_lock_file;
 mod verify_roots;
 mod whole_change;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::lockfile::LockFileOf;
-use crate::provider::Dialect;
+use crate::lockfile::ModuleLockFile;
+use crate::provider::{Dialect, ProviderAddress};
 
 pub use audited_root::{
     Obstacle, OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions,
@@ -94,41 +95,23 @@ const CHANGE_AUDITS: &[Audit] = &[
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let is_readable = root.state != FileState::Unreadable;
-    let is_module_file_unread = root
-        .modules
-        .as_ref()
-        .is_some_and(|modules| modules.lock_file.is_none());
-    report.unread = usize::from(!is_readable) + usize::from(is_module_file_unread);
-    report.entries = root.entries().len();
-    for entry in root.entries() {
-        let version = entry.locked.version.clone();
-        report.locked.insert(entry.address.clone(), version);
-    }
-    let module_lock_file = root.modules.as_ref().and_then(|one| one.lock_file.as_ref());
-    for entry in module_lock_file.map_or(&[][..], LockFileOf::entries) {
-        let version = entry.locked.version.clone();
-        report.locked_modules.insert(entry.address.clone(), version);
-    }
+    count_entries(root, report);
     if is_readable {
         let declared = &root.requirements().providers;
-        report.dev_overrides = root
-            .dev_overrides
-            .keys()
-            .filter(|one| declared.contains_key(one))
-            .cloned()
-            .collect();
-        let has = |dialect| {
-            root.entries()
-                .iter()
-                .any(|entry| entry.address.hostname.is_default_of(dialect))
-        };
-        report.registry = if root.is_policy_only() {
-            None
-        } else {
-            Dialect::only(has)
-        };
+        for address in root.dev_overrides.keys() {
+            if declared.contains_key(address) {
+                report.dev_overrides.push(address.clone());
+            }
+        }
+        if !root.is_policy_only() {
+            report.registry = Dialect::only(|dialect| {
+                let mut entries = root.entries().iter();
+                entries.any(|entry| entry.address.hostname.is_default_of(dialect))
+            });
+        }
     }
     report.exempted = platforms::exempted(root);
+
     for audit in AUDITS {
         audit(root, report);
     }
@@ -137,88 +120,118 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         apply_comments(root, report);
     }
     sort(root, &mut report.findings);
+    // No comment suppresses the findings of these.
     for audit in CHANGE_AUDITS {
         audit(root, report);
     }
 }
 
+/// Notes the number and the versions of the entries in both lock files.
+fn count_entries(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    report.unread = usize::from(root.state == FileState::Unreadable);
+    report.entries = root.entries().len();
+    for entry in root.entries() {
+        let version = entry.locked.version.clone();
+        report.locked.insert(entry.address.clone(), version);
+    }
+    let Some(modules) = &root.modules else {
+        return;
+    };
+    let Some(lock_file) = &modules.lock_file else {
+        report.unread += 1;
+        return;
+    };
+    for entry in lock_file.entries() {
+        let version = entry.locked.version.clone();
+        report.locked_modules.insert(entry.address.clone(), version);
+    }
+}
+
 /// Names the provider in each finding about an entry.
 fn name_providers(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
-    for finding in findings
-        .iter_mut()
-        .filter(|finding| finding.providers.is_empty())
-    {
-        let location = finding.labels.first().map(|label| &label.location);
-        let location =
-            location.filter(|location| Arc::ptr_eq(&location.file, root.lock_file.file()));
-        let entry = location.and_then(|location| root.lock_file.entry_at(location.span.start));
-        finding
-            .providers
-            .extend(entry.map(|entry| entry.address.clone()));
+    for finding in findings {
+        let Some(Label { location, .. }) = finding.labels.first() else {
+            continue;
+        };
+        if !finding.providers.is_empty() || !Arc::ptr_eq(&location.file, root.lock_file.file()) {
+            continue;
+        }
+        if let Some(entry) = root.lock_file.entry_at(location.span.start) {
+            finding.providers.push(entry.address.clone());
+        }
     }
 }
 
 /// Removes the findings that comments in the lock files ignore, and adds findings about comments.
 fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let (dialect, base) = (root.module.dialect, root.base.as_ref());
+    let dialect = root.module.dialect;
+    let base = root.base.as_ref();
+    // A comment is unused only if this run would have found what it ignores.
     let is_complete = report.errors.is_empty() && report.mirrors.is_empty();
-    let looked_for = Code::FINDINGS
-        .iter()
-        .copied()
-        .filter(|code| root.looks_for(*code, is_complete));
-    let looked_for: Vec<Code> = looked_for.collect();
-    let about = |finding: &Diagnostic| match &finding.providers[..] {
-        [provider] => Some(provider.clone()),
-        _ => None,
-    };
-    let base_file = base.map(|base| &base.providers);
-    for (address, finding) in ignore::apply(
+    let mut looked_for = Code::FINDINGS.to_vec();
+    looked_for.retain(|code| root.looks_for(*code, is_complete));
+
+    let of_comments = ignore::apply(
         &root.lock_file,
-        base_file,
+        base.map(|base| &base.providers),
         dialect,
         &looked_for,
         report,
-        about,
-    ) {
-        report
-            .findings
-            .push(address.iter().fold(finding, Diagnostic::about));
+        only_provider,
+    );
+    for (address, mut finding) in of_comments {
+        finding.providers.extend(address);
+        report.findings.push(finding);
     }
-    let Some(lock_file) = root
-        .modules
-        .as_ref()
-        .and_then(|modules| modules.lock_file.as_ref())
-    else {
+
+    let Some(modules) = &root.modules else {
         return;
     };
-    // A finding is about an entry if its first location is in that entry, and no other location is
-    // in a different one.
-    let about = |finding: &Diagnostic| {
-        let mut entries = finding.labels.iter().map(|Label { location, .. }| {
-            let is_here = location.path() == root.module.module_lock_path;
-            if is_here {
-                lock_file.entry_at(location.span.start)
-            } else {
-                None
-            }
-        });
-        let first = entries.next()??;
-        entries
-            .flatten()
-            .all(|entry| entry.address == first.address)
-            .then(|| first.address.clone())
+    let Some(lock_file) = &modules.lock_file else {
+        return;
     };
-    let found = ignore::apply(
+    let of_comments = ignore::apply(
         lock_file,
         base.map(|base| &base.modules),
         dialect,
         &looked_for,
         report,
-        about,
+        |finding| only_module(finding, lock_file, &root.module.module_lock_path),
     );
-    report
-        .findings
-        .extend(found.into_iter().map(|(_, finding)| finding));
+    for (_, finding) in of_comments {
+        report.findings.push(finding);
+    }
+}
+
+/// The provider that a finding is about; `None` if it is about several.
+fn only_provider(finding: &Diagnostic) -> Option<ProviderAddress> {
+    match &finding.providers[..] {
+        [provider] => Some(provider.clone()),
+        _ => None,
+    }
+}
+
+/// The module that a finding is about: its first location is in the entry, and no other location is
+/// in a different one.
+fn only_module(
+    finding: &Diagnostic,
+    lock_file: &ModuleLockFile,
+    lock_path: &Path,
+) -> Option<String> {
+    let mut module = None;
+    for Label { location, .. } in &finding.labels {
+        let mut entry = None;
+        if location.path() == lock_path {
+            entry = lock_file.entry_at(location.span.start);
+        }
+        match (&module, entry) {
+            (None, None) => return None,
+            (None, Some(entry)) => module = Some(entry.address.clone()),
+            (Some(module), Some(entry)) if entry.address != *module => return None,
+            (Some(_), _) => {}
+        }
+    }
+    module
 }
 
 /// Sorts findings: those without a location, those in the lock file, those in other files.

@@ -24,42 +24,31 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// Looks up every entry, in parallel.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
-    let check = |entry| {
-        let mut check = EntryCheck {
-            root,
-            online,
-            entry,
-            result: EntryResult::default(),
-        };
-        if !root.is_requested(&entry.address) {
-            check.add(requests::not_requested(root, entry));
-        } else if let Err(error) = check.run() {
-            check.failed(error);
-        }
-        check.result
-    };
+    let entries = root.entries();
+    let results = parallel::map(entries.iter().collect(), WAITING_REQUESTS, |entry| {
+        check_entry(root, online, entry)
+    });
+
     let mut by_mirror: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let mut known = KnownReleases::new();
-    let results = parallel::map(root.entries().iter().collect(), WAITING_REQUESTS, check);
-    for (entry, result) in root.entries().iter().zip(results) {
+    for (entry, result) in entries.iter().zip(results) {
         report.findings.extend(result.findings);
-        report.errors.extend(
-            result
-                .errors
-                .into_iter()
-                .filter(|error| !report.errors.contains(error))
-                .collect::<Vec<_>>(),
-        );
-        report.authentications.extend(
-            result
-                .authentication
-                .map(|found| (entry.address.clone(), found)),
-        );
+        for error in result.errors {
+            if !report.errors.contains(&error) {
+                report.errors.push(error);
+            }
+        }
+        if let Some(authentication) = result.authentication {
+            let address = entry.address.clone();
+            report.authentications.insert(address, authentication);
+        }
         report.has_unknown_platforms |= result.has_unknown_platforms;
         known.insert(entry.address.clone(), result.known);
-        report.unconfirmed += usize::from(!result.is_published && result.mirrored.is_none());
-        if let Some((mirror, compared)) = result.mirrored {
-            by_mirror.entry(mirror).or_default().push(compared);
+        // Entries that a mirror was asked about are counted by mirror.
+        match result.mirrored {
+            Some((mirror, compared)) => by_mirror.entry(mirror).or_default().push(compared),
+            None if result.is_published => {}
+            None => report.unconfirmed += 1,
         }
     }
     for (mirror, entries) in by_mirror {
@@ -67,6 +56,25 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         platforms::add_compared(root, entries, Some(&mirror), report);
     }
     platforms_lost::check_with(root, known, report);
+}
+
+fn check_entry<'a>(
+    root: &'a AuditedRoot<'_>,
+    online: Online<'a>,
+    entry: &'a Entry,
+) -> EntryResult<'a> {
+    let mut check = EntryCheck {
+        root,
+        online,
+        entry,
+        result: EntryResult::default(),
+    };
+    if !root.is_requested(&entry.address) {
+        check.add(requests::not_requested(root, entry));
+    } else if let Err(error) = check.run() {
+        check.failed(error);
+    }
+    check.result
 }
 
 /// Result of comparing an entry with its sources.
@@ -99,6 +107,14 @@ struct EntryCheck<'a> {
     result: EntryResult<'a>,
 }
 
+/// The platforms that the project requires of a provider.
+#[derive(Default)]
+struct RequiredPlatforms {
+    published: Vec<Platform>,
+    /// Platforms for which the release has no package.
+    unpublished: Vec<Platform>,
+}
+
 /// Recorded hashes of a scheme, compared with the published ones.
 struct ComparedHashes {
     recorded: BTreeSet<Hash>,
@@ -111,12 +127,11 @@ impl<'a> EntryCheck<'a> {
     /// Compares the entry with its source. A withdrawn version is a finding unless only a mirror
     /// was asked.
     fn run(&mut self) -> packages::Result<()> {
-        let (address, version, source) = (
-            &self.entry.address,
-            &self.entry.locked.version,
-            self.online.source,
-        );
+        let address = &self.entry.address;
+        let version = &self.entry.locked.version;
+        let source = self.online.source;
         let available = match source.versions(address) {
+            // A source that no longer has the provider lists no version of it.
             Err(SourceError::ProviderNotFound { searched, .. }) if !searched.is_empty() => {
                 AvailableVersions::default().into()
             }
@@ -126,22 +141,10 @@ impl<'a> EntryCheck<'a> {
             self.add(registry_warning(address, text));
         }
         if !available.versions.contains_key(version) {
-            if let Some(mirror) = source.mirror_of(address) {
-                self.compared_with(
-                    mirror,
-                    Some(self.entry.version()),
-                    &ReleasePlatforms::default(),
-                );
-            } else {
-                let message = format!(
-                    "{} is locked, but its source does not list it",
-                    self.root.release(self.entry)
-                );
-                let error = Diagnostic::finding(Code::VersionWithdrawn, message);
-                self.add(error.help(self.way_out(&available)));
-            }
+            self.not_listed(&available);
             return Ok(());
         }
+
         let platforms = source.platforms(address, version)?;
         if self.root.platforms.is_none() && platforms.len() > 1 && !self.root.is_policy_only() {
             self.result.findings.extend(single(self.entry));
@@ -153,21 +156,38 @@ impl<'a> EntryCheck<'a> {
         Ok(())
     }
 
+    /// Reports a version that the source does not list. A mirror need not have every version.
+    fn not_listed(&mut self, available: &AvailableVersions) {
+        if let Some(mirror) = self.online.source.mirror_of(&self.entry.address) {
+            let location = self.entry.version();
+            self.compared_with(mirror, Some(location), &ReleasePlatforms::default());
+            return;
+        }
+        let message = format!(
+            "{} is locked, but its source does not list it",
+            self.root.release(self.entry)
+        );
+        let error = Diagnostic::finding(Code::VersionWithdrawn, message);
+        self.add(error.help(self.way_out(available)));
+    }
+
     /// The upgrade from a withdrawn version.
     fn way_out(&self, available: &AvailableVersions) -> Help {
-        let Self { root, entry, .. } = self;
-        let (address, version) = (&entry.address, &entry.locked.version);
+        let root = self.root;
+        let address = &self.entry.address;
+        let version = &self.entry.locked.version;
         let name = root.name(address);
         let Some(requirement) = root.requirements().providers.get(address) else {
             return Remedy::upgrade(name).into();
         };
+
         let policy = &root.module.settings.policy;
-        let is_allowed = |version: &Version| {
+        let way_out = upgrade_to_listed(name, requirement, available, |version| {
             policy
                 .against_version(address, root.module.dialect, version)
                 .is_empty()
-        };
-        match upgrade_to_listed(name, requirement, available, is_allowed) {
+        });
+        match way_out {
             Some(WayOut { remedy, target }) => UpgradeRemedy {
                 allow_downgrade: target < *version && requirement.constraints.allows(version),
                 ..remedy
@@ -179,46 +199,41 @@ impl<'a> EntryCheck<'a> {
 
     /// Compares the entry with the packages of a mirror that has the release for these platforms.
     fn ask_mirror(&mut self, mirror: String, available: &BTreeSet<Platform>) {
-        let (entry, release) = (self.entry, self.release());
-        let [h1, zh] = [HashScheme::H1, HashScheme::Zh].map(|scheme| self.recorded(scheme));
-        let (required, _) = self.required(available);
+        let entry = self.entry;
+        let release = self.release();
+        let h1 = self.recorded(HashScheme::H1);
         let mut known = HashesByPlatform::new();
+        let required = self.required(available).published;
         let mut failures = release.fetch(required, &mut known);
         failures.extend(release.explain(&h1, available, &mut known));
-        let fetched = known.keys().filter_map(|platform| {
-            let package = release
-                .source
-                .package(&release.package(platform), release.progress)
-                .ok()?;
-            Some((platform.clone(), package))
-        });
-        let fetched: Vec<_> = fetched.collect();
-        let copies = fetched
-            .iter()
-            .map(|(platform, package)| (platform.clone(), package.all_h1()))
-            .collect();
-        let platforms = ReleasePlatforms {
-            copies,
-            ..ReleasePlatforms::default()
-        };
-        let is_confirmed = |hash: &Hash| {
-            let mut archives = fetched
-                .iter()
-                .filter_map(|(_, package)| package.digest.as_ref());
-            archives.any(|digest| digest.zh == *hash)
-                || platforms
-                    .copies
-                    .values()
-                    .any(|hashes| hashes.contains(hash))
-        };
-        let is_unconfirmed =
-            |hash: &Hash| (h1.contains(hash) || zh.contains(hash)) && !is_confirmed(hash);
-        let first = entry
+
+        // A mirror publishes no SHA256SUMS: only the hashes of its packages confirm an entry.
+        let mut confirmed = BTreeSet::new();
+        let mut platforms = ReleasePlatforms::default();
+        for platform in known.keys() {
+            let package = release.package(platform);
+            let Ok(package) = release.source.package(&package, release.progress) else {
+                continue;
+            };
+            if let Some(digest) = &package.digest {
+                confirmed.insert(digest.zh.clone());
+            }
+            let hashes = package.all_h1();
+            confirmed.extend(hashes.iter().cloned());
+            platforms.copies.insert(platform.clone(), hashes);
+        }
+
+        let mut comparable = self.recorded(HashScheme::Zh);
+        comparable.extend(h1);
+        let unconfirmed = entry
             .hashes
             .iter()
-            .find(|(hash, _)| is_unconfirmed(hash))
-            .map(|(_, location)| location);
-        self.compared_with(mirror, first, &platforms);
+            .find(|(hash, _)| comparable.contains(hash) && !confirmed.contains(hash));
+        self.compared_with(
+            mirror,
+            unconfirmed.map(|(_, location)| location),
+            &platforms,
+        );
         self.all_succeeded(failures);
     }
 
@@ -232,121 +247,116 @@ impl<'a> EntryCheck<'a> {
         platforms: &ReleasePlatforms,
     ) {
         let entry = self.entry;
-        self.result.findings.extend(unconfirmed.map(|location| {
+        if let Some(location) = unconfirmed {
             let message = format!("{mirror} does not confirm all recorded hashes");
-            let warning = finding(Code::HashNotChecked, message, location, "");
             let note = "no package from it has them; only a registry knows the published hashes";
-            warning
+            let warning = finding(Code::HashNotChecked, message, location, "")
                 .note(note)
                 .help(Remedy::verify_online())
-                .about(&entry.address)
-        }));
+                .about(&entry.address);
+            self.result.findings.push(warning);
+        }
         self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
         self.result.known.learn(platforms.clone());
     }
 
-    /// Compares the entry with what a registry publishes.
+    /// Compares the entry with the release that a registry publishes.
     fn ask_registry(
         &mut self,
         platforms: &BTreeSet<Platform>,
         available: &AvailableVersions,
     ) -> packages::Result<()> {
-        let (root, entry, release) = (self.root, self.entry, self.release());
-        let (required, absent) = self.required(platforms);
-        self.result.has_unknown_platforms |= !absent.is_empty();
-        for platform in absent {
-            let error = platforms::not_published(root, entry, &platform, platforms.iter());
+        let root = self.root;
+        let entry = self.entry;
+        let release = self.release();
+        let required = self.required(platforms);
+        self.result.has_unknown_platforms |= !required.unpublished.is_empty();
+        for platform in &required.unpublished {
+            let error = platforms::not_published(root, entry, platform, platforms.iter());
             self.result.findings.push(error.about(&entry.address));
         }
-        let has_package = |platform: &Platform| platforms.contains(platform);
-        let exceptions = platforms::wrong_exceptions(root, entry, has_package);
+        let exceptions =
+            platforms::wrong_exceptions(root, entry, |platform| platforms.contains(platform));
         self.result.findings.extend(exceptions);
-        let asked = required.first().or_else(|| platforms.first());
-        let published =
-            asked.map(|platform| self.online.source.published(&release.package(platform)));
-        let published = published.transpose()?.flatten();
-        let (mut known, mut compared) = (HashesByPlatform::new(), Vec::new());
+
+        // The published facts: SHA256SUMS, its signature, and the h1 that the registry reports.
+        let mut published = None;
+        if let Some(platform) = required.published.first().or(platforms.first()) {
+            published = self.online.source.published(&release.package(platform))?;
+        }
+        let mut known = HashesByPlatform::new();
+        let mut compared = Vec::new();
         if let Some(published) = &published {
-            for warning in &published.warnings {
-                self.add(warning.clone());
-            }
-            self.result.findings.extend(policy::check_signature(
-                root,
-                entry,
-                &published.authentication,
-            ));
-            match self.key_changed(&published.authentication, available) {
-                Ok(changed) => self.result.findings.extend(changed),
-                Err(error) => self.failed(error),
-            }
-            self.result.authentication = Some(published.authentication.clone());
+            self.check_authentication(published, available);
             match self.compare_zh(published, platforms) {
                 Ok(hashes) => compared.push(hashes),
                 Err(error) => self.failed(error),
             }
             known.clone_from(&published.h1);
         }
-        let unknown = required
-            .iter()
-            .filter(|platform| !known.contains_key(platform))
-            .cloned()
-            .collect();
+
+        // The packages for required platforms whose h1 the registry does not report.
+        let mut unknown = required.published.clone();
+        unknown.retain(|platform| !known.contains_key(platform));
         let mut is_complete = self.all_succeeded(release.fetch(unknown, &mut known));
-        let is_missing = |platform: &&Platform| {
-            known
-                .get(platform)
-                .is_some_and(|hashes| hashes.is_disjoint(&entry.locked.hashes))
-        };
-        let without_hash: Vec<_> = required.iter().filter(is_missing).cloned().collect();
+        let mut without_hash = Vec::new();
+        for platform in &required.published {
+            if let Some(hashes) = known.get(platform)
+                && hashes.is_disjoint(&entry.locked.hashes)
+            {
+                without_hash.push(platform.clone());
+            }
+        }
         let missing = missing(root, entry, &without_hash);
         self.result.has_unknown_platforms |= missing.is_some() || !is_complete;
+
         if let Some(published) = &published {
             let recorded = self.recorded(HashScheme::H1);
             // The registry may list fewer platforms than the signed file.
             let platforms = platforms | &published.platforms;
             is_complete &= self.all_succeeded(release.explain(&recorded, &platforms, &mut known));
+            // An h1 may be that of a package that could not be fetched.
             if is_complete {
-                let unpublished = unexplained(&recorded, &known);
-                let are_all = platforms
-                    .iter()
-                    .all(|platform| known.contains_key(platform));
-                let with = if are_all {
-                    "the packages of all its platforms"
-                } else {
-                    "the packages that could be fetched"
-                };
-                compared.push(ComparedHashes {
-                    recorded,
-                    unpublished,
-                    with,
-                });
+                compared.push(compare_h1(recorded, &platforms, &known));
             }
         }
-        let is_listed = |hash: &Hash| {
-            published
-                .as_ref()
-                .is_some_and(|published| published.zh.contains(hash))
-        };
-        let is_published = |one: &ComparedHashes, hash| {
-            one.recorded.contains(hash) && !one.unpublished.contains(hash)
-        };
-        let is_found = |hash| is_listed(hash) || compared.iter().any(|one| is_published(one, hash));
-        self.result.is_published =
-            !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| is_found(hash));
+        self.result.is_published = are_all_published(entry, published.as_ref(), &compared);
         self.report(&compared, missing);
         self.result.known.published = known;
         Ok(())
     }
 
+    /// Reports a signature that the policy does not accept, and a key that has changed.
+    fn check_authentication(&mut self, published: &Published, available: &AvailableVersions) {
+        for warning in &published.warnings {
+            self.add(warning.clone());
+        }
+        let authentication = &published.authentication;
+        let not_accepted = policy::check_signature(self.root, self.entry, authentication);
+        self.result.findings.extend(not_accepted);
+        match self.key_changed(authentication, available) {
+            Ok(changed) => self.result.findings.extend(changed),
+            Err(error) => self.failed(error),
+        }
+        self.result.authentication = Some(authentication.clone());
+    }
+
     /// Reports unpublished hashes, in one finding, and platforms without a hash. If no hash is
     /// published, that is the only finding.
     fn report(&mut self, compared: &[ComparedHashes], missing: Option<Diagnostic>) {
-        let is_published = |one: &ComparedHashes| one.recorded.len() > one.unpublished.len();
-        let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
-        if checked == 0 || compared.iter().any(is_published) {
+        let mut recorded = 0;
+        let mut unpublished = 0;
+        for hashes in compared {
+            recorded += hashes.recorded.len();
+            unpublished += hashes.unpublished.len();
+        }
+        if recorded > 1 && recorded == unpublished {
+            self.add(self.nothing_published(compared, recorded));
+            return;
+        }
+        // A single hash that is not published is the only finding.
+        if recorded == 0 || recorded > unpublished {
             self.result.findings.extend(missing);
-        } else if checked > 1 {
-            return self.add(self.nothing_published(compared, checked));
         }
         self.result.findings.extend(self.unpublished(compared));
     }
@@ -354,7 +364,10 @@ impl<'a> EntryCheck<'a> {
     /// The finding about the hashes that belong to no published package.
     fn unpublished(&self, compared: &[ComparedHashes]) -> Option<Diagnostic> {
         let release = self.root.release(self.entry);
-        let hashes: Vec<_> = compared.iter().flat_map(|one| &one.unpublished).collect();
+        let mut hashes = Vec::new();
+        for comparison in compared {
+            hashes.extend(&comparison.unpublished);
+        }
         let (message, help) = match &hashes[..] {
             [] => return None,
             [hash] => (
@@ -379,30 +392,38 @@ impl<'a> EntryCheck<'a> {
                 error = error.at(location.clone(), "");
             }
         }
-        for one in compared {
-            if one.unpublished.is_empty() {
+        for comparison in compared {
+            if comparison.unpublished.is_empty() {
                 continue;
             }
-            let note = format!("compared with {}", one.with);
-            error = error.note(match hashes.len() {
-                1 => note,
-                _ => format!("{note}: {}", few(&one.unpublished)),
-            });
+            let mut note = format!("compared with {}", comparison.with);
+            // The message contains a single hash.
+            if hashes.len() > 1 {
+                note = format!("{note}: {}", few(&comparison.unpublished));
+            }
+            error = error.note(note);
         }
         Some(error.help(help))
     }
 
-    /// The platforms that the project requires of the provider, as published ones and others.
-    fn required(&self, published: &BTreeSet<Platform>) -> (Vec<Platform>, Vec<Platform>) {
+    /// The platforms that the project requires of the provider.
+    fn required(&self, published: &BTreeSet<Platform>) -> RequiredPlatforms {
         let required: Vec<_> = match self.root.platforms {
             Some(PlatformSelection::All) => published.iter().collect(),
             _ => self.root.named_platforms().iter().collect(),
         };
-        required
-            .into_iter()
-            .filter(|platform| !self.root.is_exempted(self.entry, platform))
-            .cloned()
-            .partition(|platform| published.contains(platform))
+        let mut platforms = RequiredPlatforms::default();
+        for platform in required {
+            if self.root.is_exempted(self.entry, platform) {
+                continue;
+            }
+            if published.contains(platform) {
+                platforms.published.push(platform.clone());
+            } else {
+                platforms.unpublished.push(platform.clone());
+            }
+        }
+        platforms
     }
 
     /// A new version that is not signed, or signed by a different key than the versions at the
@@ -412,11 +433,13 @@ impl<'a> EntryCheck<'a> {
         now: &Authentication,
         available: &AvailableVersions,
     ) -> packages::Result<Option<Diagnostic>> {
-        let (mut changed, mut unknown, name) = (None, None, self.root.name(&self.entry.address));
+        let mut changed = None;
+        let mut unknown = None;
         for old in self.versions_before() {
             match self.old_key(old, available)? {
                 OldKey::Known(key) => {
                     let who = match now {
+                        // One version with this key is enough.
                         Authentication::Signed { fingerprint, .. } if *fingerprint == key => {
                             return Ok(None);
                         }
@@ -432,73 +455,66 @@ impl<'a> EntryCheck<'a> {
                 }
                 OldKey::Unsigned => {}
                 OldKey::Unknown(why) => {
+                    let name = self.root.name(&self.entry.address);
                     unknown.get_or_insert_with(|| {
                         format!("the key that signed {name} {old} is unknown, because {why}")
                     });
                 }
             }
         }
-        let note = changed.or(unknown).map(|message| {
-            let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
-            let help = "ask the publisher, and not the registry, whether the key has changed";
-            note.help(Help::text(help).and_owner_allows(Code::SigningKeyChanged))
-        });
-        Ok(note)
+
+        let Some(message) = changed.or(unknown) else {
+            return Ok(None);
+        };
+        let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
+        let help = "ask the publisher, and not the registry, whether the key has changed";
+        let help = Help::text(help).and_owner_allows(Code::SigningKeyChanged);
+        Ok(Some(note.help(help)))
     }
 
     /// The different version in this lock file at the base. For a provider that is new here: the
     /// versions in all lock files of the base, newest first, unless this version is one of them.
     fn versions_before(&self) -> Vec<&'a Version> {
-        let (
-            root,
-            Entry {
-                address, locked, ..
-            },
-        ) = (self.root, self.entry);
-        let own = root
-            .lock_file_before()
-            .and_then(|before| before.locks().get(address));
-        let facts = root.base.as_ref().map(|base| base.facts);
-        let versions: Vec<_> = match own {
-            Some(own) => vec![&own.version],
-            None => facts
-                .and_then(|facts| facts.versions().get(address))
-                .into_iter()
-                .flat_map(BTreeMap::keys)
-                .rev()
-                .collect(),
-        };
-        if versions.contains(&&locked.version) {
-            Vec::new()
-        } else {
-            versions
+        let root = self.root;
+        let address = &self.entry.address;
+        let mut versions = Vec::new();
+        if let Some(before) = root.lock_file_before()
+            && let Some(own) = before.locks().get(address)
+        {
+            versions.push(&own.version);
+        } else if let Some(base) = &root.base
+            && let Some(of_provider) = base.facts.versions().get(address)
+        {
+            versions.extend(of_provider.keys().rev());
         }
+        if versions.contains(&&self.entry.locked.version) {
+            return Vec::new();
+        }
+        versions
     }
 
     fn old_key(&self, old: &Version, available: &AvailableVersions) -> packages::Result<OldKey> {
         if !available.versions.contains_key(old) {
             return Ok(OldKey::Unknown("its source no longer lists it"));
         }
-        let (source, release) = (
-            self.online.source,
-            ReleaseLookup {
-                version: old,
-                ..self.release()
-            },
-        );
+        let source = self.online.source;
+        let release = ReleaseLookup {
+            version: old,
+            ..self.release()
+        };
         let platforms = source.platforms(release.address, old)?;
         let Some(platform) = platforms.first() else {
             return Ok(OldKey::Unknown("its source lists no platform"));
         };
-        Ok(match source.published(&release.package(platform)) {
+        match source.published(&release.package(platform)) {
             Ok(Some(published)) => match published.authentication {
-                Authentication::Signed { fingerprint, .. } => OldKey::Known(fingerprint),
-                _ => OldKey::Unsigned,
+                Authentication::Signed { fingerprint, .. } => Ok(OldKey::Known(fingerprint)),
+                _ => Ok(OldKey::Unsigned),
             },
-            Ok(None) => OldKey::Unknown("a mirror supplies it"),
-            Err(SourceError::ReleaseRefused(_)) => OldKey::Unknown("its release is refused"),
-            Err(error) => return Err(error),
-        })
+            Ok(None) => Ok(OldKey::Unknown("a mirror supplies it")),
+            Err(SourceError::ReleaseRefused(_)) => Ok(OldKey::Unknown("its release is refused")),
+            Err(error) => Err(error),
+        }
     }
 
     /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each
@@ -515,21 +531,18 @@ impl<'a> EntryCheck<'a> {
             packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash)
         });
         let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
-        let all = if unpublished.is_empty() {
-            Vec::new()
-        } else {
-            platforms.iter().collect()
-        };
-        let ask = |platform| {
-            self.online
-                .source
-                .published(&self.release().package(platform))
-        };
-        for answer in parallel::map(all, WAITING_REQUESTS, ask) {
+        let mut others = Vec::new();
+        if !unpublished.is_empty() {
+            others.extend(platforms);
+        }
+        let answers = parallel::map(others, WAITING_REQUESTS, |platform| {
+            let package = self.release().package(platform);
+            self.online.source.published(&package)
+        });
+        for answer in answers {
             match answer {
-                Ok(published) => {
-                    unpublished.retain(|hash| !published.iter().any(|one| one.zh.contains(hash)));
-                }
+                Ok(Some(published)) => unpublished.retain(|hash| !published.zh.contains(hash)),
+                Ok(None) => {}
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => return Err(error),
             }
@@ -552,43 +565,35 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// The finding for an entry without any published hash, as after a change of only its version.
-    fn nothing_published(&self, compared: &[ComparedHashes], checked: usize) -> Diagnostic {
-        let compared: Vec<_> = compared
-            .iter()
-            .filter(|one| !one.recorded.is_empty())
-            .collect();
-        let noun = match (
-            &compared[..],
-            compared.first().and_then(|one| one.recorded.first()),
-        ) {
-            ([_], Some(hash)) => hash.scheme_name(),
+    fn nothing_published(&self, compared: &[ComparedHashes], recorded: usize) -> Diagnostic {
+        let mut with = Vec::new();
+        let mut scheme = None;
+        for comparison in compared {
+            if let Some(hash) = comparison.recorded.first() {
+                with.push(comparison.with);
+                scheme = Some(hash.scheme_name());
+            }
+        }
+        let noun = match scheme {
+            Some(scheme) if with.len() == 1 => scheme,
             _ => "hashes",
         };
         let release = self.root.release(self.entry);
         let message = format!(
-            "none of the {checked} recorded {noun} belongs to a published package of {release}"
+            "none of the {recorded} recorded {noun} belongs to a published package of {release}"
         );
-        let error = Diagnostic::finding(Code::HashNotPublished, message);
-        let error = error.note(format!(
-            "compared with {}",
-            enumerate(compared.iter().map(|one| one.with))
-        ));
-        error.help("find out who changed the version or the hashes, and restore the entry")
+        Diagnostic::finding(Code::HashNotPublished, message)
+            .note(format!("compared with {}", enumerate(with)))
+            .help("find out who changed the version or the hashes, and restore the entry")
     }
 
     fn release(&self) -> ReleaseLookup<'a> {
-        let (
-            entry,
-            Online {
-                source, progress, ..
-            },
-        ) = (self.entry, self.online);
         ReleaseLookup {
-            address: &entry.address,
-            version: &entry.locked.version,
-            source,
+            address: &self.entry.address,
+            version: &self.entry.locked.version,
+            source: self.online.source,
             cache: None,
-            progress,
+            progress: self.online.progress,
         }
     }
 
@@ -628,4 +633,41 @@ impl<'a> EntryCheck<'a> {
             }
         }
     }
+}
+
+/// Compares recorded `h1:` hashes with all packages that are known.
+fn compare_h1(
+    recorded: BTreeSet<Hash>,
+    platforms: &BTreeSet<Platform>,
+    known: &HashesByPlatform,
+) -> ComparedHashes {
+    let is_every_package_known = platforms
+        .iter()
+        .all(|platform| known.contains_key(platform));
+    let with = if is_every_package_known {
+        "the packages of all its platforms"
+    } else {
+        "the packages that could be fetched"
+    };
+    ComparedHashes {
+        unpublished: unexplained(&recorded, known),
+        recorded,
+        with,
+    }
+}
+
+/// Whether an entry has hashes, and each is in SHA256SUMS or is known to be of a published package.
+fn are_all_published(
+    entry: &Entry,
+    published: Option<&Published>,
+    compared: &[ComparedHashes],
+) -> bool {
+    let mut known: BTreeSet<&Hash> = BTreeSet::new();
+    if let Some(published) = published {
+        known.extend(&published.zh);
+    }
+    for hashes in compared {
+        known.extend(hashes.recorded.difference(&hashes.unpublished));
+    }
+    !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| known.contains(hash))
 }

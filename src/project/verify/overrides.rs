@@ -19,16 +19,17 @@ impl VerifiedRoot {
     /// which is one of `one_of`. Merges findings that differ only in their positions and providers,
     /// and removes findings that follow from others.
     pub(super) fn apply_overrides(&mut self, caller: &Levels, one_of: usize) {
-        let not_shared = take(&mut self.not_shared).into_iter();
-        self.not_shared = not_shared
-            .filter_map(|finding| self.reported(finding, caller))
-            .collect();
-        let findings = take(&mut self.findings).into_iter();
-        let findings = findings
-            .filter_map(|finding| self.reported(finding, caller))
-            .collect();
+        for finding in take(&mut self.not_shared) {
+            let reported = self.reported(finding, caller);
+            self.not_shared.extend(reported);
+        }
+        let mut findings = Vec::new();
+        for finding in take(&mut self.findings) {
+            findings.extend(self.reported(finding, caller));
+        }
+        let causes = without_consequences(findings);
         self.findings
-            .extend(Collector::for_one_of(one_of).merged(without_consequences(findings)));
+            .extend(Collector::for_one_of(one_of).merged(causes));
     }
 
     fn reported(&mut self, finding: Diagnostic, caller: &Levels) -> Option<Diagnostic> {
@@ -44,26 +45,26 @@ impl VerifiedRoot {
 fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut by_provider: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
-        let is_meant =
-            is_about_address(finding.code) && finding.reason != Some(Reason::HostChanged);
-        if let ([provider], true) = (&finding.providers[..], is_meant) {
+        if is_about_address(finding.code)
+            && finding.reason != Some(Reason::HostChanged)
+            && let [provider] = &finding.providers[..]
+        {
             by_provider.entry(provider.clone()).or_default().push(index);
         }
     }
     let mut removed = HashSet::new();
     for indexes in by_provider.values() {
         for &index in indexes {
-            let follows_from = |cause: &&usize| follows(&findings[index], &findings[**cause]);
-            if let Some(&cause) = indexes
+            let causes = indexes
                 .iter()
-                .filter(follows_from)
-                .min_by_key(|cause| order(&findings[**cause]))
-            {
-                removed.insert(index);
-                if !is_new(&findings[index]) {
-                    let note = findings[index].message.clone();
-                    findings[cause].notes.push(note);
-                }
+                .filter(|cause| follows(&findings[index], &findings[**cause]));
+            let Some(&cause) = causes.min_by_key(|cause| order(&findings[**cause])) else {
+                continue;
+            };
+            removed.insert(index);
+            if !is_new(&findings[index]) {
+                let note = findings[index].message.clone();
+                findings[cause].notes.push(note);
             }
         }
     }

@@ -9,7 +9,6 @@ use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, ReleasePlatforms};
 use crate::project::covers::{Covers, EntryPlatforms};
-use crate::project::root_module::RootModule;
 use crate::provider::{AddressParts, Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::files;
@@ -29,31 +28,22 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.online.is_some() || root.is_policy_only() {
         return;
     }
-    let (comparable, others): (Vec<_>, Vec<_>) = root
-        .entries()
-        .iter()
-        .partition(|entry| entry.locked.hashes.iter().any(Hash::is_known));
-    if root.platforms.is_none() {
-        report
-            .findings
-            .extend(comparable.into_iter().filter_map(single));
-        return;
+    let mut compared = Vec::new();
+    for entry in root.entries() {
+        if !entry.locked.hashes.iter().any(Hash::is_known) {
+            // Without a hash any package is accepted, for any platform.
+            report.has_unknown_platforms |= root.platforms.is_some();
+        } else if root.platforms.is_none() {
+            report.findings.extend(single(entry));
+        } else {
+            let known = match root.cache {
+                Some(cache) => cache.platforms_of(&entry.address, &entry.locked.version),
+                None => ReleasePlatforms::default(),
+            };
+            compared.push(compare(root, entry, &known));
+        }
     }
-    let remembered = |entry: &Entry| {
-        Some(
-            root.cache?
-                .platforms_of(&entry.address, &entry.locked.version),
-        )
-    };
-    let compare = |entry| compare(root, entry, &remembered(entry).unwrap_or_default());
-    add_compared(
-        root,
-        comparable.into_iter().map(compare).collect(),
-        None,
-        report,
-    );
-    // Without a hash any package is accepted, for any platform.
-    report.has_unknown_platforms |= !others.is_empty();
+    add_compared(root, compared, None, report);
 }
 
 /// Compares an entry with the required platforms. The message about too few hashes contains no
@@ -63,68 +53,47 @@ pub(super) fn compare<'a>(
     entry: &'a Entry,
     known: &ReleasePlatforms,
 ) -> ComparedEntry<'a> {
-    let required: Vec<&Platform> = match (root.platforms, &known.listed) {
+    let mut required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
-        (Some(PlatformSelection::All), None) if entry.locked.platform_hashes().next().is_some() => {
-            return ComparedEntry {
-                entry,
-                findings: Vec::new(),
-                unknown: None,
-            };
-        }
-        (Some(PlatformSelection::All), None) => {
-            let message = "no h1 is recorded, but all platforms are required".to_owned();
-            let error = finding(Code::PlatformNotCovered, message, &entry.block, "")
-                .help(root.lock_remedy());
-            return ComparedEntry {
-                entry,
-                findings: vec![error.about(&entry.address)],
-                unknown: Some(Vec::new()),
-            };
-        }
+        (Some(PlatformSelection::All), None) => return compare_with_all(root, entry),
         (None, _) => Vec::new(),
     };
-    let required: Vec<_> = required
-        .into_iter()
-        .filter(|platform| !root.is_exempted(entry, platform))
-        .collect();
+    required.retain(|platform| !root.is_exempted(entry, platform));
+
     let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());
-    let that = |answer| -> Vec<Platform> {
-        required
-            .iter()
-            .filter(|platform| platforms.covers(platform) == answer)
-            .map(|one| (*one).clone())
-            .collect()
-    };
-    let (absent, mut unknown) = (that(Covers::No), that(Covers::Unknown));
-    let is_published = |platform| {
-        let listed = known.listed.as_ref();
-        listed.is_none_or(|listed| listed.contains(platform))
-    };
     let mut findings = Vec::new();
     let mut without_hash = Vec::new();
-    for platform in &absent {
-        if is_published(platform) {
-            without_hash.push(platform.clone());
-        } else {
-            let listed = known.listed.iter().flatten();
-            findings.push(not_published(root, entry, platform, listed));
+    let mut unknown = Vec::new();
+    // Required platforms that are covered, or may be.
+    let mut possible = 0;
+    for &platform in &required {
+        match platforms.covers(platform) {
+            Covers::Yes => possible += 1,
+            Covers::Unknown => {
+                possible += 1;
+                unknown.push(platform.clone());
+            }
+            Covers::No => match &known.listed {
+                Some(listed) if !listed.contains(platform) => {
+                    findings.push(not_published(root, entry, platform, listed.iter()));
+                }
+                _ => without_hash.push(platform.clone()),
+            },
         }
     }
     findings.extend(missing(root, entry, &without_hash));
-    let has_package = |platform: &Platform| {
-        let is_listed = known
-            .listed
-            .as_ref()
-            .is_some_and(|listed| listed.contains(platform));
-        is_listed || platforms.covers(platform) == Covers::Yes
-    };
-    findings.extend(wrong_exceptions(root, entry, has_package));
-    let (recorded, unexplained) = (platforms.recorded(), platforms.unexplained());
-    if unexplained < unknown.len()
-        || (!unknown.is_empty() && recorded < required.len() - absent.len())
-    {
+    findings.extend(wrong_exceptions(root, entry, |platform| {
+        let listed = known.listed.as_ref();
+        listed.is_some_and(|listed| listed.contains(platform))
+            || platforms.covers(platform) == Covers::Yes
+    }));
+
+    // Each h1 is for one platform: with fewer of them than platforms, one has none.
+    let recorded = platforms.recorded();
+    let unexplained = platforms.unexplained();
+    let are_too_few = unexplained < unknown.len() || recorded < possible;
+    if !unknown.is_empty() && are_too_few {
         let message = if recorded == 1 || recorded < required.len() {
             let verb = if recorded == 1 { "is" } else { "are" };
             format!(
@@ -149,6 +118,25 @@ pub(super) fn compare<'a>(
     }
 }
 
+/// Compares an entry with all platforms of its release, which are unknown.
+fn compare_with_all<'a>(root: &AuditedRoot<'_>, entry: &'a Entry) -> ComparedEntry<'a> {
+    // An h1 may be for any of them.
+    if entry.locked.platform_hashes().next().is_some() {
+        return ComparedEntry {
+            entry,
+            findings: Vec::new(),
+            unknown: None,
+        };
+    }
+    let message = "no h1 is recorded, but all platforms are required".to_owned();
+    let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
+    ComparedEntry {
+        entry,
+        findings: vec![error.help(root.lock_remedy()).about(&entry.address)],
+        unknown: Some(Vec::new()),
+    }
+}
+
 /// Adds the findings about all entries. `mirror` is the source that was asked, if one was. Unknown
 /// platforms are a finding if the user requested platforms, or if there cannot be many; otherwise
 /// they are only part of the summary.
@@ -158,7 +146,8 @@ pub(super) fn add_compared(
     mirror: Option<&str>,
     report: &mut VerifiedRoot,
 ) {
-    let (mut platforms, mut entries) = (BTreeSet::new(), Vec::new());
+    let mut platforms = BTreeSet::new();
+    let mut entries = Vec::new();
     for ComparedEntry {
         entry,
         findings,
@@ -170,10 +159,11 @@ pub(super) fn add_compared(
         report.findings.extend(findings);
         let can_be_one = unknown.is_none() && entry.locked.platform_hashes().count() < 2;
         if !is_known && (root.options.platforms.is_some() || can_be_one) {
-            platforms.extend(unknown.into_iter().flatten());
+            platforms.extend(unknown.unwrap_or_default());
             entries.push(entry);
         }
     }
+
     let message = match mirror {
         Some(mirror) => format!(
             "the platforms of the recorded h1 are unknown, because {mirror} does not list them"
@@ -189,13 +179,13 @@ pub(super) fn add_compared(
         online: true,
         platforms: Some(root.named_platforms().to_vec()),
     };
-    report.findings.extend(entries.into_iter().map(|entry| {
-        let warning = finding(Code::PlatformNotKnown, message.clone(), &entry.block, "");
-        warning
+    for entry in entries {
+        let warning = finding(Code::PlatformNotKnown, message.clone(), &entry.block, "")
             .note(format!("not confirmed: {names}"))
             .help(online.clone())
-            .about(&entry.address)
-    }));
+            .about(&entry.address);
+        report.findings.push(warning);
+    }
 }
 
 /// The locked providers, each with a required platform from which the settings exempt it.
@@ -220,20 +210,20 @@ pub(super) fn exempted(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
 /// The finding for an entry that can cover one platform only, if no platforms are specified. It
 /// names no provider, so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
-    let is_single = entry.locked.platform_hashes().count() == 1;
+    if entry.locked.platform_hashes().count() != 1 {
+        return None;
+    }
     let message =
         "only one h1 is recorded, so on any other platform init changes the lock file, or fails"
             .to_owned();
-    let warning = finding(Code::SinglePlatform, message, &entry.block, "");
     let help = Help::from(LockRemedy {
         platforms: Some(Vec::new()),
         ..LockRemedy::default()
     });
-    is_single.then(|| {
-        warning
-            .help(help.and_text(", or set platforms in provlock.toml"))
-            .about(&entry.address)
-    })
+    let warning = finding(Code::SinglePlatform, message, &entry.block, "")
+        .help(help.and_text(", or set platforms in provlock.toml"))
+        .about(&entry.address);
+    Some(warning)
 }
 
 /// The finding for platforms without an `h1:`; `None` without such platforms. One command adds all
@@ -302,35 +292,31 @@ pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;
     }
-    let RootModule {
-        data_directory,
-        dialect,
-        ..
-    } = root.module;
-    let providers = root.module.path().join(data_directory).join("providers");
+    let module = root.module;
+    let providers = module.path().join(&module.data_directory).join("providers");
     report.not_installed = root.entries().len();
-    for entry in root
-        .entries()
-        .iter()
-        .filter(|entry| entry.locked.platform_hashes().next().is_some())
-    {
+    for entry in root.entries() {
+        if entry.locked.platform_hashes().next().is_none() {
+            continue;
+        }
         let AddressParts {
             hostname,
             namespace,
             name,
         } = &*entry.address;
-        let version = entry.locked.version.to_string();
         let directory = providers
             .join(hostname.to_string())
             .join(namespace)
             .join(name)
-            .join(version);
-        let mut packages = files::entries(&directory).unwrap_or_else(|error| {
-            report
-                .errors
-                .push(Diagnostic::io("read", &directory, &error));
-            Vec::new()
-        });
+            .join(entry.locked.version.to_string());
+        let mut packages = match files::entries(&directory) {
+            Ok(packages) => packages,
+            Err(error) => {
+                let error = Diagnostic::io("read", &directory, &error);
+                report.errors.push(error);
+                continue;
+            }
+        };
         packages.retain(|path| path.is_dir());
         packages.sort();
         if !packages.is_empty() {
@@ -347,16 +333,19 @@ pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 "the installed package of {} matches no recorded hash",
                 root.release(entry)
             );
-            let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
-            let directory = package.display();
-            let error = error.note(format!("{directory}: {why}"));
-            let help = Help::text(format!("remove {directory}, then run"));
-            report.findings.push(error.help(if root.module.is_unit() {
+            let package = package.display();
+            let help = Help::text(format!("remove {package}, then run"));
+            let help = if module.is_unit() {
                 // Terragrunt runs the tool elsewhere.
                 help.and_text(" terragrunt init in the directory of the unit")
             } else {
-                help.and_text(": ").and(Remedy::InstallProviders(*dialect))
-            }));
+                help.and_text(": ")
+                    .and(Remedy::InstallProviders(module.dialect))
+            };
+            let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "")
+                .note(format!("{package}: {why}"))
+                .help(help);
+            report.findings.push(error);
         }
     }
 }

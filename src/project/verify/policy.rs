@@ -1,7 +1,7 @@
 //! Findings about violations of the project's policy, and registry data about providers.
 
 use std::collections::BTreeSet;
-use std::path::{self, Path};
+use std::path::Path;
 
 use super::audited_root::{AuditedRoot, FileState, Named, VerifiedRoot, finding};
 use crate::configuration::{DATA_DIRECTORY, ModuleCall};
@@ -12,9 +12,7 @@ use crate::modules::{Unpinned, origin};
 use crate::packages::{DemandedAge, FilesystemMirror};
 use crate::project::root_module::RootModule;
 use crate::project::similar_names::{Lookalike, Part, look_alike};
-use crate::project::unit::TerragruntUnit;
 use crate::provider::{Authentication, Dialect, ProviderAddress};
-use crate::settings::Settings;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
@@ -23,45 +21,37 @@ const BUNDLED: &str = "terraform.d/plugins";
 /// Packages beside the configuration or the local module of a Terragrunt unit, which OpenTofu and
 /// Terraform install instead of the registry's. They ignore the flat layout of Terraform 0.12.
 pub(super) fn bundled_plugins(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let modules = root
-        .module
-        .units
-        .iter()
-        .filter_map(TerragruntUnit::shown_module);
-    for directory in [root.module.path().to_owned()].into_iter().chain(modules) {
-        report
-            .findings
-            .extend(bundled(&directory.join(BUNDLED), root.module.dialect));
+    let mut directories = vec![root.module.path().to_owned()];
+    for unit in &root.module.units {
+        directories.extend(unit.shown_module());
+    }
+    for directory in directories {
+        let finding = bundled(&directory.join(BUNDLED), root.module.dialect);
+        report.findings.extend(finding);
     }
 }
 
 fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
     let mirror = FilesystemMirror::new(directory);
-    let providers = mirror.providers(dialect);
     let mut others = mirror.directories();
-    others.retain(|name| {
-        !providers
-            .iter()
-            .any(|provider| provider.to_string() == *name)
-    });
-    let names: Vec<_> = providers
-        .iter()
-        .map(|provider| provider.short(dialect))
-        .chain(others)
-        .collect();
+    let mut names = Vec::new();
+    for provider in mirror.providers(dialect) {
+        others.retain(|name| provider.to_string() != *name);
+        names.push(provider.short(dialect));
+    }
+    names.extend(others);
     if names.is_empty() {
         return None;
     }
-    let names = few(names);
-    let message = |directory: path::Display<'_>| {
-        format!(
-            "{directory} contains packages of {names}, which are installed instead of the registry's"
-        )
-    };
+    let contains = format!(
+        "contains packages of {}, which are installed instead of the registry's",
+        few(names)
+    );
     let finding = Diagnostic::finding(Code::BundledPlugins, "")
-        .naming(directory, message)
-        .shared(message(Path::new(BUNDLED).display()));
-    Some(finding.help("remove this directory, or name a mirror in the CLI configuration"))
+        .naming(directory, |directory| format!("{directory} {contains}"))
+        .shared(format!("{BUNDLED} {contains}"))
+        .help("remove this directory, or name a mirror in the CLI configuration");
+    Some(finding)
 }
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
@@ -91,10 +81,13 @@ pub(super) fn unpinned_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot
     if !root.module.settings.policy.pins_modules() {
         return;
     }
-    let calls = root.declared.own_package_calls().into_iter();
-    report
-        .findings
-        .extend(calls.filter_map(|call| Some(unpinned(call, &call.request()?.unpinned()?))));
+    for call in root.declared.own_package_calls() {
+        if let Some(request) = call.request()
+            && let Some(why) = request.unpinned()
+        {
+            report.findings.push(unpinned(call, &why));
+        }
+    }
 }
 
 fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
@@ -143,30 +136,35 @@ pub(super) fn modules_not_allowed(root: &AuditedRoot<'_>, report: &mut VerifiedR
     let mut seen = Vec::new();
     for call in root.declared.package_calls() {
         known.insert(&call.key);
+        // A module that is called several times contains the same calls each time.
         let location = call.entry.as_ref().unwrap_or(&call.location);
         let seen_at = (location, &call.source);
         if seen.contains(&seen_at) {
             continue;
         }
         seen.push(seen_at);
-        let (reason, help) = match origin(&call.source) {
+
+        let reason;
+        let help;
+        match origin(&call.source) {
             Ok(origin) if settings.policy.allows_module(&origin, *dialect) => continue,
-            Ok(origin) => (
-                format!("its source is {origin}"),
-                format!(
+            Ok(origin) => {
+                reason = format!("its source is {origin}");
+                help = format!(
                     "use another module, or add {:?} to allowed-modules in provlock.toml",
                     origin.pattern_of_publisher()
-                ),
-            ),
-            Err(why) => (
-                why.to_owned(),
-                "use the usual address of an allowed module".to_owned(),
-            ),
-        };
+                );
+            }
+            Err(why) => {
+                reason = why.to_owned();
+                help = "use the usual address of an allowed module".to_owned();
+            }
+        }
         let message = format!("the policy does not allow {}: {reason}", call.name());
         let error = Diagnostic::finding(Code::ModuleNotAllowed, message);
         report.findings.push(call.located(error).help(help));
     }
+
     for part in &root.declared.unknown {
         // In a directory of the repository, its own calls are checked.
         if part.directory.is_some() || !known.insert(&part.key) {
@@ -175,10 +173,9 @@ pub(super) fn modules_not_allowed(root: &AuditedRoot<'_>, report: &mut VerifiedR
         let name = module_name(&part.key);
         let message =
             format!("the source of {name} is unknown, so allowed-modules was not checked");
-        let error = finding(Code::ModuleNotAllowed, message, &part.location, "");
-        report
-            .findings
-            .push(error.help("write the source as a string, so that the policy can allow it"));
+        let error = finding(Code::ModuleNotAllowed, message, &part.location, "")
+            .help("write the source as a string, so that the policy can allow it");
+        report.findings.push(error);
     }
 }
 
@@ -191,28 +188,18 @@ pub(super) fn addresses(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 }
 
 fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
-    let (policy, dialect, address) = (
-        &root.module.settings.policy,
-        root.module.dialect,
-        named.address,
-    );
+    let policy = &root.module.settings.policy;
+    let dialect = root.module.dialect;
+    let address = named.address;
     let mut errors = policy.against_address(address, dialect);
-    let constraints = named
-        .requirement
-        .map(|requirement| &requirement.constraints);
-    errors.extend(
-        constraints
-            .and_then(|constraints| policy.against_constraints(address, dialect, constraints)),
-    );
-    let locked = named.entry.into_iter();
-    errors.extend(
-        locked.flat_map(|entry| policy.against_version(address, dialect, &entry.locked.version)),
-    );
-    errors.extend(looks_like_another(
-        root.module,
-        root.base.as_ref().map(|base| &base.facts.providers),
-        address,
-    ));
+    if let Some(requirement) = named.requirement {
+        errors.extend(policy.against_constraints(address, dialect, &requirement.constraints));
+    }
+    if let Some(entry) = named.entry {
+        errors.extend(policy.against_version(address, dialect, &entry.locked.version));
+    }
+    let known = root.base.as_ref().map(|base| &base.facts.providers);
+    errors.extend(looks_like_another(root.module, known, address));
     errors.into_iter().map(|error| named.place(error)).collect()
 }
 
@@ -224,48 +211,45 @@ pub(in crate::project) fn looks_like_another(
     address: &ProviderAddress,
 ) -> Option<Diagnostic> {
     let Lookalike { like, part } = look_alike(address)?;
-    let RootModule {
-        settings: Settings { policy, .. },
-        dialect,
-        ..
-    } = root;
-    let was_there = |known: &BTreeSet<ProviderAddress>| {
-        known.iter().any(|one| one.hostname == address.hostname)
-    };
-    let is_meant = match part {
-        Part::Provider => false,
-        Part::Host => policy.names_host(address) || known.is_some_and(was_there),
-        Part::NewHost => policy.names_host(address) || known.is_none_or(was_there),
-    };
-    if is_meant || policy.names(address, *dialect) {
+    let policy = &root.settings.policy;
+    if policy.names(address, root.dialect) {
         return None;
     }
+    if part != Part::Provider && policy.names_host(address) {
+        return None;
+    }
+    // Without a change under review, a host that may be new is accepted.
+    let is_host_accepted = match known {
+        Some(known) => known.iter().any(|one| one.hostname == address.hostname),
+        None => part == Part::NewHost,
+    };
+    if part != Part::Provider && is_host_accepted {
+        return None;
+    }
+
     let what = match part {
         Part::Provider => "its namespace to allowed-namespaces".to_owned(),
         Part::Host | Part::NewHost => format!("{:?} to allowed-hosts", address.hostname.as_ascii()),
     };
-    let error = Diagnostic::finding(
-        Code::Lookalike,
-        format!("{address} looks like {like}, but is not"),
-    );
-    Some(error.help(format!(
-        "correct the source; if the address is right, add {what} in provlock.toml"
-    )))
+    let message = format!("{address} looks like {like}, but is not");
+    let help = format!("correct the source; if the address is right, add {what} in provlock.toml");
+    Some(Diagnostic::finding(Code::Lookalike, message).help(help))
 }
 
 /// Signatures of an entry's release that the policy does not accept.
 pub(super) fn check_signature(
     root: &AuditedRoot<'_>,
     entry: &Entry,
-    found: &Authentication,
+    authentication: &Authentication,
 ) -> Vec<Diagnostic> {
-    let RootModule {
-        settings, dialect, ..
-    } = root.module;
-    let errors =
-        settings
-            .policy
-            .against_signature(&entry.address, *dialect, &root.release(entry), found);
+    let policy = &root.module.settings.policy;
+    let release = root.release(entry);
+    let errors = policy.against_signature(
+        &entry.address,
+        root.module.dialect,
+        &release,
+        authentication,
+    );
     errors
         .into_iter()
         .map(|error| Named::entry(entry).place(error))
@@ -275,104 +259,92 @@ pub(super) fn check_signature(
 /// Checks the age of every version that the change brings.
 pub(super) fn check_ages(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(demanded) = root.min_age else { return };
-    let check = |entry| check_age(root, entry, demanded);
-    let mut versions = new_versions(root);
-    versions.retain(|entry| root.is_requested(&entry.address));
-    report.findings.extend(
-        parallel::map(versions, WAITING_REQUESTS, check)
-            .into_iter()
-            .flatten(),
-    );
+    let mut entries = new_versions(root);
+    entries.retain(|entry| root.is_requested(&entry.address));
+    let findings = parallel::map(entries, WAITING_REQUESTS, |entry| {
+        check_age(root, entry, demanded)
+    });
+    report.findings.extend(findings.into_iter().flatten());
 }
 
 /// Entries with a version that the lock file of the base does not have. If that file cannot be
 /// read, all versions are new.
 fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
-    let RootModule {
-        settings, dialect, ..
-    } = root.module;
-    let before = root.lock_file_before();
-    let is_new = |entry: &&Entry| {
-        let before = before.and_then(|before| before.locks().get(&entry.address));
-        let is_known = before.is_some_and(|before| before.version == entry.locked.version);
-        !is_known
-            && !settings
-                .policy
-                .is_exempt_from_min_age(&entry.address, *dialect)
-    };
-    let has_changes = root.min_age.is_some() && root.base.is_some();
-    if has_changes {
-        root.entries().iter().filter(is_new).collect()
-    } else {
-        Vec::new()
+    if root.min_age.is_none() || root.base.is_none() {
+        return Vec::new();
     }
+    let policy = &root.module.settings.policy;
+    let before = root.lock_file_before();
+    let mut entries = Vec::new();
+    for entry in root.entries() {
+        if policy.is_exempt_from_min_age(&entry.address, root.module.dialect) {
+            continue;
+        }
+        if let Some(before) = before
+            && let Some(old) = before.locks().get(&entry.address)
+            && old.version == entry.locked.version
+        {
+            continue;
+        }
+        entries.push(entry);
+    }
+    entries
 }
 
 fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
     let release = root.release(entry);
-    let place = |message| finding(Code::VersionTooYoung, message, entry.version(), "");
-    let Some((listings, source)) = root
-        .online
-        .and_then(|online| Some((online.listings?, online.source)))
-    else {
-        let warning = place(format!(
-            "{release} is new, and its age was not checked against min-age"
-        ));
-        return Some(
-            Diagnostic {
-                severity: Severity::Warning,
-                ..warning
-            }
-            .help(Remedy::verify_online()),
-        );
+    let mut dates = None;
+    if let Some(online) = root.online
+        && let Some(listings) = online.listings
+    {
+        dates = Some((listings.dates, online.source));
+    }
+    let Some((dates, source)) = dates else {
+        let message = format!("{release} is new, and its age was not checked against min-age");
+        let mut warning = finding(Code::VersionTooYoung, message, entry.version(), "");
+        warning.severity = Severity::Warning;
+        return Some(warning.help(Remedy::verify_online()));
     };
-    let not_old_enough = demanded.rejects(|| {
-        listings
-            .dates
-            .published(&entry.address, &entry.locked.version, source)
-    })?;
-    let error = place(format!(
-        "{release} may not be used yet: {}",
-        not_old_enough.why
-    ));
+    let not_old_enough =
+        demanded.rejects(|| dates.published(&entry.address, &entry.locked.version, source))?;
+    let message = format!("{release} may not be used yet: {}", not_old_enough.why);
+    let error = finding(Code::VersionTooYoung, message, entry.version(), "");
     Some(error.help("wait until it is old enough, or lock an older version"))
 }
 
 /// Asks about every provider if the policy depends on it, else about those whose dates are needed
 /// anyway.
 pub(super) fn registry_data(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some((online, listings)) = root
-        .online
-        .and_then(|online| Some((online, online.listings?)))
-    else {
-        return;
-    };
     if root.state != FileState::Readable {
         return;
     }
-    let RootModule {
-        settings: Settings { policy, .. },
-        dialect,
-        ..
-    } = root.module;
-    let of_age: Vec<_> = new_versions(root)
-        .into_iter()
-        .map(|entry| &entry.address)
-        .collect();
-    let is_asked_for =
-        |named: &Named<'_>| policy.judges_listings() || of_age.contains(&named.address);
-    let check = |named: Named<'_>| {
-        let errors = listings.against(named.address, policy, *dialect, online.source);
-        let found = errors.into_iter().chain(listings.warnings(named.address));
-        found
-            .map(|finding| named.place(finding))
-            .collect::<Vec<_>>()
+    let Some(online) = root.online else { return };
+    let Some(listings) = online.listings else {
+        return;
     };
-    let mut named: Vec<_> = root.named().filter(is_asked_for).collect();
-    named.retain(|named| root.is_requested(named.address));
-    report.findings.extend(
-        parallel::map(named, WAITING_REQUESTS, check)
-            .into_iter()
-            .flatten(),
-    );
+    let policy = &root.module.settings.policy;
+    let dialect = root.module.dialect;
+
+    let mut with_dates = BTreeSet::new();
+    for entry in new_versions(root) {
+        with_dates.insert(&entry.address);
+    }
+    let mut providers = Vec::new();
+    for named in root.named() {
+        let is_needed = policy.judges_listings() || with_dates.contains(named.address);
+        if is_needed && root.is_requested(named.address) {
+            providers.push(named);
+        }
+    }
+
+    let findings = parallel::map(providers, WAITING_REQUESTS, |named| {
+        let mut findings = listings.against(named.address, policy, dialect, online.source);
+        findings.extend(listings.warnings(named.address));
+        (named, findings)
+    });
+    for (named, findings) in findings {
+        for finding in findings {
+            report.findings.push(named.place(finding));
+        }
+    }
 }

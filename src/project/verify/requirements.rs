@@ -3,7 +3,7 @@
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
-use crate::lockfile::{Entry, EntryKind, LockFile};
+use crate::lockfile::{Entry, EntryKind};
 use crate::project::plan::candidate::{explained, namesake, with_source};
 use crate::project::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
@@ -14,16 +14,10 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         return;
     }
     let requirements = root.requirements();
-    report
-        .findings
-        .extend(requirements.warnings.iter().cloned());
-    let before = if requirements.is_incomplete {
-        root.lock_file_before()
-    } else {
-        None
-    };
+    let findings = &mut report.findings;
+    findings.extend(requirements.warnings.iter().cloned());
     for entry in root.entries() {
-        let found = match requirements.providers.get(&entry.address) {
+        let mut finding = match requirements.providers.get(&entry.address) {
             Some(requirement) if root.base.is_some() && requirement.is_of_state() => {
                 not_required(root, entry, Some(requirement))
             }
@@ -31,21 +25,20 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             None if is_meant(root, entry) => None,
             None => not_required(root, entry, None),
         };
-        report
-            .findings
-            .extend(found.or_else(|| outside_recorded(root, before, entry)));
-        report.findings.extend(no_hashes(root, entry));
+        if finding.is_none() {
+            finding = outside_recorded(root, entry);
+        }
+        findings.extend(finding);
+        findings.extend(no_hashes(root, entry));
     }
+
     let locked = root.lock_file.locks();
-    let missing = requirements.providers.iter();
-    let is_missing = |address: &ProviderAddress, requirement: &Requirement| {
+    for (address, requirement) in &requirements.providers {
         let is_overridden = root.dev_overrides.contains_key(address);
-        requirement.is_certain && !is_overridden && !locked.contains_key(address)
-    };
-    let missing = missing.filter(|(address, requirement)| is_missing(address, requirement));
-    report
-        .findings
-        .extend(missing.map(|(address, requirement)| not_locked(root, address, requirement)));
+        if requirement.is_certain && !is_overridden && !locked.contains_key(address) {
+            findings.push(not_locked(root, address, requirement));
+        }
+    }
 }
 
 /// Required providers that `init` refuses, whatever is locked.
@@ -58,6 +51,9 @@ pub(super) fn refused(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 /// `internal/getproviders/hash.go`.
 fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     let hashes = &entry.locked.hashes;
+    if hashes.iter().any(Hash::is_known) {
+        return None;
+    }
     let what = if hashes.is_empty() {
         "no hash is"
     } else {
@@ -67,13 +63,13 @@ fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
         "{what} recorded for {}, so any package would be accepted",
         root.release(entry)
     );
-    let error = finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy());
-    (!hashes.iter().any(Hash::is_known)).then_some(error)
+    Some(finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy()))
 }
 
 fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
-    let (version, recorded) = (&entry.locked.version, &entry.locked.constraints);
+    let version = &entry.locked.version;
+    let recorded = &entry.locked.constraints;
     let required = &requirement.constraints;
     if !required.allows(version) {
         let asks = if required.is_empty() {
@@ -82,12 +78,8 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
             format!("the configuration requires {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
-        let mut error = finding(
-            Code::VersionOutsideConstraints,
-            message,
-            entry.version(),
-            "",
-        );
+        let code = Code::VersionOutsideConstraints;
+        let mut error = finding(code, message, entry.version(), "");
         for declaration in &requirement.declarations {
             if !declaration.constraints.allows(version) {
                 error = declaration.mark(error, &declaration.location, "asked for here");
@@ -146,35 +138,28 @@ pub(super) fn constraints_differ<T: EntryKind>(
 
 /// The finding about a version that the entry's recorded constraints exclude, if the configuration
 /// is not completely known. If the change removes these constraints, the base's apply.
-fn outside_recorded(
-    root: &AuditedRoot<'_>,
-    before: Option<&LockFile>,
-    entry: &Entry,
-) -> Option<Diagnostic> {
+fn outside_recorded(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     if !root.requirements().is_incomplete {
         return None;
     }
+    let mut recorded = &entry.locked.constraints;
+    let mut records = "the lock file records";
+    let mut location = entry.constraints();
+    if recorded.is_empty() {
+        let before = root.lock_file_before()?;
+        recorded = &before.locks().get(&entry.address)?.constraints;
+        records = "the base records";
+        location = None;
+    }
     let version = &entry.locked.version;
-    let own = Some(&entry.locked.constraints).filter(|recorded| !recorded.is_empty());
-    let of_base = || Some(&before?.locks().get(&entry.address)?.constraints);
-    let recorded = own
-        .or_else(of_base)
-        .filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
+    if recorded.is_empty() || recorded.allows(version) {
+        return None;
+    }
     let name = root.name(&entry.address);
-    let records = if own.is_some() {
-        "the lock file records"
-    } else {
-        "the base records"
-    };
     let message =
         format!("{name} is locked at {version}, but {records} the constraints {recorded}");
-    let error = finding(
-        Code::VersionOutsideConstraints,
-        message,
-        entry.version(),
-        "",
-    );
-    let error = error.at_each(own.and(entry.constraints()), "recorded here");
+    let code = Code::VersionOutsideConstraints;
+    let error = finding(code, message, entry.version(), "").at_each(location, "recorded here");
     let note = "they are treated as required, because the configuration is not completely known";
     Some(error.note(note).help(Remedy::upgrade(name)))
 }
@@ -186,9 +171,28 @@ fn not_required(
     entry: &Entry,
     by_state: Option<&Requirement>,
 ) -> Option<Diagnostic> {
+    let requirements = root.requirements();
+    if requirements.is_incomplete {
+        return None;
+    }
     let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
-    let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
+    let mut warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
+    if let Some(requirement) = by_state {
+        let declarations = requirement.declarations.iter();
+        let locations = declarations.map(|declaration| &declaration.location);
+        return Some(warning
+            .at_each(locations, "this state needs it")
+            .note("a state file under review does not explain an entry, because the change may have added it")
+            .help("make sure that the entry is intended; init keeps it while the state needs it"));
+    }
+
+    if let Some(path) = requirements.unused_state.get(&entry.address) {
+        warning = warning.note(format!(
+            "the state in {} needs it, but the backend does not use that file",
+            path.display()
+        ));
+    }
     let fails = format!(
         "{} init -lockfile=readonly fails because of the entry",
         root.module.dialect
@@ -197,40 +201,21 @@ fn not_required(
         prune: true,
         ..LockRemedy::default()
     });
-    let unused = root.requirements().unused_state.get(&entry.address);
-    let warning = match unused {
-        Some(path) if by_state.is_none() => warning.note(format!(
-            "the state in {} needs it, but the backend does not use that file",
-            path.display()
-        )),
-        _ => warning,
-    };
-    let warning = match (by_state, &root.requirements().state) {
-        (Some(requirement), _) => {
-            let declarations = requirement
-                .declarations
-                .iter()
-                .map(|declaration| &declaration.location);
-            warning
-                .at_each(declarations, "this state needs it")
-                .note("a state file under review does not explain an entry, because the change may have added it")
-                .help("make sure that the entry is intended; init keeps it while the state needs it")
-        }
-        (None, StateKnowledge::Read) => warning
+    Some(match &requirements.state {
+        StateKnowledge::Read => warning
             .note(format!(
                 "no state file beside it needs the provider: {fails}"
             ))
             .help(prune),
-        (None, StateKnowledge::Absent) => warning
+        StateKnowledge::Absent => warning
             .note(fails)
             .help(prune.and_text(", unless a state elsewhere still has resources of it")),
-        (None, StateKnowledge::Unknown(reason)) => warning
+        StateKnowledge::Unknown(reason) => warning
             .note(format!(
                 "{fails}, unless the state needs it, which is unknown: {reason}"
             ))
             .help(prune.and_text(", unless the state still has resources of it")),
-    };
-    (!root.requirements().is_incomplete).then_some(warning)
+    })
 }
 
 fn not_locked(
@@ -241,24 +226,25 @@ fn not_locked(
     let message = format!("{} is required, but not locked", root.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
-    match namesake(address, requirement, &root.lock_file)
-        .filter(|entry| !root.requirements().providers.contains_key(&entry.address))
+    // An entry that nothing else requires is probably meant.
+    if let Some(entry) = namesake(address, requirement, &root.lock_file)
+        && !root.requirements().providers.contains_key(&entry.address)
     {
-        Some(entry) => with_source(explained(error), entry, root.module.dialect),
-        None => error,
+        return with_source(explained(error), entry, root.module.dialect);
     }
+    error
 }
 
 /// Whether an entry that nothing requires is probably meant by a required provider without a
 /// source.
 fn is_meant(root: &AuditedRoot<'_>, entry: &Entry) -> bool {
     let locked = root.lock_file.locks();
-    let mut missing = root
-        .requirements()
-        .providers
-        .iter()
-        .filter(|(address, _)| !locked.contains_key(address));
-    missing.any(|(address, requirement)| {
-        namesake(address, requirement, &root.lock_file) == Some(entry)
-    })
+    for (address, requirement) in &root.requirements().providers {
+        if !locked.contains_key(address)
+            && namesake(address, requirement, &root.lock_file) == Some(entry)
+        {
+            return true;
+        }
+    }
+    false
 }

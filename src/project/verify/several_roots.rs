@@ -21,18 +21,13 @@ pub(super) fn mixed(
     results: &[Result<VerifiedRoot>],
     session: &Session<'_>,
 ) -> Vec<(usize, Diagnostic)> {
-    let has = |dialect| {
-        results
-            .iter()
-            .flatten()
-            .any(|root| root.registry == Some(dialect))
-    };
-    if !has(Dialect::Tofu) || !has(Dialect::Terraform) {
+    if !has_registry_of(Dialect::Tofu, results) || !has_registry_of(Dialect::Terraform, results) {
         return Vec::new();
     }
     let mut repositories: BTreeMap<PathBuf, Vec<(usize, &VerifiedRoot)>> = BTreeMap::new();
     for (index, result) in results.iter().enumerate() {
         let Ok(root) = result else { continue };
+        // The settings confirm the dialect of the lock file.
         let is_set =
             root.registry == Some(root.dialect) && root.dialect_reason == DialectReason::Settings;
         if root.registry.is_none() || is_set {
@@ -49,23 +44,43 @@ pub(super) fn mixed(
             .or_default()
             .push((index, root));
     }
-    repositories
-        .values()
-        .filter_map(|roots| mixed_in(session.tree(), roots))
-        .collect()
+
+    let mut findings = Vec::new();
+    for roots in repositories.values() {
+        findings.extend(mixed_in(session.tree(), roots));
+    }
+    findings
+}
+
+/// Whether a lock file contains only the registry of a dialect.
+fn has_registry_of(dialect: Dialect, results: &[Result<VerifiedRoot>]) -> bool {
+    let mut roots = results.iter().flatten();
+    roots.any(|root| root.registry == Some(dialect))
 }
 
 fn mixed_in(tree: &Tree, roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
-    let (tofu, terraform): (Vec<_>, Vec<_>) = roots
-        .iter()
-        .partition(|(_, root)| root.registry == Some(Dialect::Tofu));
-    let (dialect, fewer, others) = if terraform.len() <= tofu.len() {
-        (Dialect::Terraform, terraform, tofu)
-    } else {
-        (Dialect::Tofu, tofu, terraform)
-    };
-    let (host, other) = (dialect.default_host_name(), dialect.other());
-    let ((index, first), (_, first_other)) = (*fewer.first()?, others.first()?);
+    let mut tofu = Vec::new();
+    let mut terraform = Vec::new();
+    for root in roots {
+        if root.1.registry == Some(Dialect::Tofu) {
+            tofu.push(root);
+        } else {
+            terraform.push(root);
+        }
+    }
+    // The fewer ones are probably the mistake.
+    let mut dialect = Dialect::Terraform;
+    let mut fewer = terraform;
+    let mut others = tofu;
+    if fewer.len() > others.len() {
+        dialect = Dialect::Tofu;
+        std::mem::swap(&mut fewer, &mut others);
+    }
+    let host = dialect.default_host_name();
+    let other = dialect.other();
+    let &&(index, first) = fewer.first()?;
+    let &&(_, first_other) = others.first()?;
+
     let message = format!(
         "{} here {} locked for {host}, and {} for {}: OpenTofu and Terraform do not accept each other's lock files",
         count(fewer.len(), "root module"),
@@ -82,8 +97,9 @@ fn mixed_in(tree: &Tree, roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Dia
     let warning = Diagnostic::finding(Code::MixedDialects, message)
         .at_each(&entry_of(tree, first, dialect), "one registry here")
         .at_each(&entry_of(tree, first_other, other), "the other here")
-        .note(format!("locked for {host}: {names}"));
-    Some((index, warning.help(help)))
+        .note(format!("locked for {host}: {names}"))
+        .help(help);
+    Some((index, warning))
 }
 
 /// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping
@@ -107,29 +123,33 @@ pub(super) fn ignored_by_git(
     version_control: Option<&dyn VersionControl>,
     is_new: impl Fn(&Location) -> bool,
 ) -> Vec<(usize, Diagnostic)> {
-    let may_be_ignored = |root: &VerifiedRoot| {
-        !root.not_shared.is_empty() || (!root.has_lock_file && root.needs_lock_file)
-    };
-    let concerned = results
-        .iter_mut()
-        .enumerate()
-        .filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
-    let mut concerned: Vec<_> = concerned.filter(|(_, root)| may_be_ignored(root)).collect();
-    let paths: Vec<_> = concerned
-        .iter()
-        .map(|(_, root)| root.path.as_path())
-        .collect();
-    let mut rules = version_control
-        .map(|control| control.ignore_rules(&paths))
-        .unwrap_or_default()
-        .into_iter();
-    for (_, root) in &mut concerned {
-        root.ignore_rule = rules.next().flatten().filter(|rule| !is_new(rule));
+    let mut concerned = Vec::new();
+    for (index, result) in results.iter_mut().enumerate() {
+        if let Ok(root) = result {
+            let is_missing = !root.has_lock_file && root.needs_lock_file;
+            if is_missing || !root.not_shared.is_empty() {
+                concerned.push((index, root));
+            }
+        }
+    }
+
+    // One run of git answers for all of them.
+    let mut rules = vec![None; concerned.len()];
+    if let Some(control) = version_control {
+        let paths: Vec<_> = concerned
+            .iter()
+            .map(|(_, root)| root.path.as_path())
+            .collect();
+        rules = control.ignore_rules(&paths);
+    }
+    for ((_, root), rule) in concerned.iter_mut().zip(rules) {
+        root.ignore_rule = rule.filter(|rule| !is_new(rule));
         let not_shared = take(&mut root.not_shared);
         if root.ignore_rule.is_none() {
             root.findings.splice(0..0, not_shared);
         }
     }
+
     let mut groups: Vec<(&Location, Vec<(usize, &VerifiedRoot)>)> = Vec::new();
     for (index, root) in &concerned {
         let Some(rule) = &root.ignore_rule else {
@@ -140,10 +160,11 @@ pub(super) fn ignored_by_git(
             None => groups.push((rule, vec![(*index, root)])),
         }
     }
-    groups
-        .into_iter()
-        .map(|(rule, roots)| (roots[0].0, ignored(rule, &roots)))
-        .collect()
+    let mut findings = Vec::new();
+    for (rule, roots) in groups {
+        findings.push((roots[0].0, ignored(rule, &roots)));
+    }
+    findings
 }
 
 /// Whether a pattern of an ignore file matches lock files, not a directory above them.

@@ -13,7 +13,7 @@ use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Reason, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
@@ -40,13 +40,14 @@ impl Session<'_> {
         options: &VerifyOptions<'_>,
     ) -> Result<Report<VerifiedRoot>> {
         let roots = &roots.with_copied_lock_files();
-        let threads = if options.online.is_some() {
-            ROOTS_ONLINE
-        } else {
-            parallel::cores()
-        };
         let change = self.options.change.as_ref();
-        let facts = change.map(|change| BaseFacts::of(change, self, options.ignore_tests));
+        let mut facts = None;
+        let mut removed = BTreeSet::new();
+        if let Some(change) = change {
+            facts = Some(BaseFacts::of(change, self, options.ignore_tests));
+            removed = self.removed(&roots.selection, change)?;
+        }
+        // The change must not choose the hosts that are requested while it is checked.
         if let Some(facts) = &facts
             && options.online.is_some()
         {
@@ -54,17 +55,21 @@ impl Session<'_> {
             // Only a second run of the same session finds it set.
             let _ = self.modules.requested_hosts.set(hosts);
         }
-        let removed = change
-            .map(|change| self.removed(&roots.selection, change))
-            .transpose()?;
-        let mut removed = removed.unwrap_or_default();
-        let verify = |root: &FoundRoot| {
+
+        let threads = if options.online.is_some() {
+            ROOTS_ONLINE
+        } else {
+            parallel::cores()
+        };
+        let mut results = parallel::map(roots.list.iter().collect(), threads, |root| {
             let verified = self.verify_root(root, options, facts.as_ref(), &removed);
             verified.map_err(|errors| root.name(errors))
-        };
-        let mut results = parallel::map(roots.list.iter().collect(), threads, verify);
-        let is_new = |rule: &Location| change.is_some_and(|change| change.is_new_line(rule));
-        let mut of_several = ignored_by_git(&mut results, options.version_control, is_new);
+        });
+
+        // Findings about several root modules are reported with the first one.
+        let mut of_several = ignored_by_git(&mut results, options.version_control, |rule| {
+            change.is_some_and(|change| change.is_new_line(rule))
+        });
         if roots.selection.recursive {
             of_several.extend(mixed(&results, self));
         }
@@ -76,29 +81,12 @@ impl Session<'_> {
         if options.check_installed {
             report_nothing_installed(roots, &mut results);
         }
-        for (root, result) in roots.list.iter().zip(&results) {
-            let mut findings = result.iter().flat_map(|report| &report.findings);
-            let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
-            if findings.any(|finding| finding.code == Code::RootRemoved)
-                && let Some(directory) = directory
-            {
-                removed.retain(|path| path.parent() != Some(directory));
-            }
-        }
+
+        retain_unreported(&mut removed, roots, &results);
         let mut findings = self.check_change(roots, options, facts.as_ref(), &removed);
-        // A pattern that hides a lock file is a finding of its root module.
-        let reported = results.iter().flatten().flat_map(|root| &root.findings);
-        let hiding: Vec<_> = reported
-            .filter(|finding| finding.code == Code::RootRemoved)
-            .flat_map(|finding| &finding.labels)
-            .map(|label| label.location.path())
-            .collect();
-        findings.retain(|finding| {
-            let first = finding.labels.first();
-            finding.reason != Some(Reason::FileNotRead)
-                || first.is_none_or(|label| !hiding.contains(&label.location.path()))
-        });
+        remove_reported_patterns(&mut findings, &results);
         self.finish();
+
         let coverage = coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
         Ok(Report {
@@ -124,48 +112,38 @@ impl Session<'_> {
         let mut report = VerifiedRoot::new(&module, options);
         if let Some(refused) = module.refused {
             report.findings.push(refused);
-        } else {
-            let audited = self.audit(&module, options, facts, &mut report);
-            self.modules.forget(&module.canonical);
-            audited?;
-            let in_root = |one: Diagnostic| module.in_dialect(one.in_root(module.path(), false));
-            for list in [&mut report.findings, &mut report.not_shared] {
-                *list = take(list).into_iter().map(in_root).collect();
+            report.apply_overrides(&options.levels, found.list_length);
+            return Ok(report);
+        }
+
+        let audited = self.audit(&module, options, facts, &mut report);
+        // No other root module reads this directory, and there may be very many.
+        self.modules.forget(&module.canonical);
+        audited?;
+
+        for list in [&mut report.findings, &mut report.not_shared] {
+            for finding in take(list) {
+                list.push(module.in_dialect(finding.in_root(module.path(), false)));
             }
-            if !module.has_configuration(&self.modules) && module.has_stack(self.tree()) {
-                for finding in &mut report.findings {
-                    if finding.help.as_ref().is_some_and(Help::locks) {
-                        finding.help = Some(Help::text(LOCK_STACK));
-                    }
-                }
+        }
+        let errors = take(&mut report.errors).into_iter().collect();
+        report.errors = module.name(errors).into_iter().collect();
+
+        // No command locks the unit of a stack before the stack is generated.
+        let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
+        for finding in &mut report.findings {
+            let Some(help) = &finding.help else {
+                continue;
+            };
+            if is_stack && help.locks() {
+                finding.help = Some(Help::text(LOCK_STACK));
+            } else if is_unit_to_generate && help.locks() {
+                let help = help.clone().after("run terragrunt stack generate, then: ");
+                finding.help = Some(help);
             }
-            if is_unit_to_generate {
-                for finding in &mut report.findings {
-                    finding.help = finding.help.take().map(help_before_generation);
-                }
-            }
-            report.errors = module
-                .name(take(&mut report.errors).into_iter().collect())
-                .into_iter()
-                .collect();
-            for (name, code) in [
-                (LOCK_FILE_NAME, Code::LockFileMissing),
-                (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
-            ] {
-                let Some(facts) = facts else {
-                    continue;
-                };
-                let mut lock_file = module.lock_directory.join(name);
-                if let Some(old) = facts.change.moved_from(&module.lock_directory) {
-                    lock_file = old.join(name);
-                }
-                if removed.contains(&*lock_file)
-                    && let Some(missing) = report.findings.iter_mut().find(|one| one.code == code)
-                {
-                    // The removal is the cause. Unlike a missing lock file it cannot be suppressed.
-                    *missing = removed_lock_file(facts.change, &lock_file);
-                }
-            }
+        }
+        if let Some(facts) = facts {
+            report_removed_lock_files(&mut report.findings, &module, facts, removed);
         }
         report.apply_overrides(&options.levels, found.list_length);
         Ok(report)
@@ -185,58 +163,53 @@ impl Session<'_> {
             lock_path,
             ..
         } = module;
-        let shared = options
-            .online
-            .filter(|online| online.trust_shared)
-            .and(settings.shared_cache());
-        let source = options
-            .online
-            .map(|_| self.source(*dialect, shared))
-            .transpose()?;
-        let listings = options
-            .online
-            .map(|_| self.listings(*dialect))
-            .transpose()?
-            .flatten();
+        let mut source = None;
+        let mut listings = None;
+        if let Some(online) = options.online {
+            let mut shared = None;
+            if online.trust_shared {
+                shared = settings.shared_cache();
+            }
+            source = Some(self.source(*dialect, shared)?);
+            listings = self.listings(*dialect)?;
+        }
         let progress = |package: &_, progress| self.note_progress(package, progress);
+
         let tracked = tracked(module, options);
         let base = facts.map(|facts| Base::new(facts, module));
-        let had_lock_file = base
-            .as_ref()
-            .is_some_and(|base| !base.providers.bytes.is_empty());
-        let had_module_lock_file = base
-            .as_ref()
-            .is_some_and(|base| !base.modules.bytes.is_empty());
-        let modules = module
-            .locks_modules(had_module_lock_file)
-            .then(|| module.parsed_module_lock_file());
+        let mut had_lock_file = false;
+        let mut had_module_lock_file = false;
+        if let Some(base) = &base {
+            had_lock_file = !base.providers.bytes.is_empty();
+            had_module_lock_file = !base.modules.bytes.is_empty();
+        }
+
+        // Modules are read in the locked versions.
+        let mut modules = None;
+        if module.locks_modules(had_module_lock_file) {
+            modules = Some(module.parsed_module_lock_file());
+        }
         let following = modules.as_ref().map(module_locks::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let (declared, to_meet) = self.readings(module, options.ignore_tests, resolver)?;
+
         let platforms = report.platforms.clone();
-        let parsed = module
-            .lock_bytes
-            .as_deref()
-            .map(|bytes| lockfile::parse(lock_path, bytes, *dialect));
-        let (lock_file, state) = match parsed {
-            None => (None, FileState::Missing),
-            Some(parsed) => {
-                let is_readable = parsed.lock_file.is_some();
-                report.findings.extend(parsed.diagnostics);
-                (
-                    parsed.lock_file,
-                    if is_readable {
-                        FileState::Readable
-                    } else {
-                        FileState::Unreadable
-                    },
-                )
+        let mut lock_file = LockFile::empty(lock_path, *dialect);
+        let mut state = FileState::Missing;
+        if let Some(bytes) = &module.lock_bytes {
+            let parsed = lockfile::parse(lock_path, bytes, *dialect);
+            report.findings.extend(parsed.diagnostics);
+            state = FileState::Unreadable;
+            if let Some(readable) = parsed.lock_file {
+                lock_file = readable;
+                state = FileState::Readable;
             }
-        };
+        }
+
         let root = AuditedRoot {
             module,
             options,
-            lock_file: lock_file.unwrap_or_else(|| LockFile::empty(lock_path, *dialect)),
+            lock_file,
             state,
             modules,
             declared,
@@ -264,6 +237,7 @@ impl Session<'_> {
             }),
         };
         super::verify(&root, report);
+
         if !root.is_policy_only() {
             let requirements = root.requirements();
             report.is_incomplete = requirements.is_incomplete;
@@ -284,13 +258,14 @@ impl Session<'_> {
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<(Requirements, Option<Requirements>)> {
-        let unknown = || Requirements {
+        let unknown = Requirements {
             is_incomplete: true,
             ..Requirements::default()
         };
         if module.found.kind == DirectoryKind::OtherLockFile {
-            return Ok((unknown(), None));
+            return Ok((unknown, None));
         }
+
         let read = module.known_requirements(&self.modules, ignore_tests, resolver)?;
         let reading = Reading {
             dialect: module.dialect,
@@ -298,33 +273,92 @@ impl Session<'_> {
             allow_missing_modules: true,
         };
         let own = self.with_sharing(module, read, reading, resolver)?;
-        let unknown = module.found.is_policy_only().then(unknown);
+        let mut to_meet = None;
+        if module.found.is_policy_only() {
+            to_meet = Some(unknown);
+        }
         // A lock file alone has no files that only one of the tools reads.
         let is_alone = module.lock_bytes.is_some() && !module.has_configuration(&self.modules);
         if module.other_reading == OtherReading::Ignored || is_alone {
-            return Ok((own, unknown));
+            return Ok((own, to_meet));
         }
-        let (dialect, modules) = (module.dialect, &self.modules);
+
         let other = module.requirements_as(
-            dialect.other(),
-            modules,
+            module.dialect.other(),
+            &self.modules,
             ignore_tests,
             true,
             resolver,
             &|_| (),
         )?;
-        let declared = own.clone().with_reading_of_other(other, dialect);
-        let to_meet = (module.other_reading == OtherReading::MeetsPolicy).then_some(own);
-        Ok((declared, unknown.or(to_meet)))
+        let declared = own.clone().with_reading_of_other(other, module.dialect);
+        if to_meet.is_none() && module.other_reading == OtherReading::MeetsPolicy {
+            to_meet = Some(own);
+        }
+        Ok((declared, to_meet))
     }
 }
 
-/// Help about the lock file of a unit that is not generated, which no command can lock.
-fn help_before_generation(help: Help) -> Help {
-    if !help.locks() {
-        return help;
+/// Reports removed lock files as the cause of findings about missing ones. Unlike a missing lock
+/// file, a removed one cannot be suppressed.
+fn report_removed_lock_files(
+    findings: &mut [Diagnostic],
+    module: &RootModule,
+    facts: &BaseFacts<'_>,
+    removed: &BTreeSet<&Path>,
+) {
+    let directory = match facts.change.moved_from(&module.lock_directory) {
+        Some(old) => old,
+        None => module.lock_directory.clone(),
+    };
+    for (name, code) in [
+        (LOCK_FILE_NAME, Code::LockFileMissing),
+        (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
+    ] {
+        let lock_file = directory.join(name);
+        if !removed.contains(&*lock_file) {
+            continue;
+        }
+        let mut findings = findings.iter_mut();
+        if let Some(missing) = findings.find(|finding| finding.code == code) {
+            *missing = removed_lock_file(facts.change, &lock_file);
+        }
     }
-    help.after("run terragrunt stack generate, then: ")
+}
+
+/// Removes those lock files from the list whose removal is a finding of their root modules.
+fn retain_unreported(
+    removed: &mut BTreeSet<&Path>,
+    roots: &Roots,
+    results: &[Result<VerifiedRoot>],
+) {
+    for (root, result) in roots.list.iter().zip(results) {
+        let Ok(report) = result else { continue };
+        let mut findings = report.findings.iter();
+        if findings.any(|finding| finding.code == Code::RootRemoved)
+            && let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref())
+        {
+            removed.retain(|path| path.parent() != Some(directory));
+        }
+    }
+}
+
+/// Removes findings about the change that a root module has: a pattern that hides its lock file.
+fn remove_reported_patterns(findings: &mut Vec<Diagnostic>, results: &[Result<VerifiedRoot>]) {
+    let mut hiding = BTreeSet::new();
+    for report in results.iter().flatten() {
+        for finding in &report.findings {
+            if finding.code == Code::RootRemoved {
+                hiding.extend(finding.labels.iter().map(|label| label.location.path()));
+            }
+        }
+    }
+    findings.retain(|finding| match finding.labels.first() {
+        Some(label) if finding.reason == Some(Reason::FileNotRead) => {
+            !hiding.contains(label.location.path())
+        }
+        _ => true,
+    });
 }
 
 /// Facts of version control about a root module. It is not asked about lock files under other
@@ -342,25 +376,24 @@ fn tracked(root: &RootModule, options: &VerifyOptions<'_>) -> Tracked {
 /// Tracked files of data directories, as the user knows them, also in modules whose hidden files
 /// Terragrunt copies.
 fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_>) -> Vec<PathBuf> {
-    let own = tracked
-        .data_files
-        .iter()
-        .map(|file| root.lock_path.with_file_name(file));
-    let units = root
-        .units
-        .iter()
-        .filter(|unit| unit.read.copies_hidden_files);
-    let modules = units.filter_map(|unit| Some((unit.local_module()?, unit.shown_module()?)));
-    let copied = modules.flat_map(|(module, shown)| {
-        let files = options
-            .version_control
-            .map(|control| control.tracked(module, false).data_files);
-        files
-            .into_iter()
-            .flatten()
-            .map(move |file| shown.join(file))
-    });
-    own.chain(copied).collect()
+    let mut files = Vec::new();
+    for file in &tracked.data_files {
+        files.push(root.lock_path.with_file_name(file));
+    }
+    let Some(control) = options.version_control else {
+        return files;
+    };
+    for unit in &root.units {
+        if unit.read.copies_hidden_files
+            && let Some(module) = unit.local_module()
+            && let Some(shown) = unit.shown_module()
+        {
+            for file in control.tracked(module, false).data_files {
+                files.push(shown.join(file));
+            }
+        }
+    }
+    files
 }
 
 /// Counts root modules and skipped directories by their results.
@@ -370,15 +403,12 @@ fn coverage(
     results: &[Result<VerifiedRoot>],
 ) -> Coverage {
     let mut coverage = roots.passed_over.clone();
-    let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
-    let rules = options
-        .version_control
-        .map(|control| control.ignore_rules(&units))
-        .unwrap_or_default();
-    rules
-        .iter()
-        .flatten()
-        .for_each(|rule| coverage.note_ignored(DirectoryKind::Unit, rule));
+    if let Some(control) = options.version_control {
+        let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
+        for rule in control.ignore_rules(&units).iter().flatten() {
+            coverage.note_ignored(DirectoryKind::Unit, rule);
+        }
+    }
     for (root, result) in roots.list.iter().zip(results) {
         match result {
             Ok(report) => {
@@ -402,25 +432,22 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
     if roots.selection.recursive && results.iter().flatten().any(|report| report.installed > 0) {
         return;
     }
-    let is_empty = |root: &&mut VerifiedRoot| {
-        root.entries > 0
-            && root.installed == 0
-            && root.modules == 0
-            && root.kind == DirectoryKind::RootModule
-    };
     for (root, result) in roots.list.iter().zip(results) {
-        if let Some(report) = result.as_mut().ok().filter(is_empty) {
-            let error = Diagnostic::error(
-                Code::NothingInstalled,
-                "nothing is installed that could be compared",
-            )
-            .note("the data directory has no package of a locked version whose entry has an h1")
-            .help(
-                Help::text("install what is locked first: ")
-                    .and(Remedy::InstallProviders(report.dialect)),
-            );
-            report.errors.push(root.locate(error));
+        let Ok(report) = result else { continue };
+        let is_compared = report.entries > 0 && report.kind == DirectoryKind::RootModule;
+        if !is_compared || report.installed > 0 || report.modules > 0 {
+            continue;
         }
+        let error = Diagnostic::error(
+            Code::NothingInstalled,
+            "nothing is installed that could be compared",
+        )
+        .note("the data directory has no package of a locked version whose entry has an h1")
+        .help(
+            Help::text("install what is locked first: ")
+                .and(Remedy::InstallProviders(report.dialect)),
+        );
+        report.errors.push(root.locate(error));
     }
 }
 
@@ -429,15 +456,18 @@ impl RootModule {
     /// so that other users run `init`. Programs before 0.14 know no lock files.
     fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
-        let shares_state = matches!(module.backend, Some(Backend::Remote(_)))
-            || self
-                .units
-                .iter()
-                .any(|unit| unit.read.state != UnitState::Local);
-        match self.found.is_explicit || shares_state {
-            _ if module.required_version.is_below(&Version::new(0, 14, 0)) => LockFileNeed::Never,
-            true => LockFileNeed::Always,
-            false => LockFileNeed::Perhaps,
+        if module.required_version.is_below(&Version::new(0, 14, 0)) {
+            return LockFileNeed::Never;
+        }
+        let has_shared_backend = matches!(module.backend, Some(Backend::Remote(_)));
+        let mut units = self.units.iter();
+        if self.found.is_explicit
+            || has_shared_backend
+            || units.any(|unit| unit.read.state != UnitState::Local)
+        {
+            LockFileNeed::Always
+        } else {
+            LockFileNeed::Perhaps
         }
     }
 
@@ -449,20 +479,20 @@ impl RootModule {
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
-        if self.lock_bytes.is_none() || self.has_configuration(modules) {
-            let read = self.requirements_with(modules, ignore_tests, true, resolver);
-            // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
-            if let Err(errors) = &read
-                && self.is_unit()
-                && self.lock_bytes.is_none()
-                && errors
-                    .iter()
-                    .all(|error| error.code == Code::NoConfiguration)
-            {
-                return Ok(Requirements::default());
-            }
-            return read;
+        if self.lock_bytes.is_some() && !self.has_configuration(modules) {
+            return Ok(self.without_configuration(modules.tree(), "checked on its own"));
         }
-        Ok(self.without_configuration(modules.tree(), "checked on its own"))
+        let read = self.requirements_with(modules, ignore_tests, true, resolver);
+        // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
+        if let Err(errors) = &read
+            && self.is_unit()
+            && self.lock_bytes.is_none()
+            && errors
+                .iter()
+                .all(|error| error.code == Code::NoConfiguration)
+        {
+            return Ok(Requirements::default());
+        }
+        read
     }
 }

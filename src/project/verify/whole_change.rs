@@ -111,17 +111,19 @@ fn stricter(one: Option<Diagnostic>, other: Option<Diagnostic>) -> Option<Diagno
 /// The finding about files that the change alters, in the directories that `applies` selects, and
 /// that are not there to be checked.
 fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<Diagnostic> {
-    let altered = change.omitted.intersection(&change.differing);
-    let altered: Vec<_> = altered
-        .filter(|path| path.parent().is_some_and(&applies))
-        .collect();
-    if altered.is_empty() {
+    let mut names = Vec::new();
+    for path in change.omitted.intersection(&change.differing) {
+        if path.parent().is_some_and(&applies) {
+            names.push(change.shown(path).display());
+        }
+    }
+    if names.is_empty() {
         return None;
     }
-    let names = few(altered.iter().map(|path| change.shown(path).display()));
-    let verb = if altered.len() == 1 { "is" } else { "are" };
+    let verb = if names.len() == 1 { "is" } else { "are" };
     let message = format!(
-        "{names} {verb} changed but not checked out (sparse checkout), so the change was not checked"
+        "{} {verb} changed but not checked out (sparse checkout), so the change was not checked",
+        few(names)
     );
     Some(
         Diagnostic::not_decided(Reason::NotCheckedOut, message).help("git sparse-checkout disable"),
@@ -167,38 +169,39 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
 
 /// Findings about links in the paths of root modules, selected ones and root modules of the base.
 fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
-    let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-    let before = always
-        .into_iter()
-        .flat_map(|name| change.before_named(name))
-        .filter_map(|(path, _)| path.parent());
-    let starts: Vec<_> = selection
-        .paths()
-        .iter()
-        .filter_map(|path| canonicalize(path).ok())
-        .collect();
-    let is_selected =
-        |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
-    let paths = selection
-        .paths()
-        .iter()
-        .map(AsRef::as_ref)
-        .chain(before.filter(is_selected));
-    let links: BTreeSet<_> = paths.filter_map(|path| change.added_link(path)).collect();
+    let mut links = BTreeSet::new();
+    let mut starts = Vec::new();
+    for path in selection.paths() {
+        links.extend(change.added_link(path));
+        starts.extend(canonicalize(path));
+    }
+    if selection.recursive {
+        for name in [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+            for (path, _) in change.before_named(name) {
+                let Some(directory) = path.parent() else {
+                    continue;
+                };
+                if starts.iter().any(|start| directory.starts_with(start)) {
+                    links.extend(change.added_link(directory));
+                }
+            }
+        }
+    }
     links.iter().map(|link| link_added(change, link)).collect()
 }
 
 fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
-    let (shown, target) = (change.shown(link), fs::read_link(link).unwrap_or_default());
+    let shown = change.shown(link);
+    let target = fs::read_link(link).unwrap_or_default();
     let message = format!(
         "{} is a link to {} now, which the base does not have",
         shown.display(),
         target.display()
     );
-    let finding =
-        Diagnostic::not_decided(Reason::LinkAdded, message).at(Location::of_file(shown), "");
     let help = "check the directory behind the link under its own path; if the link is intended";
-    finding.help(owner_allows(help, Code::NotDecided))
+    Diagnostic::not_decided(Reason::LinkAdded, message)
+        .at(Location::of_file(shown), "")
+        .help(owner_allows(help, Code::NotDecided))
 }
 
 /// Help that ends with the option by which an owner of the repository allows a finding.
@@ -210,26 +213,30 @@ fn owner_allows(help: &str, code: Code) -> Help {
 /// read.
 fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let variants = change.all_case_variants();
-    let shown = || variants.iter().map(|path| change.shown(path));
+    if variants.is_empty() {
+        return None;
+    }
+    let shown: Vec<&Path> = variants.iter().map(|path| change.shown(path)).collect();
     let verb = if variants.len() == 1 {
         "differs"
     } else {
         "differ"
     };
-    let is_ascii = shown().all(|path| path.to_string_lossy().is_ascii());
+    let is_ascii = shown.iter().all(|path| path.to_string_lossy().is_ascii());
     let how = if is_ascii {
         "in case"
     } else {
         "in case, or in how accents are encoded,"
     };
-    let message = format!(
-        "{} {verb} only {how} from a path that is read",
-        few(shown().map(Path::display))
-    );
-    let locations: Vec<_> = shown().map(Location::of_file).collect();
-    let finding = Diagnostic::not_decided(Reason::CaseVariant, message).at_each(&locations, "");
+    let names = few(shown.iter().map(|path| path.display()));
+    let message = format!("{names} {verb} only {how} from a path that is read");
+    let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
-    (!variants.is_empty()).then(|| finding.note(note).help("rename or remove it"))
+    let finding = Diagnostic::not_decided(Reason::CaseVariant, message)
+        .at_each(&locations, "")
+        .note(note)
+        .help("rename or remove it");
+    Some(finding)
 }
 
 impl ReviewedChange {
