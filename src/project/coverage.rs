@@ -63,19 +63,21 @@ impl Coverage {
     /// Counts a directory. `rule` is the line by which git ignores its lock file.
     pub(super) fn add(&mut self, kind: DirectoryKind, status: RootStatus, rule: Option<&Location>) {
         *self.numbers.entry((kind, status)).or_default() += 1;
-        if status == RootStatus::Ignored {
-            let rule = rule.map(|rule| (kind, rule.clone()));
-            self.ignore_rules
-                .extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
+        if status == RootStatus::Ignored
+            && let Some(rule) = rule
+        {
+            let of_kind = (kind, rule.clone());
+            if !self.ignore_rules.contains(&of_kind) {
+                self.ignore_rules.push(of_kind);
+            }
         }
     }
 
     /// Notes that git ignores the lock file of a directory that was counted as without one.
     pub(super) fn note_ignored(&mut self, kind: DirectoryKind, rule: &Location) {
-        if let Some(number) = self
-            .numbers
-            .get_mut(&(kind, RootStatus::NotLocked))
-            .filter(|number| **number > 0)
+        let not_locked = self.numbers.get_mut(&(kind, RootStatus::NotLocked));
+        if let Some(number) = not_locked
+            && *number > 0
         {
             *number -= 1;
             self.add(kind, RootStatus::Ignored, Some(rule));

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::reviewed_change::ReviewedChange;
 use super::root_module::DialectReason;
 use super::searched_repository::nearest_dialect;
 use super::session::Session;
@@ -56,10 +57,10 @@ impl Session<'_> {
     /// different files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
         let change = self.options.change.as_ref()?;
-        let dialect = |path: &Path| change.file_before(path).and_then(lockfile::detect_dialect);
-        if let Some(dialect) = dialect(&canonical.join(LOCK_FILE_NAME)) {
+        if let Some(dialect) = of_lock_file(change, &canonical.join(LOCK_FILE_NAME)) {
             return Some((dialect, DialectReason::LockFile));
         }
+
         let has_tofu_files = match change.names_before(canonical) {
             Some(mut names) => names.any(is_of_tofu),
             None => names(self.tree(), canonical)
@@ -69,15 +70,26 @@ impl Session<'_> {
         if has_tofu_files {
             return Some((Dialect::Tofu, DialectReason::TofuFiles));
         }
+
         let lock_files = change.before_named(LOCK_FILE_NAME).map(|(path, _)| path);
-        let nearest = nearest_dialect(&change.top, canonical, lock_files, dialect);
+        let nearest = nearest_dialect(&change.top, canonical, lock_files, |path| {
+            of_lock_file(change, path)
+        });
         if let Some(dialect) = nearest {
             return Some((dialect, DialectReason::OtherLockFiles));
         }
-        let repository = || self.repositories.around(&change.top, &self.environment);
-        (!change.is_new(canonical))
-            .then(|| self.guessed(repository().mentions_tofu(Some(&change.commit))))
+
+        if change.is_new(canonical) {
+            return None;
+        }
+        let repository = self.repositories.around(&change.top, &self.environment);
+        Some(self.guessed(repository.mentions_tofu(Some(&change.commit))))
     }
+}
+
+/// The dialect that a lock file of the base determines.
+fn of_lock_file(change: &ReviewedChange, path: &Path) -> Option<Dialect> {
+    lockfile::detect_dialect(change.file_before(path)?)
 }
 
 fn names(tree: &Tree, directory: &Path) -> Vec<String> {

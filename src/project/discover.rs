@@ -111,105 +111,117 @@ impl RootSearch<'_, '_> {
     /// # Errors
     /// Directories that cannot be read.
     pub(super) fn find(&self) -> Result<SearchResult> {
-        let Self {
-            session,
-            canonical,
-            filter,
-            ..
-        } = self;
-        let change = session.options.change.as_ref();
-        let mut listings = listings(session.tree(), canonical)?;
+        let tree = self.session.tree();
+        let change = self.session.options.change.as_ref();
+        let mut listings = listings(tree, self.canonical)?;
         if let Some(change) = change {
-            let hidden =
-                change.directories(canonical, |directory| !listings.contains_key(directory));
-            let list = |directory: &Path| {
-                Some((
-                    directory.to_owned(),
-                    DirectoryListing::of(session.tree(), directory)?,
-                ))
-            };
-            listings.extend(hidden.into_iter().filter_map(list).collect::<Vec<_>>());
+            // A change must not hide a directory from the check by ignoring it.
+            let hidden = change.directories(self.canonical, |directory| {
+                !listings.contains_key(directory)
+            });
+            for directory in hidden {
+                if let Some(listing) = DirectoryListing::of(tree, directory) {
+                    listings.insert(directory.to_owned(), listing);
+                }
+            }
         }
-        let read = |(directory, listing)| self.read(directory, listing);
-        let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
-        let callees = Callees::of(session.tree(), read.iter().map(|one| &one.now));
-        let former = change
-            .map(|change| former_roots(session.tree(), change, canonical, &read))
-            .unwrap_or_default();
-        let own_callees = |one: &SearchedDirectory| -> Vec<_> {
-            canonical_set(session.tree(), &one.now.calls)
-                .into_iter()
-                .chain(one.now.runs.clone())
-                .collect()
-        };
-        let reached: HashMap<_, _> = read
-            .iter()
-            .map(|one| (one.directory.clone(), own_callees(one)))
-            .collect();
-        let mut found = SearchResult::default();
-        for SearchedDirectory {
+        let listings = listings.into_iter().collect();
+        let searched = parallel::map(listings, parallel::cores(), |(directory, listing)| {
+            self.read(directory, listing)
+        });
+
+        // Whether a directory is a root module depends on the calls of the others.
+        let callees = Callees::of(tree, searched.iter().map(|searched| &searched.now));
+        let mut former = HashSet::new();
+        if let Some(change) = change {
+            former = former_roots(tree, change, self.canonical, &searched);
+        }
+        let mut callees_of = HashMap::new();
+        for SearchedDirectory { directory, now, .. } in &searched {
+            let mut callees = canonical_set(tree, &now.calls);
+            callees.extend(now.runs.clone());
+            callees_of.insert(directory.clone(), callees);
+        }
+        let mut result = SearchResult::default();
+        for directory in searched {
+            self.classify(directory, &callees, &former, &mut result);
+        }
+        result.roots.sort_by(|one, other| one.path.cmp(&other.path));
+
+        // The directories that the root modules read, by their calls and by the calls of these.
+        let mut waiting = Vec::new();
+        for root in &result.roots {
+            waiting.extend(root.canonical.clone());
+        }
+        while let Some(directory) = waiting.pop() {
+            for callee in callees_of.get(&directory).into_iter().flatten() {
+                if !result.read.contains(callee) {
+                    waiting.push(callee.clone());
+                }
+            }
+            result.read.insert(directory);
+        }
+        Ok(result)
+    }
+
+    /// Adds a directory to the root modules, or to the skipped directories.
+    fn classify(
+        &self,
+        searched: SearchedDirectory,
+        callees: &Callees,
+        former: &HashSet<PathBuf>,
+        result: &mut SearchResult,
+    ) {
+        let SearchedDirectory {
             directory,
-            root,
+            mut root,
             copied_lock_files,
             is_unit,
             now,
             is_possible,
             ..
-        } in read
-        {
-            if filter.takes(&directory) {
-                let copied =
-                    FoundRoot::copied_lock_files(&root.path, &directory, copied_lock_files);
-                found.copied_lock_files.extend(copied);
+        } = searched;
+        let is_taken = self.filter.takes(&directory);
+        if is_taken {
+            let copied = FoundRoot::copied_lock_files(&root.path, &directory, copied_lock_files);
+            result.copied_lock_files.extend(copied);
+        }
+        if is_taken && former.contains(&directory) {
+            if !is_unit {
+                root.former_root = Some(root.path.clone());
             }
-            let kind = if is_unit {
-                DirectoryKind::Unit
+            result.roots.push(root);
+            return;
+        }
+
+        let Some(sign) = now.sign else {
+            if !is_possible || callees.contains(&directory) {
+                return;
+            }
+            if is_among_modules(self.below_start(&directory)) {
+                result.others.skipped_by_name.push(root.path);
             } else {
-                DirectoryKind::RootModule
-            };
-            match now.sign {
-                _ if former.contains(&directory) && filter.takes(&directory) => {
-                    let former_root = (!is_unit).then(|| root.path.clone());
-                    found.roots.push(FoundRoot {
-                        former_root,
-                        ..root
-                    });
-                }
-                None if !is_possible || callees.contains(&directory) => {}
-                None if is_among_modules(self.below_start(&directory)) => {
-                    found.others.skipped_by_name.push(root.path);
-                }
-                None => found.others.without_sign.push(root.path),
-                Some(sign) if !callees.leave(&directory, sign) => {}
-                Some(_) if !filter.takes(&directory) => {
-                    found
-                        .passed_over
-                        .insert(directory, (kind, RootStatus::Excluded));
-                }
-                Some(Sign::UnlockedUnit) => {
-                    _ = found
-                        .passed_over
-                        .insert(directory, (kind, RootStatus::NotLocked));
-                }
-                Some(_) => found.roots.push(root),
+                result.others.without_sign.push(root.path);
             }
+            return;
+        };
+        if !callees.leave(&directory, sign) {
+            return;
         }
-        found.roots.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut waiting: Vec<_> = found
-            .roots
-            .iter()
-            .filter_map(|root| root.canonical.clone())
-            .collect();
-        while let Some(directory) = waiting.pop() {
-            let callees = reached.get(&directory).into_iter().flatten();
-            waiting.extend(
-                callees
-                    .filter(|callee| !found.read.contains(*callee))
-                    .cloned(),
-            );
-            found.read.insert(directory);
+        let kind = if is_unit {
+            DirectoryKind::Unit
+        } else {
+            DirectoryKind::RootModule
+        };
+        if !is_taken {
+            let reason = (kind, RootStatus::Excluded);
+            result.passed_over.insert(directory, reason);
+        } else if matches!(sign, Sign::UnlockedUnit) {
+            let reason = (kind, RootStatus::NotLocked);
+            result.passed_over.insert(directory, reason);
+        } else {
+            result.roots.push(root);
         }
-        Ok(found)
     }
 
     /// Reads a directory, without regard to other directories.
@@ -293,8 +305,15 @@ impl RootSearch<'_, '_> {
         }
     }
 
-    fn below_start<'d>(&self, directory: &'d Path) -> &'d Path {
+    /// The path of a directory relative to the start.
+    pub(super) fn below_start<'d>(&self, directory: &'d Path) -> &'d Path {
         directory.strip_prefix(self.canonical).unwrap_or(directory)
+    }
+
+    /// A directory below the start, given without symlinks, as a root module.
+    pub(super) fn found_root(&self, directory: &Path, kind: DirectoryKind) -> FoundRoot {
+        let shown = joined(self.start, self.below_start(directory));
+        FoundRoot::new(shown, Some(directory.to_owned()), kind)
     }
 
     fn sign_of_unit(
@@ -389,38 +408,46 @@ fn former_roots(
     start: &Path,
     now: &[SearchedDirectory],
 ) -> HashSet<PathBuf> {
-    let known: HashSet<_> = now.iter().map(|one| &one.directory).collect();
-    let removed = change
-        .touched
-        .iter()
-        .filter(|directory| directory.starts_with(start) && !known.contains(directory));
-    let modules =
-        removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
-    let evidence: Vec<_> = modules
-        .map(|module| Evidence {
-            calls: module.calls_to_others().collect(),
-            ..Evidence::default()
-        })
-        .collect();
-    let callees = Callees::of(tree, now.iter().map(|one| &one.before).chain(&evidence));
-    let was_root = |one: &&SearchedDirectory| match one.before.sign {
-        Some(Sign::UnlockedUnit) | None => false,
-        Some(sign) => callees.leave(&one.directory, sign),
-    };
-    now.iter()
-        .filter(was_root)
-        .map(|one| one.directory.clone())
-        .collect()
+    let known: HashSet<_> = now.iter().map(|searched| &searched.directory).collect();
+    // Modules in directories that the change removes called others, too.
+    let mut removed = Vec::new();
+    for directory in &change.touched {
+        if !directory.starts_with(start) || known.contains(directory) {
+            continue;
+        }
+        if let Some(module) = change.module_before(directory, Dialect::default()) {
+            removed.push(Evidence {
+                calls: module.calls_to_others().collect(),
+                ..Evidence::default()
+            });
+        }
+    }
+    let before = now.iter().map(|searched| &searched.before);
+    let callees = Callees::of(tree, before.chain(&removed));
+
+    let mut former = HashSet::new();
+    for searched in now {
+        let was_root = match searched.before.sign {
+            Some(Sign::UnlockedUnit) | None => false,
+            Some(sign) => callees.leave(&searched.directory, sign),
+        };
+        if was_root {
+            former.insert(searched.directory.clone());
+        }
+    }
+    former
 }
 
 impl Callees {
-    fn of<'a>(tree: &Tree, states: impl Iterator<Item = &'a Evidence> + Clone) -> Self {
-        let run = states
-            .clone()
-            .filter_map(|state| state.runs.clone())
-            .collect();
+    fn of<'a>(tree: &Tree, states: impl Iterator<Item = &'a Evidence>) -> Self {
+        let mut called = Vec::new();
+        let mut run = HashSet::new();
+        for state in states {
+            called.extend(&state.calls);
+            run.extend(state.runs.clone());
+        }
         Self {
-            called: canonical_set(tree, states.flat_map(|state| &state.calls)),
+            called: canonical_set(tree, called),
             run,
         }
     }
@@ -444,10 +471,11 @@ fn canonical_set<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> HashSet<PathBuf> {
     let distinct: HashSet<_> = paths.into_iter().collect();
-    distinct
-        .into_iter()
-        .filter_map(|path| tree.canonicalize(path).ok())
-        .collect()
+    let mut canonical = HashSet::new();
+    for path in distinct {
+        canonical.extend(tree.canonicalize(path));
+    }
+    canonical
 }
 
 /// Evidence that a directory is a root module, the strongest first.
@@ -471,8 +499,10 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
     if module.backend.is_some() {
         return Some(Sign::Certain);
     }
-    (has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path)))
-        .then_some(Sign::UnlessCalled)
+    if has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path)) {
+        return Some(Sign::UnlessCalled);
+    }
+    None
 }
 
 /// Whether a directory is a root module according to its own files.

@@ -64,9 +64,16 @@ impl Filter {
 
 impl FileFilter {
     fn takes(&self, directory: &Path) -> bool {
-        let matched =
-            |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
-        self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
+        if let Some(include) = &self.include
+            && !self.matches(include, directory)
+        {
+            return false;
+        }
+        !self.matches(&self.exclude, directory)
+    }
+
+    fn matches(&self, globs: &GlobSet, directory: &Path) -> bool {
+        is_match(&self.base, directory, |path| globs.is_match(path))
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::coverage::DirectoryKind;
 use super::event::Event;
 use super::module_locks;
-use super::reviewed_change::ReviewedChange;
 use super::root_module::{DialectReason, OtherReading, RootModule};
 use super::roots::{FoundRoot, Roots, kind_of, normal};
 use super::session::Session;
@@ -80,21 +79,24 @@ impl Session<'_> {
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Vec<(PathBuf, Result<T>)> {
-        let read = |found: &FoundRoot| {
-            let result = self.open_root(found).and_then(|mut opened| {
-                if let Some(refused) = opened.refused.take() {
-                    return Err(refused.into());
-                }
-                let canonical = opened.canonical.clone();
-                let result = read(opened);
-                // No other root module reads this directory, and there may be very many.
-                self.modules.forget(&canonical);
-                result
-            });
-            let result = result.map_err(|errors| found.name(errors));
-            (found.path.clone(), result)
-        };
-        parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
+        let roots = roots.list.iter().collect();
+        parallel::map(roots, self.modules.threads(), |root: &FoundRoot| {
+            let result = match self.open_root(root) {
+                Ok(mut opened) => match opened.refused.take() {
+                    Some(refused) => Err(refused.into()),
+                    None => {
+                        let canonical = opened.canonical.clone();
+                        let result = read(opened);
+                        // No other root module reads this directory, and there may be very many.
+                        self.modules.forget(&canonical);
+                        result
+                    }
+                },
+                Err(errors) => Err(errors),
+            };
+            let result = result.map_err(|errors| root.name(errors));
+            (root.path.clone(), result)
+        })
     }
 
     /// [`Session::each_root`] if `read` succeeds for all root modules, or else all errors.
@@ -103,11 +105,8 @@ impl Session<'_> {
         roots: &Roots,
         read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Result<Vec<(PathBuf, T)>> {
-        collect_all(
-            self.each_root(roots, read)
-                .into_iter()
-                .map(|(path, result)| Ok((path, result?))),
-        )
+        let results = self.each_root(roots, read).into_iter();
+        collect_all(results.map(|(path, result)| Ok((path, result?))))
     }
 
     /// [`Session::open`] for a root module of a list.
@@ -254,54 +253,55 @@ impl Session<'_> {
     /// Decides the dialect of a root module, and how a change under review is checked by the rules
     /// of the other one.
     fn decide_dialect(&self, root: &mut RootModule) {
-        let RootModule {
-            settings,
-            canonical,
-            lock_directory,
-            lock_bytes,
-            refused,
-            ..
-        } = &*root;
-        let named = self
-            .options
-            .dialect
-            .map(|dialect| (dialect, DialectReason::Named));
-        let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
-        let before = named
-            .is_none()
-            .then(|| self.dialect_before(lock_directory))
-            .flatten();
-        let of_lock_file = || {
-            Some((
-                lockfile::detect_dialect(lock_bytes.as_deref()?)?,
-                DialectReason::LockFile,
-            ))
+        let mut named = None;
+        if let Some(dialect) = self.options.dialect {
+            named = Some((dialect, DialectReason::Named));
+        } else if let Some(dialect) = root.settings.dialect {
+            named = Some((dialect, DialectReason::Settings));
+        }
+        let mut before = None;
+        if named.is_none() {
+            before = self.dialect_before(&root.lock_directory);
+        }
+        let is_migrated = before.is_some() && self.is_migrated(root);
+        let is_new = match &self.options.change {
+            Some(change) if before.is_some() => {
+                change.is_new(&root.canonical) && change.is_new(&root.lock_directory)
+            }
+            _ => false,
         };
-        let is_new =
-            |change: &ReviewedChange| change.is_new(canonical) && change.is_new(lock_directory);
-        let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
-        let is_migrated = named.is_none() && before.is_some() && self.is_migrated(root);
-        let kept = if is_new || is_migrated { None } else { before };
-        let known = named.or(kept).or_else(of_lock_file).or(before);
-        let (dialect, dialect_reason) = match known {
+
+        // A change does not choose the dialect by its lock file, unless the root module is new or
+        // moves to the tool of other root modules.
+        let mut known = named;
+        if known.is_none() && !is_new && !is_migrated {
+            known = before;
+        }
+        if known.is_none()
+            && let Some(bytes) = &root.lock_bytes
+            && let Some(dialect) = lockfile::detect_dialect(bytes)
+        {
+            known = Some((dialect, DialectReason::LockFile));
+        }
+        let (dialect, dialect_reason) = match known.or(before) {
             Some(known) => known,
-            None if refused.is_some() => (Dialect::default(), DialectReason::Default),
-            None => self.detect_dialect(canonical),
+            None if root.refused.is_some() => (Dialect::default(), DialectReason::Default),
+            None => self.detect_dialect(&root.canonical),
         };
-        let is_certain = |(_, reason): (_, DialectReason)| {
-            !reason.is_guess() || reason == DialectReason::OtherLockFiles
-        };
-        let other_reading = match named.or(before) {
+        root.dialect = dialect;
+        root.dialect_reason = dialect_reason;
+
+        root.other_reading = match named.or(before) {
             // Files that only one of the tools reads must not hide the others.
             _ if is_migrated => OtherReading::MeetsPolicy,
             Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
-            known if self.options.change.is_some() && !known.is_some_and(is_certain) => {
-                OtherReading::MeetsPolicy
+            // Neither the machine nor words in other files have decided.
+            Some((_, reason)) if !reason.is_guess() || reason == DialectReason::OtherLockFiles => {
+                OtherReading::Ignored
             }
+            _ if self.options.change.is_some() => OtherReading::MeetsPolicy,
             _ => OtherReading::Ignored,
         };
-        (root.dialect, root.dialect_reason, root.other_reading) =
-            (dialect, dialect_reason, other_reading);
     }
 
     /// Whether the change under review moves a root module to the tool for which other root modules
@@ -343,9 +343,10 @@ impl Session<'_> {
         root: &RootModule,
         ignore_tests: bool,
     ) -> Result<Requirements> {
-        let modules = root
-            .locks_modules(false)
-            .then(|| root.parsed_module_lock_file());
+        let mut modules = None;
+        if root.locks_modules(false) {
+            modules = Some(root.parsed_module_lock_file());
+        }
         let following = modules.as_ref().map(module_locks::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         root.requirements_with(&self.modules, ignore_tests, true, resolver)

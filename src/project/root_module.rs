@@ -293,18 +293,15 @@ impl RootModule {
     /// Returns the root modules that the change under review replaces by units. Users may still run
     /// them directly.
     pub(super) fn former_roots(&self, modules: &ModuleCache) -> Vec<&Path> {
-        let has_configuration =
-            |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
-        let former: &[PathBuf] = if self.units.is_empty() {
-            &[]
-        } else {
-            &self.former_roots
-        };
+        let mut former = Vec::new();
+        if !self.units.is_empty() {
+            for directory in &self.former_roots {
+                if !modules.module(directory, self.dialect).is_empty() {
+                    former.push(directory.as_path());
+                }
+            }
+        }
         former
-            .iter()
-            .filter(has_configuration)
-            .map(PathBuf::as_path)
-            .collect()
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
@@ -398,23 +395,12 @@ impl RootModule {
 }
 
 /// A lock file with its warnings, one for all entries with the same, or the errors in it.
-fn usable<T: EntryKind>(
-    Parsed {
-        lock_file,
-        diagnostics,
-    }: Parsed<T>,
-) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
-    match lock_file {
-        Some(lock_file) => Ok((
-            lock_file,
-            Collector::default()
-                .merged(diagnostics)
-                .into_iter()
-                .collect(),
-        )),
-        None => Err(diagnostics
-            .into_iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error)
-            .collect()),
-    }
+fn usable<T: EntryKind>(parsed: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
+    let mut diagnostics = parsed.diagnostics;
+    let Some(lock_file) = parsed.lock_file else {
+        diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        return Err(diagnostics.into_iter().collect());
+    };
+    let warnings = Collector::default().merged(diagnostics);
+    Ok((lock_file, warnings.into_iter().collect()))
 }

@@ -99,16 +99,14 @@ impl SearchedRepositories {
     }
 
     fn at(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {
-        let repository = || {
+        self.repositories.get_or_compute(&top.to_owned(), || {
             Arc::new(SearchedRepository {
                 tree: self.tree.clone(),
                 top: top.to_owned(),
                 is_walkable: repository::is_top(top) || !contains_home(top, environment),
                 ..SearchedRepository::default()
             })
-        };
-        self.repositories
-            .get_or_compute(&top.to_owned(), repository)
+        })
     }
 }
 
@@ -151,102 +149,107 @@ impl SearchedRepository {
     /// Returns the lock files: the tracked ones, or those on disk if git cannot list them.
     fn lock_files(&self) -> Vec<PathBuf> {
         if let Some(tracked) = self.tracked() {
-            let locked = tracked
-                .iter()
-                .filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
-            return locked.map(|path| self.top.join(path)).collect();
+            let mut lock_files = Vec::new();
+            for path in tracked {
+                if path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)) {
+                    lock_files.push(self.top.join(path));
+                }
+            }
+            return lock_files;
         }
         if !self.is_walkable {
             return Vec::new();
         }
-        let found = Mutex::new(Vec::new());
+        let lock_files = Mutex::new(Vec::new());
         walk::below(&self.tree, &self.top, |directory| {
-            if directory
-                .files
-                .iter()
-                .any(|file| file.name == LOCK_FILE_NAME)
-            {
-                lock(&found).push(directory.path.join(LOCK_FILE_NAME));
+            let mut files = directory.files.iter();
+            if files.any(|file| file.name == LOCK_FILE_NAME) {
+                lock(&lock_files).push(directory.path.join(LOCK_FILE_NAME));
             }
             true
         });
-        found.into_inner().unwrap_or_else(PoisonError::into_inner)
+        lock_files
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dialect of the lock files that are nearest to a root module's directory
     /// ([`nearest_dialect`]).
     pub(super) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
         let paths = self.lock_file_paths.get_or_init(|| self.lock_files());
-        let dialect = |path: &Path| {
-            let read = || {
-                lockfile::read_in(&self.tree, path)
-                    .ok()
-                    .flatten()
-                    .as_deref()
-                    .and_then(lockfile::detect_dialect)
-            };
-            self.dialects.get_or_compute(&path.to_owned(), read)
-        };
-        nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
+        let lock_files = paths.iter().map(PathBuf::as_path);
+        nearest_dialect(&self.top, root, lock_files, |path| {
+            self.dialects
+                .get_or_compute(&path.to_owned(), || self.dialect_of(path))
+        })
+    }
+
+    /// The dialect that a lock file determines.
+    fn dialect_of(&self, path: &Path) -> Option<Dialect> {
+        let bytes = lockfile::read_in(&self.tree, path).ok()??;
+        lockfile::detect_dialect(&bytes)
     }
 
     /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit,
     /// which is given by its object name; `None` if no file is tracked, or if git cannot list them.
     pub(super) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
-        let in_path = |tracked: &[PathBuf]| {
-            tracked
-                .iter()
-                .any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()))
-        };
         self.mentions_tofu
-            .get_or_compute(&commit.map(str::to_owned), || {
-                let Some(commit) = commit else {
-                    let tracked = self.tracked().unwrap_or_default();
-                    return (!tracked.is_empty())
-                        .then(|| in_path(tracked) || self.is_tofu_in_a_file());
-                };
-                let tracked = listed(
-                    &self.top,
-                    &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit],
-                )
-                .unwrap_or_default();
-                let search = [
-                    "grep",
-                    "-q",
-                    "-a",
-                    "-w",
-                    "-F",
-                    "--no-recurse-submodules",
-                    "-e",
-                    "tofu",
-                    "-e",
-                    "opentofu",
-                    commit,
-                ];
-                (!tracked.is_empty())
-                    .then(|| in_path(&tracked) || printed(&self.top, &search).is_some())
+            .get_or_compute(&commit.map(str::to_owned), || match commit {
+                Some(commit) => self.is_tofu_in_commit(commit),
+                None => self.is_tofu_in_work_tree(),
             })
     }
 
-    fn is_tofu_in_a_file(&self) -> bool {
-        let mut paths: Vec<_> = self.tracked().unwrap_or_default().iter().collect();
+    fn is_tofu_in_work_tree(&self) -> Option<bool> {
+        let tracked = self.tracked()?;
+        if tracked.is_empty() {
+            return None;
+        }
+        Some(is_tofu_in_a_path(tracked) || self.is_tofu_in_a_file(tracked))
+    }
+
+    fn is_tofu_in_commit(&self, commit: &str) -> Option<bool> {
+        let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
+        let tracked = listed(&self.top, &list)?;
+        if tracked.is_empty() {
+            return None;
+        }
+        let search = [
+            "grep",
+            "-q",
+            "-a",
+            "-w",
+            "-F",
+            "--no-recurse-submodules",
+            "-e",
+            "tofu",
+            "-e",
+            "opentofu",
+            commit,
+        ];
+        Some(is_tofu_in_a_path(&tracked) || printed(&self.top, &search).is_some())
+    }
+
+    fn is_tofu_in_a_file(&self, tracked: &[PathBuf]) -> bool {
+        let mut paths: Vec<_> = tracked.iter().collect();
         paths.sort_by_cached_key(|path| path.components().count());
-        let paths = paths
-            .into_iter()
-            .take(FILES_SEARCHED)
-            .map(|path| self.top.join(path));
-        let mut left = BYTES_SEARCHED;
-        paths
-            .filter(|path| self.tree.own_kind(path) == Some(Kind::File))
-            .any(|path| {
-                let bytes = if left == 0 {
-                    Vec::new()
-                } else {
-                    self.tree.read(&path, SIZE_LIMIT).unwrap_or_default()
-                };
-                left = left.saturating_sub(bytes.len());
-                mentions_tofu(&bytes)
-            })
+        paths.truncate(FILES_SEARCHED);
+        let mut bytes_left = BYTES_SEARCHED;
+        for path in paths {
+            let path = self.top.join(path);
+            if self.tree.own_kind(&path) != Some(Kind::File) {
+                continue;
+            }
+            let bytes = self.tree.read(&path, SIZE_LIMIT).unwrap_or_default();
+            if mentions_tofu(&bytes) {
+                return true;
+            }
+            bytes_left = bytes_left.saturating_sub(bytes.len());
+            if bytes_left == 0 {
+                return false;
+            }
+        }
+        false
     }
 }
 
@@ -266,47 +269,65 @@ pub(super) fn nearest_dialect<'a>(
     lock_files: impl Iterator<Item = &'a Path>,
     dialect: impl Fn(&Path) -> Option<Dialect>,
 ) -> Option<Dialect> {
-    let directories = lock_files.filter_map(Path::parent);
-    let others: Vec<_> = directories.filter(|directory| *directory != root).collect();
-    let depth = |directory: &Path| directory.components().count();
-    let around = if root == top {
-        root
-    } else {
-        root.parent().unwrap_or(root)
-    };
-    let ancestors = around
-        .ancestors()
-        .take_while(|ancestor| ancestor.starts_with(top));
-    let dialects = ancestors.into_iter().find_map(|ancestor| {
-        let below = others
-            .iter()
-            .filter(|directory| directory.starts_with(ancestor));
-        // A parent is as near as a sibling.
-        let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
-        let nearest = below.clone().map(|directory| distance(directory)).min()?;
-        let nearest = below
-            .filter(|directory| distance(directory) == nearest)
-            .take(LOCK_FILES_READ);
-        let dialects: BTreeSet<_> = nearest
-            .filter_map(|directory| dialect(&directory.join(LOCK_FILE_NAME)))
-            .collect();
-        (!dialects.is_empty()).then_some(dialects)
-    });
-    dialects
-        .filter(|dialects| dialects.len() == 1)
-        .and_then(|dialects| dialects.into_iter().next())
+    let mut others = Vec::new();
+    for lock_file in lock_files {
+        if let Some(directory) = lock_file.parent()
+            && directory != root
+        {
+            others.push(directory);
+        }
+    }
+    let mut around = root;
+    if root != top
+        && let Some(parent) = root.parent()
+    {
+        around = parent;
+    }
+    for ancestor in around.ancestors() {
+        if !ancestor.starts_with(top) {
+            break;
+        }
+        let mut nearest = others.clone();
+        nearest.retain(|directory| directory.starts_with(ancestor));
+        let distances = nearest.iter().map(|other| distance(ancestor, other));
+        let Some(least) = distances.min() else {
+            continue;
+        };
+        nearest.retain(|directory| distance(ancestor, directory) == least);
+        nearest.truncate(LOCK_FILES_READ);
+
+        let mut dialects = BTreeSet::new();
+        for directory in nearest {
+            dialects.extend(dialect(&directory.join(LOCK_FILE_NAME)));
+        }
+        // Lock files that determine no dialect say nothing about the root module.
+        match dialects.len() {
+            0 => {}
+            1 => return dialects.pop_first(),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Distance of a directory with a lock file below an ancestor of a root module. A parent is as near
+/// as a sibling.
+fn distance(ancestor: &Path, directory: &Path) -> usize {
+    let depth = directory.components().count();
+    depth.max(ancestor.components().count() + 1)
 }
 
 /// Runs a git command that lists paths, each ended by a NUL; `None` if it fails.
 fn listed(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
     let listed = printed(top, arguments)?;
-    let paths = listed
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty());
-    let paths = paths
-        .filter_map(|path| std::str::from_utf8(path).ok())
-        .map(PathBuf::from);
-    Some(paths.collect())
+    let mut paths = Vec::new();
+    for bytes in listed.split(|byte| *byte == 0) {
+        match std::str::from_utf8(bytes) {
+            Ok(path) if !path.is_empty() => paths.push(PathBuf::from(path)),
+            _ => {}
+        }
+    }
+    Some(paths)
 }
 
 /// Runs git at the top of a repository, which is not trusted, and returns its output if it
@@ -319,20 +340,36 @@ fn printed(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
         stdout: LISTING_SIZE,
         exceeded: &|| None,
     };
-    let finished = process::run_within(command, None, &limits)
-        .ok()
-        .filter(|finished| finished.status.success());
-    finished.map(|finished| finished.stdout)
+    let finished = process::run_within(command, None, &limits).ok()?;
+    if finished.status.success() {
+        Some(finished.stdout)
+    } else {
+        None
+    }
 }
 
 /// Whether a text has the word `tofu` or `opentofu`.
 fn mentions_tofu(text: &[u8]) -> bool {
-    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    memchr::memmem::find_iter(text, "tofu").any(|at| {
-        let before = &text[..at];
+    for start in memchr::memmem::find_iter(text, "tofu") {
+        let before = &text[..start];
         let before = before.strip_suffix(b"open").unwrap_or(before);
-        !before.last().is_some_and(is_of_word) && !text.get(at + 4).is_some_and(is_of_word)
-    })
+        let after = text.get(start + "tofu".len()).copied();
+        if !is_of_word(before.last().copied()) && !is_of_word(after) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a byte continues a word; `None` at the start or end of the text.
+fn is_of_word(byte: Option<u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn is_tofu_in_a_path(paths: &[PathBuf]) -> bool {
+    paths
+        .iter()
+        .any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()))
 }
 
 #[cfg(test)]

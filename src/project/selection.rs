@@ -33,16 +33,14 @@ impl Session<'_> {
     /// # Errors
     /// A path does not exist, or directories cannot be searched.
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
-        let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
+        let tree = self.tree();
+        let mut found = Vec::new();
+        let mut modules = Vec::new();
+        let mut passed_over = PassedOver::new();
         let mut others = OtherDirectories::default();
         let mut copied_lock_files = Vec::new();
-        let tree = self.tree();
-        for path in selection
-            .paths()
-            .iter()
-            .map(|path| self.without_links(path))
-        {
-            let path = path.as_path();
+        for selected in selection.paths() {
+            let path = &self.without_links(selected);
             if tree.is_dir(path) && selection.recursive {
                 let start = normal(path);
                 // The current directory is the default.
@@ -73,6 +71,7 @@ impl Session<'_> {
         if !modules.is_empty() {
             found.extend(self.callers(&modules, selection.with_modules)?);
         }
+
         let mut roots = Roots {
             copied_lock_files,
             others,
@@ -81,13 +80,11 @@ impl Session<'_> {
         self.find_sharing(&mut roots.list);
         for root in &roots.list {
             self.note_cloud_host(root);
+            // A directory may be skipped below one path and selected by a different one.
+            if let Some(canonical) = &root.canonical {
+                passed_over.remove(canonical);
+            }
         }
-        let selected: HashSet<&PathBuf> = roots
-            .list
-            .iter()
-            .filter_map(|root| root.canonical.as_ref())
-            .collect();
-        passed_over.retain(|directory, _| !selected.contains(directory));
         for (directory, (kind, status)) in passed_over {
             roots.passed_over.add(kind, status, None);
             if status == RootStatus::NotLocked {
@@ -95,16 +92,10 @@ impl Session<'_> {
             }
         }
         if roots.is_empty() {
-            roots.others.stacks = selection
-                .paths()
-                .iter()
-                .flat_map(|path| self.stacks(path))
-                .collect();
-            roots.others.ignored = selection
-                .paths()
-                .iter()
-                .flat_map(|path| self.ignored_by_git(path))
-                .collect();
+            for path in selection.paths() {
+                roots.others.stacks.extend(self.stacks(path));
+                roots.others.ignored.extend(self.ignored_by_git(path));
+            }
         }
         Ok(roots)
     }
@@ -113,12 +104,14 @@ impl Session<'_> {
     /// run in the directory behind them, to which paths in the configuration are relative.
     fn without_links(&self, path: &Path) -> PathBuf {
         let tree = self.tree();
-        let name = if tree.is_dir(path) {
-            None
-        } else {
-            path.file_name()
-        };
-        let directory = name.and_then(|_| path.parent()).unwrap_or(path);
+        let mut directory = path;
+        let mut name = None;
+        if !tree.is_dir(path)
+            && let Some(parent) = path.parent()
+        {
+            directory = parent;
+            name = path.file_name();
+        }
         let directory = normal(directory);
         if !directory.ancestors().any(|above| tree.is_symlink(above)) {
             return path.to_owned();
@@ -127,7 +120,10 @@ impl Session<'_> {
             return path.to_owned();
         };
         let shown = normal(&self.environment.shown(&canonical));
-        name.map_or(shown.clone(), |name| shown.join(name))
+        match name {
+            Some(name) => shown.join(name),
+            None => shown,
+        }
     }
 
     /// Returns the directories whose modules read a file. Tests in a directory `tests` are tests of
@@ -160,19 +156,18 @@ impl Session<'_> {
         if tree.exists(path) || (is_configuration(path) && tree.is_dir(&directory)) {
             return Ok(directory);
         }
-        // The system's error, unless the path has been created in the meantime.
-        let error = path
-            .metadata()
-            .err()
-            .unwrap_or_else(|| ErrorKind::NotFound.into());
-        let error = Diagnostic::io("open", path, &error);
-        let similar = path_meant(path).filter(|similar| !self.modules.boundary.is_outside(similar));
-        let help = similar.map(|similar| format!("did you mean {}?", similar.display()));
-        Err(Diagnostic {
-            help: help.map(Help::text).or(error.help.clone()),
-            ..error
+        let error = match path.metadata() {
+            Err(error) => error,
+            // The path has been created in the meantime.
+            Ok(_) => ErrorKind::NotFound.into(),
+        };
+        let mut error = Diagnostic::io("open", path, &error);
+        if let Some(similar) = path_meant(path)
+            && !self.modules.boundary.is_outside(&similar)
+        {
+            error = error.help(format!("did you mean {}?", similar.display()));
         }
-        .into())
+        Err(error.into())
     }
 
     /// Directories with files of Terraform's stacks, sorted, as the user knows them.
@@ -225,21 +220,17 @@ impl Session<'_> {
     pub(super) fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
         let kind = kind_of(self.tree(), canonical.as_ref().unwrap_or(&path));
-        let unit = canonical.as_ref().and_then(|canonical| {
-            TerragruntUnit::open(self.tree(), canonical, canonical, &self.environment)
-        });
-        let lock_directory = unit
-            .as_ref()
-            .and_then(TerragruntUnit::lock_directory)
-            .map(|(_, directory)| directory);
-        let mut root = FoundRoot {
-            lock_directory,
-            ..FoundRoot::new(path, canonical, kind)
+        let mut root = FoundRoot::new(path, canonical, kind);
+        let Some(canonical) = &root.canonical else {
+            return root;
         };
-        if let Some(canonical) = &root.canonical
-            && unit.is_none()
-            && !self.modules.boundary.excludes(canonical)
+        let unit = TerragruntUnit::open(self.tree(), canonical, canonical, &self.environment);
+        if let Some(unit) = &unit
+            && let Some((_, directory)) = unit.lock_directory()
         {
+            root.lock_directory = Some(directory);
+        }
+        if unit.is_none() && !self.modules.boundary.excludes(canonical) {
             let dialect = self.options.dialect.unwrap_or_default();
             let module = self
                 .modules
@@ -308,64 +299,48 @@ impl Session<'_> {
     /// reads.
     fn add_checked_directories(
         &self,
-        found: &mut SearchResult,
+        result: &mut SearchResult,
         change: &ReviewedChange,
         search: &RootSearch<'_, '_>,
     ) {
         let RootSearch {
-            start,
-            canonical,
-            filter,
-            dialect,
-            ..
+            canonical, filter, ..
         } = *search;
-        let below = |directory: &Path| {
-            directory
-                .strip_prefix(canonical)
-                .unwrap_or(directory)
-                .to_owned()
-        };
-        let add = |directory: &Path, kind| {
-            FoundRoot::new(
-                joined(start, &below(directory)),
-                Some(directory.to_owned()),
-                kind,
-            )
-        };
-        let own = found
-            .roots
-            .iter()
-            .filter(|root| root.lock_directory.is_none());
-        let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
-        let locked = change
-            .locked_directories(canonical, filter)
-            .filter(|directory| !known.contains(directory));
-        let mut added: Vec<_> = locked
-            .map(|directory| add(directory, DirectoryKind::OtherLockFile))
-            .collect();
-        let touched = change
-            .touched_directories()
-            .into_iter()
-            .filter(|directory| directory.starts_with(canonical));
-        let is_checked =
-            |directory: &Path| known.contains(directory) || found.read.contains(directory);
-        let touched = touched.filter(|directory| {
-            let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
-            let (shown, dialect) = (
-                joined(start, &below(directory)),
-                dialect.unwrap_or_default(),
-            );
-            let is_read =
-                found.read.contains(*directory) || change.is_read_by_links(directory, is_checked);
-            !is_read && self.has_content(directory, &shown, dialect, is_selected)
-        });
-        for directory in touched {
-            added.push(FoundRoot {
-                is_excluded: !filter.takes(directory),
-                ..add(directory, DirectoryKind::ChangedModule)
-            });
+        // A unit may use the lock file of its module instead.
+        let mut with_own_lock_file = HashSet::new();
+        for root in &result.roots {
+            if root.lock_directory.is_none()
+                && let Some(directory) = &root.canonical
+            {
+                with_own_lock_file.insert(directory.as_path());
+            }
         }
-        found.roots.extend(added);
+
+        let mut added = Vec::new();
+        for directory in change.locked_directories(canonical, filter) {
+            if !with_own_lock_file.contains(directory) {
+                added.push(search.found_root(directory, DirectoryKind::OtherLockFile));
+            }
+        }
+        for directory in change.touched_directories() {
+            if !directory.starts_with(canonical) || result.read.contains(directory) {
+                continue;
+            }
+            let is_read_by_links = change.is_read_by_links(directory, |linking| {
+                with_own_lock_file.contains(linking) || result.read.contains(linking)
+            });
+            let root = search.found_root(directory, DirectoryKind::ChangedModule);
+            let is_taken = filter.takes(directory);
+            let is_selected = is_taken && !is_among_modules(search.below_start(directory));
+            let dialect = search.dialect.unwrap_or_default();
+            if !is_read_by_links && self.has_content(directory, &root.path, dialect, is_selected) {
+                added.push(FoundRoot {
+                    is_excluded: !is_taken,
+                    ..root
+                });
+            }
+        }
+        result.roots.extend(added);
     }
 
     /// Whether a directory that the change touches has a configuration or a unit. A template that
@@ -381,13 +356,11 @@ impl Session<'_> {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
-        let is_unit =
-            || TerragruntUnit::open(self.tree(), shown, directory, &self.environment).is_some();
-        if module.diagnostics.is_empty() {
-            !module.is_empty() || is_unit()
-        } else {
-            is_selected
+        if !module.diagnostics.is_empty() {
+            return is_selected;
         }
+        !module.is_empty()
+            || TerragruntUnit::open(self.tree(), shown, directory, &self.environment).is_some()
     }
 
     /// The lock files that the change removes from the selected root modules.
@@ -399,22 +372,22 @@ impl Session<'_> {
         let mut removed = BTreeSet::new();
         for path in selection.paths() {
             let is_directory = self.tree().is_dir(path);
-            if selection.recursive && is_directory {
+            if is_directory && selection.recursive {
                 let (canonical, settings) = self.settings(path)?;
                 let filter = Filter::new(&settings.roots)?;
                 removed.extend(
                     change.removed(|root| root.starts_with(&canonical) && filter.takes(root)),
                 );
-            } else {
-                let directory = if is_directory {
-                    Some(path.as_path())
-                } else {
-                    path.parent()
-                };
-                let directory = directory
-                    .map(normal)
-                    .and_then(|directory| self.canonical(&directory).ok());
-                removed.extend(change.removed(|root| Some(root) == directory.as_deref()));
+                continue;
+            }
+            let mut directory = Some(path.as_path());
+            if !is_directory {
+                directory = path.parent();
+            }
+            if let Some(directory) = directory
+                && let Ok(canonical) = self.canonical(&normal(directory))
+            {
+                removed.extend(change.removed(|root| root == canonical));
             }
         }
         Ok(removed)
@@ -492,35 +465,38 @@ impl Session<'_> {
     }
 
     fn is_root(&self, directory: &Path, with_modules: bool) -> bool {
-        let is_named = || {
-            let (canonical, settings) = self.settings(directory).ok()?;
-            let filter = Filter::new(&settings.roots).ok()?;
-            Some(filter.names(&canonical) || filter.includes(&canonical))
+        let dialect = self.options.dialect.unwrap_or_default();
+        let module = self.modules.module(directory, dialect);
+        if is_root(self.tree(), &module, directory, with_modules) {
+            return true;
+        }
+        // The settings may name it.
+        let Ok((canonical, settings)) = self.settings(directory) else {
+            return false;
         };
-        let module = self
-            .modules
-            .module(directory, self.options.dialect.unwrap_or_default());
-        is_root(self.tree(), &module, directory, with_modules) || is_named().unwrap_or(false)
+        match Filter::new(&settings.roots) {
+            Ok(filter) => filter.names(&canonical) || filter.includes(&canonical),
+            Err(_) => false,
+        }
     }
 
     /// The root modules below the current directory that use one of these modules. One whose
     /// configuration cannot be read counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<FoundRoot>> {
-        let canonical: Vec<_> = modules
-            .iter()
-            .filter_map(|module| self.canonical(module).ok())
-            .collect();
+        let mut canonical = Vec::new();
+        for module in modules {
+            canonical.extend(self.canonical(module));
+        }
         let mut roots = self.search(Path::new("."), with_modules, false)?.roots;
-        roots.retain(|path| {
-            let Ok(root) = self.open_root(path) else {
+        roots.retain(|found| {
+            let Ok(root) = self.open_root(found) else {
                 return true;
             };
-            let read = root.requirements_with(&self.modules, false, true, None);
-            read.map_or(true, |read| {
-                read.modules
-                    .iter()
-                    .any(|module| canonical.contains(&module.canonical))
-            })
+            let Ok(read) = root.requirements_with(&self.modules, false, true, None) else {
+                return true;
+            };
+            let mut called = read.modules.iter();
+            called.any(|module| canonical.contains(&module.canonical))
         });
         Ok(roots)
     }

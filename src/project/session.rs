@@ -243,9 +243,10 @@ impl<'a> Session<'a> {
         dialect: Dialect,
         shared: Option<&SharedCache>,
     ) -> Result<Arc<Source>> {
-        let make = || self.connections.source(dialect, shared).map(Arc::new);
         self.sources
-            .get_or_compute(&(dialect, shared.cloned()), make)
+            .get_or_compute(&(dialect, shared.cloned()), || {
+                self.connections.source(dialect, shared).map(Arc::new)
+            })
     }
 
     /// Publishes cached hashes of packages below `repository`, each release signed with `key`: of
@@ -279,10 +280,13 @@ impl<'a> Session<'a> {
             }
             Ok(root.lock_file()?.0)
         })?;
-        let locks = lock_files.iter().flat_map(|(_, file)| file.locks());
-        Ok(locks
-            .map(|(address, locked)| (address.clone(), locked.version.clone()))
-            .collect())
+        let mut releases = BTreeSet::new();
+        for (_, lock_file) in &lock_files {
+            for (address, locked) in lock_file.locks() {
+                releases.insert((address.clone(), locked.version.clone()));
+            }
+        }
+        Ok(releases)
     }
 
     /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the

@@ -14,7 +14,7 @@ use crate::configuration::terragrunt::is_unit;
 use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::provider::{Dialect, ProviderAddress};
+use crate::provider::Dialect;
 use crate::system::{Tree, files};
 
 /// Maximum number of root modules that share a lock file, because each of them is compared with all
@@ -29,11 +29,15 @@ struct LockFiles {
 
 impl LockFiles {
     fn of(tree: &Tree, root: &FoundRoot) -> Self {
-        let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
-        let of_name = |name| directory.and_then(|directory| Linked::of(tree, directory, name));
+        let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) else {
+            return Self {
+                providers: None,
+                modules: None,
+            };
+        };
         Self {
-            providers: of_name(LOCK_FILE_NAME),
-            modules: of_name(MODULE_LOCK_FILE_NAME),
+            providers: Linked::of(tree, directory, LOCK_FILE_NAME),
+            modules: Linked::of(tree, directory, MODULE_LOCK_FILE_NAME),
         }
     }
 }
@@ -158,9 +162,6 @@ impl Session<'_> {
         reading: Reading,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
-        let addresses = |requirements: &Requirements| -> BTreeSet<ProviderAddress> {
-            requirements.providers.keys().cloned().collect()
-        };
         if root.found.sharing.len() > MOST_SHARING {
             let message = format!(
                 "more than {MOST_SHARING} root modules share {} through links",
@@ -188,10 +189,11 @@ impl Session<'_> {
             };
             if providers {
                 if all.by_root.is_empty() {
-                    let own = addresses(&all);
+                    let own = all.providers.keys().cloned().collect();
                     all.by_root.insert(root.path().to_owned(), own);
                 }
-                all.by_root.insert(other.path.clone(), addresses(&read));
+                let addresses = read.providers.keys().cloned().collect();
+                all.by_root.insert(other.path.clone(), addresses);
                 all.add_providers(&read);
             }
             if modules && resolver.is_some() {
@@ -213,8 +215,8 @@ impl Session<'_> {
             path, canonical, ..
         } = other;
         let kind = kind_of(self.tree(), canonical);
-        let opened =
-            self.open_root(&FoundRoot::new(path.clone(), Some(canonical.clone()), kind))?;
+        let found = FoundRoot::new(path.clone(), Some(canonical.clone()), kind);
+        let opened = self.open_root(&found)?;
         if opened.refused.is_some() || !opened.has_configuration(&self.modules) {
             return Ok(Requirements::default());
         }
@@ -222,17 +224,18 @@ impl Session<'_> {
             return Err(different_tools(&opened, root).into());
         }
 
-        let modules = opened
-            .locks_modules(false)
-            .then(|| opened.parsed_module_lock_file());
+        let mut modules = None;
+        if opened.locks_modules(false) {
+            modules = Some(opened.parsed_module_lock_file());
+        }
         let following = modules.as_ref().map(module_locks::following);
-        let following = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        let own_resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let read = opened.requirements_as(
             reading.dialect,
             &self.modules,
             reading.ignore_tests,
             reading.allow_missing_modules,
-            resolver.or(following),
+            resolver.or(own_resolver),
             &|_| (),
         );
         // It may be written before it is read again.

@@ -17,7 +17,7 @@ use crate::diagnostic::{
 };
 use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
-use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::fetched::FetchedModule;
 use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{Environment, Tree, repository};
@@ -123,14 +123,14 @@ impl TerragruntUnit {
     /// directory alone, called modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
         let is_copied = self.read.source != Ok(UnitSource::Unit);
-        let is_independent = |dialect| {
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
             let module = modules.module(&self.root, dialect);
-            module.is_read_in_full(modules.tree()) && !module.calls_depend_on_context(is_copied)
-        };
-        [Dialect::Tofu, Dialect::Terraform]
-            .into_iter()
-            .all(is_independent)
-            && terragrunt::loads_own_files(&self.read, &self.repository)
+            if !module.is_read_in_full(modules.tree()) || module.calls_depend_on_context(is_copied)
+            {
+                return false;
+            }
+        }
+        terragrunt::loads_own_files(&self.read, &self.repository)
     }
 
     /// Returns its requirements, as far as they are known.
@@ -147,92 +147,90 @@ impl TerragruntUnit {
         if let Ok(UnitSource::Remote(source)) = &self.read.source {
             modules.secrets.learn_address(source);
         }
-        let call = self.call(options.dialect);
-        let fetched = call
-            .as_ref()
-            .map_or(Ok(None), |call| fetch(call, options, modules, resolver));
-        let call = call.map(|call| ModuleCall {
-            module: fetched.clone().unwrap_or_default(),
-            ..call
-        });
-        let (fetched, not_fetched) = match fetched {
-            Ok(fetched) => (fetched, Diagnostics::default()),
-            Err(errors) => (None, errors.map(|error| self.at_source(error))),
-        };
-        let is_module_missing =
-            fetched.is_none() && matches!(self.read.source, Ok(UnitSource::Remote(_)));
-        let (files, unknown) = self.assemble(fetched)?;
-        let missing = if is_module_missing && not_fetched.is_empty() {
-            self.missing_module(options.allow_missing_modules).into()
-        } else {
-            not_fetched
-        };
-        let read = configuration::read_resolved(
-            RootSource::Files(&files),
-            options,
-            modules,
-            resolver,
-            required,
-        );
+
+        // The module of a remote source is a call of the unit.
+        let mut call = self.call(options.dialect);
+        let mut module = None;
+        let mut missing = Diagnostics::default();
+        if let Some(call) = &mut call {
+            match fetch(call, options, modules, resolver) {
+                Ok(fetched) => {
+                    call.module.clone_from(&fetched);
+                    module = fetched;
+                }
+                Err(errors) => missing = errors.map(|error| self.at_source(error)),
+            }
+        }
+        let is_remote = matches!(self.read.source, Ok(UnitSource::Remote(_)));
+        if is_remote && module.is_none() && missing.is_empty() {
+            missing.push(self.missing_module(options.allow_missing_modules));
+        }
+
+        let (files, unknown) = self.assemble(module)?;
+        let source = RootSource::Files(&files);
+        let read = configuration::read_resolved(source, options, modules, resolver, required);
         // A replaced package is an error, not a missing module.
         let is_replaced = missing
             .iter()
             .any(|error| error.code == Code::ModuleReplaced);
         if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
-            return Err(missing
-                .into_iter()
-                .chain(read.err().into_iter().flatten())
-                .collect());
+            missing.extend(read.err().into_iter().flatten());
+            return Err(missing);
         }
         let mut requirements = read?;
         if let Some(storage) = &self.read.storage {
             storage.add_to(&mut requirements.storages);
         }
-        let configuration::Options {
-            dialect,
-            fetch_modules,
-            ..
-        } = options;
-        let request = call.as_ref().and_then(ModuleCall::request);
-        let is_unknown =
-            |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
-        let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
+
+        let mut is_module_unknown = !missing.is_empty();
+        if is_module_unknown
+            && let Some(call) = &call
+            && let Some(request) = call.request()
+        {
+            // The next run may find it.
+            is_module_unknown =
+                modules.is_surely_unknown(&request, options.dialect, options.fetch_modules);
+        }
         requirements.calls.extend(call);
-        if is_unknown && let Some(location) = &self.read.source_location {
-            let mut source = format!("{:?}", self.read.source);
-            // A different commit of the user's own repository is a decision.
-            if let Some((repository, commit)) = self.own_repository() {
-                repository.clone_into(&mut source);
-                requirements.own_commits.push(OwnCommit {
-                    source: commit.to_owned(),
-                    location: location.clone(),
-                });
-            }
-            let mut part = unknown_part(location.clone(), "source", &source);
-            // The source is known, whatever it was computed from.
-            part.origin.files = FileReads::default();
-            requirements.unknown.push(part);
+        if is_module_unknown && let Some(location) = &self.read.source_location {
+            self.add_unknown_module(&mut requirements, location);
         }
         let mut lines = FileLines::default();
         for unknown in &unknown {
-            let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
-            let location = unknown.location.clone().unwrap_or_else(own);
+            let location = match &unknown.location {
+                Some(location) => location.clone(),
+                None => Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1])),
+            };
             let text = lines.text_around(&location);
             let part = unknown_part(location, &unknown.reason, &text);
             requirements.unknown.push(part);
         }
-        requirements
-            .warnings
-            .extend(missing.into_iter().map(|missing| match missing.code {
-                Code::OutsideRepository => missing,
-                _ => Diagnostic {
-                    severity: Severity::Warning,
-                    code: Code::ModuleNotInstalled,
-                    ..missing
-                },
-            }));
+        for mut warning in missing {
+            if warning.code != Code::OutsideRepository {
+                warning.severity = Severity::Warning;
+                warning.code = Code::ModuleNotInstalled;
+            }
+            requirements.warnings.push(warning);
+        }
         requirements.warnings.extend(self.not_known(&unknown));
         Ok(requirements)
+    }
+
+    /// Adds the module of the source as a part that is not known.
+    fn add_unknown_module(&self, requirements: &mut Requirements, location: &Location) {
+        let mut source = format!("{:?}", self.read.source);
+        // A different commit of the user's own repository is a decision.
+        if let Some((repository, commit)) = self.own_repository() {
+            repository.clone_into(&mut source);
+            requirements.own_commits.push(OwnCommit {
+                source: commit.to_owned(),
+                location: location.clone(),
+            });
+        }
+        let mut part = unknown_part(location.clone(), "source", &source);
+        // The source is known, whatever it was computed from.
+        part.origin.files = FileReads::default();
+        requirements.unknown.push(part);
     }
 
     /// The call for its remote source.
@@ -241,12 +239,11 @@ impl TerragruntUnit {
             return None;
         };
         let (source, constraints) = terragrunt::remote::requested(source, dialect)?;
-        let (key, location) = (UNIT_ADDRESS.to_owned(), self.read.source_location.clone()?);
         Some(ModuleCall {
-            key,
+            key: UNIT_ADDRESS.to_owned(),
             source,
             constraints,
-            location,
+            location: self.read.source_location.clone()?,
             version: None,
             origin: Origin::default(),
             entry: None,
@@ -280,9 +277,12 @@ impl TerragruntUnit {
             repository,
             read,
         } = self;
-        let path = fetched.as_ref().map(FetchedModule::path).transpose();
-        let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
-        let shown = fetched.as_ref().map(FetchedModule::shown);
+        let mut package = None;
+        if let Some(fetched) = &fetched {
+            let path = fetched.path();
+            let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
+            package = Some((path, fetched.shown()));
+        }
         let WorkingDirectory {
             files,
             generated,
@@ -290,7 +290,13 @@ impl TerragruntUnit {
             unknown,
             uncertain_values,
             ..
-        } = terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
+        } = terragrunt::working_directory(
+            read,
+            repository,
+            package.as_ref().map(|(path, shown)| (&**path, &**shown)),
+        );
+
+        let mut source = None;
         let module = match &read.source {
             Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
                 Some(ModulePath::Directory(repository.shown(module)))
@@ -301,22 +307,25 @@ impl TerragruntUnit {
             Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
             Err(_) => None,
         };
-        let locations = read.source_location.iter().chain(generated.values());
-        let locations = locations.chain(
-            unknown
-                .iter()
-                .filter_map(|unknown| unknown.location.as_ref()),
-        );
-        let others: BTreeSet<_> = locations
-            .filter_map(|location| Some(join(location.path().parent()?, "")))
-            .collect();
+        if let Some(ModulePath::Package(_)) = module {
+            source.clone_from(&read.source_location);
+        }
+
+        // Directories of files that decide which configuration there is.
+        let mut locations: Vec<&Location> = generated.values().collect();
+        locations.extend(&read.source_location);
+        for unknown in &unknown {
+            locations.extend(&unknown.location);
+        }
+        let mut others = BTreeSet::new();
+        for location in locations {
+            if let Some(directory) = location.path().parent() {
+                others.insert(join(directory, ""));
+            }
+        }
         let files = RootFiles {
             directory: root.clone(),
-            source: if matches!(module, Some(ModulePath::Package(_))) {
-                read.source_location.clone()
-            } else {
-                None
-            },
+            source,
             module,
             others: others.into_iter().collect(),
             files,
@@ -346,12 +355,9 @@ impl TerragruntUnit {
     }
 
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
-        let warning = Diagnostic::warning(Code::RequirementsNotKnown, "")
-            .naming(&self.root, |root| {
-                format!("the requirements of the unit in {root} are not completely known")
-            })
-            .note("the entries and constraints of the lock file are treated as required")
-            .help("terragrunt init -lockfile=readonly checks all of them");
+        if unknown.is_empty() {
+            return None;
+        }
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
         let mut known = HashSet::new();
         for Unknown {
@@ -363,18 +369,28 @@ impl TerragruntUnit {
                 seen.push(place);
             }
         }
-        seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
+        seen.sort_by_key(|(_, location)| {
+            location.map(|location| (location.path(), location.span.start))
+        });
         let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
         let shared = format!(
             "the requirements of the unit are not completely known: {}",
             few(reasons)
         );
-        let warning = warning.shared(shared);
-        let say = |warning: Diagnostic, (reason, place): (&str, Option<&Location>)| match place {
-            Some(place) => warning.at(place.clone(), reason),
-            None => warning.note(reason),
-        };
-        (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
+        let mut warning = Diagnostic::warning(Code::RequirementsNotKnown, "")
+            .naming(&self.root, |root| {
+                format!("the requirements of the unit in {root} are not completely known")
+            })
+            .note("the entries and constraints of the lock file are treated as required")
+            .help("terragrunt init -lockfile=readonly checks all of them")
+            .shared(shared);
+        for (reason, location) in seen {
+            warning = match location {
+                Some(location) => warning.at(location.clone(), reason),
+                None => warning.note(reason),
+            };
+        }
+        Some(warning)
     }
 
     /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's
@@ -382,8 +398,10 @@ impl TerragruntUnit {
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
         let module = self.local_module()?;
         let tree = self.repository.tree();
-        (has_lock_file(tree, module) && !has_lock_file(tree, &self.read.directory))
-            .then(|| (self.repository.shown(module), module.to_owned()))
+        if !has_lock_file(tree, module) || has_lock_file(tree, &self.read.directory) {
+            return None;
+        }
+        Some((self.repository.shown(module), module.to_owned()))
     }
 
     /// Terragrunt's directory in which its next run would find an older lock file than the unit's.
@@ -445,9 +463,9 @@ impl FileLines {
     }
 
     fn of(&mut self, file: &Arc<SourceFile>) -> Option<&[CodeLine]> {
-        let is_same = |(known, _): &(Arc<SourceFile>, _)| Arc::ptr_eq(known, file);
+        let mut known = self.0.iter();
         let mut index = self.0.len();
-        if let Some(known) = self.0.iter().position(is_same) {
+        if let Some(known) = known.position(|(known, _)| Arc::ptr_eq(known, file)) {
             index = known;
         } else {
             self.0.push((Arc::clone(file), code_lines(&file.text).ok()));
@@ -463,10 +481,13 @@ fn fetch(
     modules: &ModuleCache,
     resolver: Option<&Resolver<'_>>,
 ) -> Result<Option<FetchedModule>> {
-    let fetch = |request: &ModuleRequest| modules.fetched(options.dialect, request);
-    match resolver.map_or(Resolution::Unlocked, |resolve| resolve(call)) {
+    let resolution = match resolver {
+        Some(resolve) => resolve(call),
+        None => Resolution::Unlocked,
+    };
+    match resolution {
         Resolution::Found(module) => return Ok(Some(module)),
-        Resolution::Only(request) => return fetch(&request),
+        Resolution::Only(request) => return modules.fetched(options.dialect, &request),
         // The location of the source is added by the caller.
         Resolution::Skip(Some(error)) => {
             return Err(Diagnostic {
@@ -479,16 +500,17 @@ fn fetch(
         Resolution::Preferred(request)
             if options.fetch_modules && !modules.refuses(&call.source, false) =>
         {
-            match fetch(&request) {
+            match modules.fetched(options.dialect, &request) {
                 Ok(None) => {}
+                Ok(Some(module)) => return Ok(Some(module)),
                 // The command that follows the lock file reports why.
-                followed => return Ok(followed.ok().flatten()),
+                Err(_) => return Ok(None),
             }
         }
         Resolution::Preferred(_) | Resolution::Unlocked => {}
     }
     match call.request() {
-        Some(request) if options.fetch_modules => fetch(&request),
+        Some(request) if options.fetch_modules => modules.fetched(options.dialect, &request),
         _ => Ok(None),
     }
 }
