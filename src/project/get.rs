@@ -223,11 +223,17 @@ impl<'a> Installation<'a> {
         packages: Vec<LockedPackage>,
         with_git: Option<&'a ModuleFetcher>,
     ) -> Self {
-        let is_missing = |package: &LockedPackage| {
-            !package.is_installed
-                || (with_git.is_some() && lacks_repository(package, &directory.join(&package.key)))
-        };
-        let (missing, kept): (Vec<_>, Vec<_>) = packages.into_iter().partition(is_missing);
+        let mut missing = Vec::new();
+        let mut kept = 0;
+        for package in packages {
+            let installed = directory.join(&package.key);
+            let lacks_git = with_git.is_some() && lacks_repository(&package, &installed);
+            if package.is_installed && !lacks_git {
+                kept += 1;
+            } else {
+                missing.push(package);
+            }
+        }
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
         let list = manifest(read.calls.iter().filter_map(entry));
         Self {
@@ -235,7 +241,7 @@ impl<'a> Installation<'a> {
             calls: &read.calls,
             with_git,
             missing,
-            kept: kept.len(),
+            kept,
             old_list,
             list,
         }
@@ -279,11 +285,11 @@ impl<'a> Installation<'a> {
         if self.is_right() && waiting.symlink_metadata().is_err() {
             return Ok(());
         }
-        for link in [self.directory, &waiting]
-            .into_iter()
-            .filter(|path| path.is_symlink())
-        {
-            fs::remove_file(link).map_err(|error| self.failed(&error))?;
+        // Nothing is written through a link.
+        for path in [self.directory, &waiting] {
+            if path.is_symlink() {
+                fs::remove_file(path).map_err(|error| self.failed(&error))?;
+            }
         }
         fs::create_dir_all(self.directory).map_err(|error| self.failed(&error))?;
         let done = self.put_in_place(&waiting);
@@ -308,13 +314,14 @@ impl<'a> Installation<'a> {
     }
 
     fn put_in_place(&self, waiting: &Path) -> Result<()> {
+        // 1. Copy the packages. Other runs may do the same meanwhile.
         let turn = self.turn()?;
         fs::create_dir_all(waiting).map_err(|error| self.failed(&error))?;
-        let place = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
+        let scratch = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
         drop(turn);
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
         let results = parallel::map(numbered, COPIES, |(number, package)| {
-            let copy = copied(package, &place.path().join(number.to_string()))?;
+            let copy = copied(package, &scratch.path().join(number.to_string()))?;
             if let Some(fetcher) = self.with_git {
                 let LockedPackage { source, locked, .. } = package;
                 fetcher.make_repository(source, locked, &copy.join(GIT))?;
@@ -323,28 +330,30 @@ impl<'a> Installation<'a> {
         });
         let copies = results.into_iter().collect::<Result<Vec<_>>>()?;
 
+        // 2. Remove the packages that are replaced from the list.
         let turn = self.turn()?;
         turn.remove_left_over(self.directory, |name| name == MANIFEST);
         let list = self.directory.join(MANIFEST);
-        let replaces_installed = self
-            .missing
-            .iter()
-            .any(|package| self.directory.join(&package.key).exists());
-        if list.exists() && replaces_installed {
-            let kept_calls = self.calls.iter().filter(|call| {
-                let mut replaced = self.missing.iter();
-                !replaced.any(|package| is_below(&call.key, &package.key))
-            });
-            write(&list, &manifest(kept_calls.filter_map(entry)))?;
+        let mut missing = self.missing.iter();
+        if list.exists() && missing.any(|package| self.directory.join(&package.key).exists()) {
+            let mut kept = Vec::new();
+            for call in self.calls {
+                let mut missing = self.missing.iter();
+                if !missing.any(|package| is_below(&call.key, &package.key)) {
+                    kept.extend(entry(call));
+                }
+            }
+            write(&list, &manifest(kept.into_iter()))?;
         }
+
+        // 3. Move the copies into place, and write the whole list.
         for (package, copy) in self.missing.iter().zip(&copies) {
             swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
         }
-        if self.is_right() {
-            Ok(())
-        } else {
-            write(&list, &self.list)
+        if !self.is_right() {
+            write(&list, &self.list)?;
         }
+        Ok(())
     }
 }
 
@@ -368,11 +377,10 @@ fn listed_modules(list: &[u8]) -> HashSet<Installed> {
 /// Copies a package, and compares the copy with the lock file.
 fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     let from = package.top.as_deref().unwrap_or(Path::new(""));
-    let copy = || {
-        fs::create_dir(to)?;
-        copy::tree(from, to)
-    };
-    copy().map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
+    fs::create_dir(to)
+        .and_then(|()| copy::tree(from, to))
+        .map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
+
     let hashes = &package.locked.hashes;
     let h1 = package_hash::h1(to).ok();
     let HashesByScheme {
@@ -432,35 +440,32 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 
 /// Replaces the list of installed modules, even if it is a link or an empty directory.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let replace = || {
-        let mut file = files::incoming(path)?;
-        io::Write::write_all(&mut file, bytes)?;
-        if path.is_dir() && !path.is_symlink() {
-            fs::remove_dir_all(path)?;
-        }
-        files::put_in_place(file, path)
-    };
-    Ok(replace().map_err(|error| Diagnostic::io("write", path, &error))?)
+    Ok(replace(path, bytes).map_err(|error| Diagnostic::io("write", path, &error))?)
 }
 
-/// The entry of a call in `modules.json`.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = files::incoming(path)?;
+    io::Write::write_all(&mut file, bytes)?;
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)?;
+    }
+    files::put_in_place(file, path)
+}
+
+/// The entry of a call in `modules.json`; `None` for a call that is not installed.
 fn entry(call: &ModuleCall) -> Option<Installed> {
-    let is_of_registry = matches!(call.source, ModuleSource::Registry(_));
-    let version = if is_of_registry {
-        call.module.as_ref().and_then(FetchedModule::version)
-    } else {
-        None
-    };
+    let directory = call.directory.as_ref()?.to_string_lossy();
+    let mut version = String::new();
+    if let (ModuleSource::Registry(_), Some(module)) = (&call.source, &call.module)
+        && let Some(of_module) = module.version()
+    {
+        version = of_module.to_string();
+    }
     Some(Installed {
         key: call.key.clone(),
         source: call.source.installed(),
-        version: version.map(ToString::to_string).unwrap_or_default(),
-        dir: call
-            .directory
-            .as_ref()?
-            .to_string_lossy()
-            .replace(std::path::MAIN_SEPARATOR, "/")
-            .into(),
+        version,
+        dir: directory.replace(std::path::MAIN_SEPARATOR, "/").into(),
     })
 }
 
@@ -475,21 +480,18 @@ fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
     let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);
-    let text = serde_json::to_string(&ManifestFile { modules }).unwrap_or_default();
+    let mut text = serde_json::to_string(&ManifestFile { modules }).unwrap_or_default();
     // As Go's `encoding/json` does.
-    let escapes = [
+    for (character, escape) in [
         ("&", "\\u0026"),
         ("<", "\\u003c"),
         (">", "\\u003e"),
         ("\u{2028}", "\\u2028"),
         ("\u{2029}", "\\u2029"),
-    ];
-    escapes
-        .iter()
-        .fold(text, |text, (character, escape)| {
-            text.replace(character, escape)
-        })
-        .into_bytes()
+    ] {
+        text = text.replace(character, escape);
+    }
+    text.into_bytes()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule, WrittenSource};
+use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
 use super::moves::HoldingConstraint;
 use super::options::UpgradeOptions;
 use super::plan::SkippedVersions;
@@ -130,18 +130,15 @@ impl Moving<'_> {
         source: &RegistrySource,
         versions: &[Version],
     ) -> Box<Diagnostic> {
-        let errors = registry::select(&source.module, versions, &self.call.constraints).err();
-        let error = errors
-            .into_iter()
-            .flatten()
-            .next()
-            .map(|error| Box::new(self.call.located(error)));
-        error.unwrap_or_else(|| {
-            self.error(
-                Code::NoMatchingVersion,
-                "has no version that may be selected",
-            )
-        })
+        if let Err(errors) = registry::select(&source.module, versions, &self.call.constraints)
+            && let Some(error) = errors.into_iter().next()
+        {
+            return Box::new(self.call.located(error));
+        }
+        self.error(
+            Code::NoMatchingVersion,
+            "has no version that may be selected",
+        )
     }
 
     /// Fails if nothing was chosen because versions were skipped, or because the call does not
@@ -177,42 +174,38 @@ impl Moving<'_> {
 
     /// The versions of a registry module.
     pub(super) fn versions(&self, versions: &[Version]) -> Choices {
-        let Moving {
-            call,
-            rules: ModuleRules { options, .. },
-            ..
-        } = *self;
         let current = self.known.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
         sorted.sort_by(|one, other| other.cmp(one));
+
+        let allows_prereleases = self.rules.options.prereleases;
         let newest = sorted
             .iter()
-            .find(|version| options.prereleases || !version.is_prerelease());
-        let newest = newest
-            .or(sorted.first())
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let choices = sorted.into_iter().map(|version| Choice {
-            label: version.to_string(),
-            reference: String::new(),
-            names: vec![version.to_string()],
-            edit: self.edited_to_version(version).into(),
-            is_current: current == Some(version),
-        });
-        let (text, location) = (
-            call.constraints.to_string(),
-            call.version.as_ref().unwrap_or(&call.location).clone(),
-        );
-        let asked = HoldingConstraint {
-            text,
-            location,
-            is_own: true,
+            .find(|version| allows_prereleases || !version.is_prerelease());
+        let newest = match newest.or(sorted.first()) {
+            Some(newest) => newest.to_string(),
+            None => String::new(),
         };
+        let mut list = Vec::new();
+        for version in sorted {
+            list.push(Choice {
+                label: version.to_string(),
+                reference: String::new(),
+                names: vec![version.to_string()],
+                edit: self.edited_to_version(version).into(),
+                is_current: current == Some(version),
+            });
+        }
+        let location = self.call.version.as_ref().unwrap_or(&self.call.location);
         Choices {
-            list: choices.collect(),
+            list,
             current: current.map(ToString::to_string),
             newest,
-            asked,
+            asked: HoldingConstraint {
+                text: self.call.constraints.to_string(),
+                location: location.clone(),
+                is_own: true,
+            },
         }
     }
 
@@ -222,23 +215,24 @@ impl Moving<'_> {
         source: &RemoteSource,
         references: &References,
     ) -> Result<Option<Choices>> {
-        let written = module_edit::written(self.call).ok();
-        let (name, pinned) =
-            match Revision::of(source) {
-                Some(Revision::Head) => (None, None),
-                Some(Revision::Name(name)) => (Some(name), None),
-                Some(Revision::Commit(commit)) => {
-                    match written.as_ref().and_then(WrittenSource::name) {
-                        Some(name) => (Some(name.to_owned()), Some(commit)),
-                        None => return self.unmoved(
-                            "has a commit as its ref, and no comment beside it contains its tag",
-                        ),
-                    }
+        let mut name = None;
+        let mut pinned = None;
+        match Revision::of(source) {
+            Some(Revision::Head) => {}
+            Some(Revision::Name(of_source)) => name = Some(of_source),
+            Some(Revision::Commit(commit)) => {
+                name = self.name_beside();
+                pinned = Some(commit);
+                if name.is_none() {
+                    return self.unmoved(
+                        "has a commit as its ref, and no comment beside it contains its tag",
+                    );
                 }
-                Some(Revision::Expression(_)) | None => {
-                    return self.unmoved("has no tag with a version as its ref");
-                }
-            };
+            }
+            Some(Revision::Expression(_)) | None => {
+                return self.unmoved("has no tag with a version as its ref");
+            }
+        }
         let git = GitCall {
             moving: self,
             source,
@@ -246,14 +240,22 @@ impl Moving<'_> {
             name: name.as_deref(),
             pinned,
         };
-        match name
-            .as_deref()
-            .and_then(|name| Some((name, VersionTag::parse(name)?)))
+        if let Some(name) = &name
+            && let Some(tag) = VersionTag::parse(name)
         {
-            Some((name, tag)) => Ok(Some(git.tags(name, &tag))),
-            None if self.named().is_some() => self.unmoved("has no tag with a version as its ref"),
-            None => git.commits().map(Some),
+            return Ok(Some(git.tags(name, &tag)));
         }
+        // The user named a version, and the ref is not one.
+        if self.named().is_some() {
+            return self.unmoved("has no tag with a version as its ref");
+        }
+        git.commits().map(Some)
+    }
+
+    /// The tag or branch that a comment beside the source contains.
+    fn name_beside(&self) -> Option<String> {
+        let written = module_edit::written(self.call).ok()?;
+        Some(written.name()?.to_owned())
     }
 
     /// The tags or digests of a module in an OCI registry; `None` if it does not move.
@@ -261,15 +263,12 @@ impl Moving<'_> {
         let Some(package) = source.in_oci_registry() else {
             return self.unmoved("has an address that cannot be read");
         };
-        let written = module_edit::written(self.call).ok();
         let tag = match package.tag() {
-            Some(tag) => tag.to_owned(),
-            None => match written.as_ref().and_then(WrittenSource::name) {
-                Some(name) => name.to_owned(),
-                None => {
-                    return self.unmoved("has a digest, and no comment beside it contains its tag");
-                }
-            },
+            Some(tag) => Some(tag.to_owned()),
+            None => self.name_beside(),
+        };
+        let Some(tag) = tag else {
+            return self.unmoved("has a digest, and no comment beside it contains its tag");
         };
         let call = OciCall {
             moving: self,
@@ -292,28 +291,31 @@ impl Moving<'_> {
         current: &str,
         current_tag: &VersionTag,
     ) -> VersionTags {
-        let allows_prereleases = self.rules.options.prereleases;
-        let is_release = |tag: &VersionTag| allows_prereleases || !tag.version.is_prerelease();
         let mut list = Vec::new();
         for name in names {
             let Some(tag) = VersionTag::parse(&name) else {
                 continue;
             };
-            let is_newer = is_release(&tag) && tag.version > current_tag.version;
-            let is_meant = self.named().is_some() || is_newer || name == current;
-            if tag.is_like(current_tag) && is_meant {
+            let is_newer = self.may_select(&tag) && tag.version > current_tag.version;
+            let is_considered = self.named().is_some() || is_newer || name == current;
+            if tag.is_like(current_tag) && is_considered {
                 list.push((tag, name));
             }
         }
         list.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
         let newest = list
             .iter()
-            .find(|(tag, name)| is_release(tag) || name == current);
+            .find(|(tag, name)| self.may_select(tag) || name == current);
         let newest = match newest {
             Some((_, name)) => name.clone(),
             None => current.to_owned(),
         };
         VersionTags { list, newest }
+    }
+
+    /// Whether a tag may be selected although the user does not name it.
+    fn may_select(&self, tag: &VersionTag) -> bool {
+        self.rules.options.prereleases || !tag.version.is_prerelease()
     }
 
     /// Requests the digest of a tag.
@@ -367,7 +369,8 @@ impl Moving<'_> {
     }
 
     fn edited_to_version(&self, version: &Version) -> Option<Edited> {
-        let (constraints, options) = (&self.call.constraints, self.rules.options);
+        let constraints = &self.call.constraints;
+        let options = self.rules.options;
         let is_newer = (options.prereleases || !version.is_prerelease())
             && constraints.is_outgrown_by(version);
         let edited = if registry::allows(constraints, version) {
@@ -377,12 +380,13 @@ impl Moving<'_> {
         } else {
             return None;
         };
-        Some(edited.map(|edited| {
-            edited.with(|wanted| RequestedModule {
-                version: Some(version.clone()),
-                ..wanted
-            })
-        }))
+        Some(match edited {
+            Ok(mut call) => {
+                call.wanted.version = Some(version.clone());
+                Ok(call)
+            }
+            Err(why) => Err(why),
+        })
     }
 
     pub(super) fn published(
@@ -434,30 +438,28 @@ impl GitCall<'_> {
             .find(|start| current.starts_with(start))
             .unwrap_or_default();
         let names = references.tags().map(|tag| format!("{start}{tag}"));
-        let VersionTags { list, newest } = moving.version_tags(names, current, current_tag);
-        let choices = list.into_iter().map(|(tag, name)| {
+        let tags = moving.version_tags(names, current, current_tag);
+        let mut list = Vec::new();
+        for (tag, name) in tags.list {
             let is_current = name == current;
-            let edited = || self.edited(&name, references.commit(&name));
-            Choice {
+            let edit = if is_current {
+                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(moving.call))))
+            } else {
+                self.edited(&name, references.commit(&name)).into()
+            };
+            let short = name.trim_start_matches(start);
+            list.push(Choice {
                 label: name.clone(),
-                names: vec![
-                    name.clone(),
-                    name.trim_start_matches(start).to_owned(),
-                    tag.version.to_string(),
-                ],
-                edit: if is_current {
-                    PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(moving.call))))
-                } else {
-                    edited().into()
-                },
+                names: vec![name.clone(), short.to_owned(), tag.version.to_string()],
+                edit,
                 is_current,
                 reference: name,
-            }
-        });
+            });
+        }
         Choices {
-            list: choices.collect(),
+            list,
             current: Some(current.to_owned()),
-            newest,
+            newest: tags.newest,
             asked: self.asked(),
         }
     }
@@ -471,44 +473,47 @@ impl GitCall<'_> {
             pinned,
             ..
         } = self;
-        let newest = match name.filter(|name| *name != HEAD) {
-            Some(name) => references.commit(name),
-            None => references.head(),
+        let newest = match name {
+            Some(name) if *name != HEAD => references.commit(name),
+            _ => references.head(),
         };
-        let missing = || {
-            moving.error(
-                Code::NoMatchingVersion,
-                "has a branch or tag as its ref that does not exist",
-            )
+        let Some(newest) = newest else {
+            let why = "has a branch or tag as its ref that does not exist";
+            return Err(moving.error(Code::NoMatchingVersion, why));
         };
-        let newest = newest.ok_or_else(missing)?;
         let locked = moving.known.and_then(locked::commit_of);
-        let current = pinned.clone().or_else(|| locked.clone());
-        let older = current.as_deref().filter(|current| *current != newest);
-        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
+        let current = pinned.as_deref().or(locked.as_deref());
+        let mut commits = vec![newest];
+        if let Some(current) = current
+            && current != newest
+        {
+            commits.push(current);
+        }
+
+        let mut list = Vec::new();
+        for commit in commits {
             let edited = match (pinned, name) {
                 (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
                 _ => Some(Ok(EditedCall::as_written(moving.call))),
             };
-            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
-            let with = |edited: EditedCall| {
-                edited.with(|wanted| RequestedModule {
-                    is_other_package,
-                    ..wanted
-                })
-            };
-            Choice {
+            let mut edit = PossibleEdit::from(edited);
+            if let PossibleEdit::Known(edited) = &mut edit
+                && let Ok(call) = &mut **edited
+                && let Some(locked) = &locked
+            {
+                call.wanted.is_other_package = locked != commit;
+            }
+            list.push(Choice {
                 label: short(commit),
                 reference: commit.to_owned(),
                 names: Vec::new(),
-                edit: edited.map(|edited| edited.map(with)).into(),
-                is_current: current.as_deref() == Some(commit),
-            }
-        });
-        let list = choices.collect();
+                edit,
+                is_current: current == Some(commit),
+            });
+        }
         Ok(Choices {
             list,
-            current: current.as_deref().map(short),
+            current: current.map(short),
             newest: short(newest),
             asked: self.asked(),
         })
@@ -516,6 +521,12 @@ impl GitCall<'_> {
 
     /// The call after the edit that makes it ask for a different tag or commit.
     fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
+        let ModuleRules {
+            options, dialect, ..
+        } = self.moving.rules;
+        if !options.rewrite_constraints {
+            return None;
+        }
         let new = match (&self.pinned, commit) {
             (Some(_), Some(commit)) => NewRevision::Commit {
                 id: commit,
@@ -523,16 +534,7 @@ impl GitCall<'_> {
             },
             _ => NewRevision::Reference(name),
         };
-        let Moving {
-            call,
-            rules: ModuleRules {
-                options, dialect, ..
-            },
-            ..
-        } = *self.moving;
-        options
-            .rewrite_constraints
-            .then(|| module_edit::to_revision(call, dialect, new))
+        Some(module_edit::to_revision(self.moving.call, dialect, new))
     }
 
     /// The `ref` of the source, or the name beside it.
@@ -584,37 +586,40 @@ impl OciCall<'_> {
 
     /// The present digest of a tag that moves, and the digest that the call has.
     fn digests(&self) -> Result<Choices> {
-        let Moving { call, .. } = *self.moving;
+        let call = self.moving.call;
         let newest = self.moving.digest_of(self.source, &self.tag)?;
         let locked = self.moving.known.and_then(locked::digest_of);
-        let current = self.pinned.clone().or_else(|| locked.clone());
-        let mut digests = vec![newest.clone()];
-        digests.extend(current.clone().filter(|current| *current != newest));
-        let mut choices = Vec::new();
+        let current = self.pinned.as_ref().or(locked.as_ref());
+        let mut digests = vec![&newest];
+        if let Some(current) = current
+            && *current != newest
+        {
+            digests.push(current);
+        }
+
+        let mut list = Vec::new();
         for digest in digests {
-            let needs_edit = self.pinned.as_ref().is_some_and(|pinned| *pinned != digest);
+            let needs_edit = self.pinned.as_ref().is_some_and(|pinned| pinned != digest);
             let edit = if needs_edit {
                 self.edit_to(&self.tag)
             } else {
-                let is_other_package = locked.as_ref().is_some_and(|locked| *locked != digest);
-                let edited = EditedCall::as_written(call);
-                let edited = edited.with(|wanted| RequestedModule {
-                    is_other_package,
-                    ..wanted
-                });
+                let mut edited = EditedCall::as_written(call);
+                if let Some(locked) = &locked {
+                    edited.wanted.is_other_package = locked != digest;
+                }
                 PossibleEdit::Known(Box::new(Ok(edited)))
             };
-            choices.push(Choice {
-                label: short(&digest),
+            list.push(Choice {
+                label: short(digest),
+                reference: digest.clone(),
                 names: Vec::new(),
                 edit,
-                is_current: current.as_ref() == Some(&digest),
-                reference: digest,
+                is_current: current == Some(digest),
             });
         }
         Ok(Choices {
-            list: choices,
-            current: current.as_deref().map(short),
+            list,
+            current: current.map(|current| short(current)),
             newest: short(&newest),
             asked: self.asked(),
         })

@@ -1,11 +1,11 @@
 //! Chooses the versions that the modules of calls move to.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
 use super::module_candidates::{Choice, Choices, ModuleRules, Moving, PossibleEdit, not_asked};
 use super::module_edit::{EditedCall, RequestedModule};
 use super::moves::{Move, Subject, UpgradePlan, VersionLabel};
-use super::options::UpgradeOptions;
 use super::plan::{RejectedVersion, SkipReason, SkippedVersions};
 use crate::configuration::{ModuleCall, Requirements};
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Severity};
@@ -41,24 +41,50 @@ fn key(call: &ModuleCall) -> CallKey {
     )
 }
 
+/// Leaves the choices that the user's name selects.
+fn retain_named(moving: &Moving<'_>, choices: &mut Choices, name: &str) -> Result<()> {
+    let mut newest = choices.newest.clone();
+    if let Some(tag) = VersionTag::parse(name)
+        && tag.version.is_prerelease()
+        && let Some(first) = choices.list.first()
+    {
+        newest.clone_from(&first.label);
+    }
+    let is_empty = choices.list.is_empty();
+    choices
+        .list
+        .retain(|choice| choice.names.iter().any(|known| known == name));
+    if !choices.list.is_empty() {
+        return Ok(());
+    }
+    let mut error = moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
+    if !is_empty {
+        error = Box::new(error.note(format!("the newest version is {newest}")));
+    }
+    Err(error)
+}
+
 impl<'a> ModuleChoices<'a> {
     pub(super) fn new(rules: Option<ModuleRules<'a>>, locks: &'a ModuleLocks) -> Self {
-        let (chosen, plan) = (BTreeMap::new(), UpgradePlan::default());
-        let (errors, not_asked) = (Diagnostics::default(), Diagnostics::default());
         Self {
             rules,
             locks,
-            chosen,
-            plan,
-            errors,
-            not_asked,
+            chosen: BTreeMap::new(),
+            plan: UpgradePlan::default(),
+            errors: Diagnostics::default(),
+            not_asked: Diagnostics::default(),
         }
     }
 
     fn selects(&self, call: &ModuleCall) -> bool {
-        let is_selected =
-            |options: &UpgradeOptions| options.modules || options.calls.contains_key(&call.key);
-        call.key != UNIT_ADDRESS && self.rules.is_some_and(|rules| is_selected(rules.options))
+        let Some(ModuleRules { options, .. }) = self.rules else {
+            return false;
+        };
+        // Files of Terragrunt are not edited.
+        if call.key == UNIT_ADDRESS {
+            return false;
+        }
+        options.modules || options.calls.contains_key(&call.key)
     }
 
     /// The module that a call requests; `None` if the call is upgraded and no version is chosen.
@@ -71,36 +97,38 @@ impl<'a> ModuleChoices<'a> {
 
     /// Chooses for calls that move and have no choice yet. Returns whether there are any.
     pub(super) fn choose<'c>(&mut self, calls: impl Iterator<Item = &'c ModuleCall>) -> bool {
-        let is_open =
-            |call: &&ModuleCall| self.selects(call) && !self.chosen.contains_key(&key(call));
-        let open: BTreeMap<_, _> = calls
-            .filter(is_open)
-            .map(|call| (key(call), call))
-            .collect();
-        let (Some(rules), false) = (self.rules, open.is_empty()) else {
+        let Some(rules) = self.rules else {
             return false;
         };
-        let ModuleRules {
-            modules, dialect, ..
-        } = rules;
-        let refuses = |call: &ModuleCall| modules.refuses(&call.source, call.entry.is_some());
-        let sources = open
-            .values()
-            .filter(|call| !refuses(call))
-            .map(|call| call.source.clone());
-        if let Some(fetcher) = &modules.fetcher {
-            fetcher.ask_releases(dialect, sources.collect());
+        let mut open = BTreeMap::new();
+        for call in calls {
+            if self.selects(call) && !self.chosen.contains_key(&key(call)) {
+                open.insert(key(call), call);
+            }
         }
+        if open.is_empty() {
+            return false;
+        }
+
+        // The hosts of all calls are asked at the same time.
+        let mut allowed = BTreeMap::new();
+        let mut sources = Vec::new();
         for (key, call) in open {
-            let known = self.locks.get(&call.key).map(AsRef::as_ref);
-            let moving = Moving { call, known, rules };
             // A refused source was reported when the calls were read.
-            let wanted = if refuses(call) {
-                None
+            if rules.modules.refuses(&call.source, call.entry.is_some()) {
+                self.chosen.insert(key, None);
             } else {
-                self.choose_for(&moving)
-            };
-            self.chosen.insert(key, wanted);
+                sources.push(call.source.clone());
+                allowed.insert(key, call);
+            }
+        }
+        if let Some(fetcher) = &rules.modules.fetcher {
+            fetcher.ask_releases(rules.dialect, sources);
+        }
+        for (key, call) in allowed {
+            let known = self.locks.get(&call.key).map(AsRef::as_ref);
+            let chosen = self.choose_for(&Moving { call, known, rules });
+            self.chosen.insert(key, chosen);
         }
         true
     }
@@ -115,19 +143,16 @@ impl<'a> ModuleChoices<'a> {
         requirements: &mut Requirements,
         allow_missing: bool,
     ) -> diagnostic::Result<()> {
-        let mut errors = std::mem::take(&mut self.errors);
-        let not_asked = std::mem::take(&mut self.not_asked);
+        let mut errors = take(&mut self.errors);
+        let not_asked = take(&mut self.not_asked);
         requirements.warnings.append(&mut self.plan.warnings);
         if allow_missing {
             requirements.is_incomplete |= !not_asked.is_empty();
-            let warning = |error| Diagnostic {
-                severity: Severity::Warning,
-                code: Code::ModuleNotInstalled,
-                ..error
-            };
-            requirements
-                .warnings
-                .extend(not_asked.into_iter().map(warning));
+            for mut warning in not_asked {
+                warning.severity = Severity::Warning;
+                warning.code = Code::ModuleNotInstalled;
+                requirements.warnings.push(warning);
+            }
         } else {
             errors.extend(not_asked);
         }
@@ -138,49 +163,49 @@ impl<'a> ModuleChoices<'a> {
         let ModuleRules {
             modules, dialect, ..
         } = moving.rules;
-        let fetcher = modules.fetcher.as_ref();
-        let releases =
-            match fetcher.and_then(|fetcher| fetcher.releases(dialect, &moving.call.source)) {
-                Some(Ok(releases)) => releases,
-                Some(Err(errors)) => {
-                    self.not_asked.extend(moving.call.not_fetched(errors));
-                    return None;
-                }
-                None => {
-                    self.errors.push(not_asked(moving.call));
-                    return None;
-                }
-            };
-        let wanted = match (&moving.call.source, releases) {
+        let mut releases = None;
+        if let Some(fetcher) = &modules.fetcher {
+            releases = fetcher.releases(dialect, &moving.call.source);
+        }
+        let releases = match releases {
+            Some(Ok(releases)) => releases,
+            Some(Err(errors)) => {
+                self.not_asked.extend(moving.call.not_fetched(errors));
+                return None;
+            }
+            None => {
+                self.errors.push(not_asked(moving.call));
+                return None;
+            }
+        };
+        match self.choose_from(moving, releases) {
+            Ok(chosen) => Some(chosen),
+            Err(error) => {
+                self.errors.push(*error);
+                None
+            }
+        }
+    }
+
+    /// Chooses one of the releases of a module. A call without a version or tag stays as it is.
+    fn choose_from(&mut self, moving: &Moving<'_>, releases: Releases) -> Result<RequestedModule> {
+        let choices = match (&moving.call.source, releases) {
             (ModuleSource::Registry(source), Releases::Versions(versions)) => {
-                let picked = self.pick(moving, moving.versions(&versions));
-                picked.and_then(|picked| picked.ok_or_else(|| moving.no_match(source, &versions)))
+                let picked = self.pick(moving, moving.versions(&versions))?;
+                return picked.ok_or_else(|| moving.no_match(source, &versions));
             }
             (ModuleSource::Remote(source), Releases::References(references)) => {
-                let choices = moving.references(source, &references);
-                let picked = choices.and_then(|choices| {
-                    choices.map_or(Ok(None), |choices| self.pick(moving, choices))
-                });
-                picked.map(|picked| {
-                    picked.unwrap_or_else(|| RequestedModule::as_written(moving.call))
-                })
+                moving.references(source, &references)?
             }
-            (ModuleSource::Remote(source), Releases::Tags(tags)) => {
-                let picked = moving
-                    .tags(source, &tags)
-                    .and_then(|choices| match choices {
-                        Some(choices) => self.pick(moving, choices),
-                        None => Ok(None),
-                    });
-                picked.map(|picked| {
-                    picked.unwrap_or_else(|| RequestedModule::as_written(moving.call))
-                })
-            }
-            _ => moving
-                .unmoved("has no versions")
-                .map(|_| RequestedModule::as_written(moving.call)),
+            (ModuleSource::Remote(source), Releases::Tags(tags)) => moving.tags(source, &tags)?,
+            _ => moving.unmoved("has no versions")?,
         };
-        wanted.map_err(|error| self.errors.push(*error)).ok()
+        if let Some(choices) = choices
+            && let Some(picked) = self.pick(moving, choices)?
+        {
+            return Ok(picked);
+        }
+        Ok(RequestedModule::as_written(moving.call))
     }
 
     /// Picks the first allowed choice, or the choice of the user; plans it, and reports the choices
@@ -191,33 +216,20 @@ impl<'a> ModuleChoices<'a> {
         mut choices: Choices,
     ) -> Result<Option<RequestedModule>> {
         if let Some(name) = moving.named() {
-            let names_prerelease =
-                VersionTag::parse(name).is_some_and(|tag| tag.version.is_prerelease());
-            let newest = choices.list.first().map(|first| {
-                let label = if names_prerelease {
-                    &first.label
-                } else {
-                    &choices.newest
-                };
-                format!("the newest version is {label}")
-            });
-            choices
-                .list
-                .retain(|choice| choice.names.iter().any(|known| known == name));
-            if choices.list.is_empty() {
-                let error =
-                    moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
-                return Err(Box::new(newest.into_iter().fold(*error, Diagnostic::note)));
-            }
+            retain_named(moving, &mut choices, name)?;
         }
-        let (mut skipped, mut impossible, mut chosen) = (SkippedVersions::default(), None, None);
+
+        let mut skipped = SkippedVersions::default();
+        // The newest version that the call cannot be edited to allow.
+        let mut impossible = None;
+        let mut picked = None;
         for Choice {
             label,
             reference,
             edit,
             is_current,
             ..
-        } in std::mem::take(&mut choices.list)
+        } in take(&mut choices.list)
         {
             if !is_current && !skipped.may_ask_more() {
                 continue;
@@ -234,63 +246,72 @@ impl<'a> ModuleChoices<'a> {
                     continue;
                 }
             };
-            let age = if is_current { None } else { moving.rules.age };
-            let published = || moving.published(&edited.wanted, &reference);
-            let Some(rejected) =
-                age.and_then(|age| RejectedVersion::by_age(&label, age, published))
-            else {
-                chosen = Some((label, edited));
-                break;
-            };
-            skipped.push(rejected);
+            // The present version stays, however young it is.
+            if !is_current
+                && let Some(age) = moving.rules.age
+                && let Some(rejected) = RejectedVersion::by_age(&label, age, || {
+                    moving.published(&edited.wanted, &reference)
+                })
+            {
+                skipped.push(rejected);
+                continue;
+            }
+            picked = Some((label, edited));
+            break;
         }
-        if chosen.is_none() {
-            moving.refuse(
-                &skipped,
-                impossible.as_ref().map(|(_, why)| *why),
-                &choices.asked,
-            )?;
+
+        if picked.is_none() {
+            let why = impossible.as_ref().map(|(_, why)| *why);
+            moving.refuse(&skipped, why, &choices.asked)?;
         }
         self.plan.warnings.extend(skipped.warning(&moving.name()));
-        self.plan.warnings.extend(impossible.map(|(label, why)| {
+        if let Some((label, why)) = impossible {
             let message = format!(
                 "the call of {} cannot be made to allow {label}: {why}",
                 moving.name()
             );
-            Diagnostic::warning(Code::VersionOutsideConstraints, message)
-                .at(choices.asked.location.clone(), "")
-        }));
-        Ok(chosen
-            .map(|(label, edited)| self.plan(moving, &label, edited, choices, skipped.reason())))
+            let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message)
+                .at(choices.asked.location.clone(), "");
+            self.plan.warnings.push(warning);
+        }
+        let Some((label, edited)) = picked else {
+            return Ok(None);
+        };
+        Ok(Some(self.plan(
+            moving,
+            &label,
+            edited,
+            choices,
+            skipped.reason(),
+        )))
     }
 
     fn plan(
         &mut self,
         moving: &Moving<'_>,
         label: &str,
-        EditedCall { edit, wanted }: EditedCall,
-        Choices {
-            current,
-            newest,
-            asked,
-            ..
-        }: Choices,
+        edited: EditedCall,
+        choices: Choices,
         skipped: Option<SkipReason>,
     ) -> RequestedModule {
         // Several calls of a module may need the same edit.
-        let edit = edit.filter(|edit| !self.plan.edits.contains(edit));
-        self.plan.edits.extend(edit);
+        if let Some(edit) = edited.edit
+            && !self.plan.edits.contains(&edit)
+        {
+            self.plan.edits.push(edit);
+        }
+        let mut locked = None;
+        if moving.known.is_some() {
+            locked = choices.current.as_deref().map(VersionLabel::of_module);
+        }
         let mut versions = Move {
             subject: Subject::Module {
                 key: moving.call.key.clone(),
                 source: moving.call.source.recorded(),
             },
-            locked: moving
-                .known
-                .and(current)
-                .map(|text| VersionLabel::of_module(&text)),
+            locked,
             selected: VersionLabel::of_module(label),
-            newest: VersionLabel::of_module(&newest),
+            newest: VersionLabel::of_module(&choices.newest),
             is_named: moving.named().is_some(),
             held_back_by: Vec::new(),
             skipped,
@@ -298,9 +319,9 @@ impl<'a> ModuleChoices<'a> {
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() && skipped.is_none() {
-            versions.held_back_by.push(asked);
+            versions.held_back_by.push(choices.asked);
         }
         self.plan.moves.push(versions);
-        wanted
+        edited.wanted
     }
 }

@@ -36,13 +36,6 @@ impl EditedCall {
             wanted: RequestedModule::as_written(call),
         }
     }
-
-    pub(super) fn with(self, change: impl FnOnce(RequestedModule) -> RequestedModule) -> Self {
-        Self {
-            edit: self.edit,
-            wanted: change(self.wanted),
-        }
-    }
 }
 
 /// The edited call, or why the call cannot be edited.
@@ -51,10 +44,9 @@ pub(super) type Edited = Result<EditedCall, &'static str>;
 impl RequestedModule {
     /// The module that a call asks for as it is written.
     pub(super) fn as_written(call: &ModuleCall) -> Self {
-        let (source, constraints) = (call.source.clone(), call.constraints.clone());
         Self {
-            source,
-            constraints,
+            source: call.source.clone(),
+            constraints: call.constraints.clone(),
             version: None,
             is_other_package: false,
         }
@@ -200,53 +192,56 @@ impl WrittenSource {
         let Location { file, span } = &self.text;
         let text = &file.text[span.clone()];
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        let new = with_revision(query, revision);
-        let separator = if text.contains('?') { "" } else { "?" };
-        let start = span.start + address.len() + 1 - separator.len();
-        let rewritten = format!("{address}?{new}");
-        let (end, comment) = match (revision.name().filter(|name| is_harmless(name)), &self.name) {
-            (Some(name), Some(old)) => (
-                old.end,
-                format!("{}{name}", &file.text[span.end..old.start]),
-            ),
-            (Some(name), None) if !is_json(&self.text) => {
-                let rest = rest_of_line(&file.text, span.end + 1).trim();
-                let is_last = rest.is_empty() || rest.starts_with('#') || rest.starts_with("//");
-                (
-                    span.end + 1,
-                    if is_last {
-                        format!("\" # {name}")
-                    } else {
-                        format!("\" /* {name} */")
-                    },
-                )
-            }
-            _ => (span.end, String::new()),
-        };
+        let query = with_revision(query, revision);
+        let rewritten = format!("{address}?{query}");
+
+        // The edit begins behind the address and its `?`.
+        let mut start = span.start + address.len() + 1;
+        let mut new = query;
+        if !text.contains('?') {
+            start -= 1;
+            new = format!("?{new}");
+        }
+        let mut end = span.end;
+        let name = revision.name().filter(|name| is_harmless(name));
+        if let (Some(name), Some(old)) = (name, &self.name) {
+            // The name in an existing comment is replaced.
+            new.push_str(&file.text[span.end..old.start]);
+            new.push_str(name);
+            end = old.end;
+        } else if let Some(name) = name
+            && !is_json(&self.text)
+        {
+            let rest = rest_of_line(&file.text, span.end + 1).trim();
+            let is_last = rest.is_empty() || rest.starts_with('#') || rest.starts_with("//");
+            new = if is_last {
+                format!("{new}\" # {name}")
+            } else {
+                format!("{new}\" /* {name} */")
+            };
+            end = span.end + 1;
+        }
         let location = Location::new(file, start..end);
-        (
-            ConstraintEdit {
-                location,
-                new: format!("{separator}{new}{comment}"),
-            },
-            rewritten,
-        )
+        (ConstraintEdit { location, new }, rewritten)
     }
 }
 
 /// Whether a source contains a full commit id or a digest.
 fn is_pinned(source: &str) -> bool {
     let (_, query) = source.split_once('?').unwrap_or_default();
-    let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     for parameter in query.split('&') {
         if let Some(reference) = parameter.strip_prefix("ref=") {
-            return reference.len() == 40 && is_hexadecimal(reference);
+            return is_hexadecimal(reference, 40);
         }
         if let Some(digest) = parameter.strip_prefix("digest=sha256:") {
-            return digest.len() == 64 && is_hexadecimal(digest);
+            return is_hexadecimal(digest, 64);
         }
     }
     false
+}
+
+fn is_hexadecimal(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns a query with the parameter of a new revision, in place of the first parameter that the
@@ -281,14 +276,13 @@ fn comment(text: &str, from: usize) -> Option<Range<usize>> {
         _ => return None,
     };
     let comment = &rest[start + marker..end];
-    let word = comment
-        .split_whitespace()
-        .next()?
-        .trim_end_matches([',', ';', ':', '.']);
-    let word = Some(word).filter(|word| is_harmless(word))?;
-    let is_name = VersionTag::parse(word).is_some() || comment.trim() == word;
-    let start = from + start + marker + comment.find(word)?;
-    is_name.then_some(start..start + word.len())
+    let first_word = comment.split_whitespace().next()?;
+    let name = first_word.trim_end_matches([',', ';', ':', '.']);
+    if !is_harmless(name) || (VersionTag::parse(name).is_none() && comment.trim() != name) {
+        return None;
+    }
+    let start_of_name = from + start + marker + comment.find(name)?;
+    Some(start_of_name..start_of_name + name.len())
 }
 
 fn rest_of_line(text: &str, from: usize) -> &str {

@@ -51,25 +51,25 @@ impl Session<'_> {
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
         let planned = self.each_root(roots, |root| self.plan_pins(root, options));
         let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
-        let roots: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
-        rewrites::agree(&mut plans, &roots, |plan: &PinnedModules| {
+        let shown: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
+        rewrites::agree(&mut plans, &shown, |plan: &PinnedModules| {
             plan.edits.clone()
         });
+
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
-        let carry_out = |plan: Result<PinnedModules>| {
-            let plan = plan?;
-            if !options.dry_run {
-                rewrites.write(&plan.edits, plan.lock_file.as_slice())?;
+        let mut results = Vec::new();
+        for (path, mut result) in paths.into_iter().zip(plans) {
+            if let Ok(plan) = &result
+                && !options.dry_run
+                && let Err(error) = rewrites.write(&plan.edits, plan.lock_file.as_slice())
+            {
+                result = Err(error.into());
             }
-            Ok(plan)
-        };
-        let roots = paths
-            .into_iter()
-            .zip(plans.into_iter().map(carry_out))
-            .collect();
+            results.push((path, result));
+        }
         self.announce();
         Report {
-            roots,
+            roots: results,
             findings: Vec::new(),
             coverage: Coverage::default(),
         }
@@ -84,10 +84,10 @@ impl Session<'_> {
         let resolver = if root.is_unit() { None } else { Some(skip) };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
         warnings.extend(read.warnings.iter().cloned());
-        let (modules, dialect) = (&self.modules, root.dialect);
+
         let mut pins = Pins {
-            modules,
-            dialect,
+            modules: &self.modules,
+            dialect: root.dialect,
             locks: locks.clone(),
             edits: Vec::new(),
             warnings,
@@ -95,24 +95,18 @@ impl Session<'_> {
         if resolver.is_some() {
             pins.add_calls(&read, options.registry)?;
         }
-        let Pins {
-            locks: new,
-            edits,
-            warnings,
-            ..
-        } = pins;
-        let lock_file = match root.module_lock_bytes {
-            Some(old) if new != *locks => Some(FileChange {
+        let new_lock_file = match root.module_lock_bytes {
+            Some(old) if pins.locks != *locks => Some(FileChange {
                 path: root.module_lock_path,
                 old: Some(old),
-                new: lock_file.edit(&new)?,
+                new: lock_file.edit(&pins.locks)?,
             }),
             _ => None,
         };
         Ok(PinnedModules {
-            edits,
-            warnings,
-            lock_file,
+            edits: pins.edits,
+            warnings: pins.warnings,
+            lock_file: new_lock_file,
         })
     }
 }
@@ -131,51 +125,42 @@ impl Pins<'_> {
     /// Pins the user's own calls: git to the locked commit, and OCI registries to the locked
     /// digest, or else to the current one; modules of registries to the locked version.
     fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
-        let Self {
-            modules, dialect, ..
-        } = *self;
-        let calls = read
-            .package_calls()
-            .filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
-        let calls: Vec<_> = calls.map(|call| (call, self.entry(call))).collect();
-        let needs_commit = |(call, known): &&(&ModuleCall, Option<Arc<LockedModule>>)| {
-            let ModuleSource::Remote(source) = &call.source else {
-                return false;
-            };
-            known.is_none()
-                && matches!(
-                    Revision::of(source),
-                    Some(Revision::Head | Revision::Name(_))
-                )
-        };
-        let asked = calls
-            .iter()
-            .filter(needs_commit)
-            .map(|(call, _)| call.source.clone());
-        if let Some(fetcher) = &modules.fetcher {
-            fetcher.ask_releases(dialect, asked.collect());
+        let modules = self.modules;
+        let mut calls = Vec::new();
+        let mut without_commit = Vec::new();
+        for call in read.package_calls() {
+            if call.entry.is_some() || modules.refuses(&call.source, false) {
+                continue;
+            }
+            let locked = self.entry(call);
+            if locked.is_none() && may_move_in_git(&call.source) {
+                without_commit.push(call.source.clone());
+            }
+            calls.push((call, locked));
         }
+        if let Some(fetcher) = &modules.fetcher {
+            fetcher.ask_releases(self.dialect, without_commit);
+        }
+
         let mut errors = Diagnostics::default();
-        for (call, known) in &calls {
-            let known = known.as_deref();
+        for (call, locked) in &calls {
+            let locked = locked.as_deref();
             let pinned = match &call.source {
-                ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, known)),
+                ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, locked)),
                 ModuleSource::Remote(source) if source.getter() == Getter::Oci => {
-                    self.pinned_digest(call, source, known)
+                    self.pinned_digest(call, source, locked)
                 }
-                ModuleSource::Remote(source) => self.pinned_commit(call, source, known),
+                ModuleSource::Remote(source) => self.pinned_commit(call, source, locked),
                 _ => Ok(None),
             };
             match pinned {
                 Ok(None) => {}
-                Ok(Some(Ok(edited))) => self.add(call, known, edited),
+                Ok(Some(Ok(edited))) => self.add(call, locked, edited),
                 Ok(Some(Err(why))) => {
-                    let message = format!(
-                        "{} is not pinned: {why}",
-                        LockedModule::label_name(&call.key)
-                    );
-                    self.warnings
-                        .push(call.located(Diagnostic::warning(Code::ModuleRefFloating, message)));
+                    let name = LockedModule::label_name(&call.key);
+                    let message = format!("{name} is not pinned: {why}");
+                    let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
+                    self.warnings.push(call.located(warning));
                 }
                 Err(more) => errors.extend(more),
             }
@@ -191,31 +176,29 @@ impl Pins<'_> {
             .cloned()
     }
 
-    fn add(
-        &mut self,
-        call: &ModuleCall,
-        known: Option<&LockedModule>,
-        EditedCall { edit, wanted }: EditedCall,
-    ) {
-        if let Some(known) = known {
-            let (source, constraints) = (wanted.source.recorded(), wanted.constraints);
+    fn add(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
+        if let Some(locked) = locked {
             let entry = LockedModule {
-                source,
-                constraints,
-                ..known.clone()
+                source: edited.wanted.source.recorded(),
+                constraints: edited.wanted.constraints,
+                ..locked.clone()
             };
             self.locks.insert(call.key.clone(), Arc::new(entry));
         }
-        self.edits
-            .extend(edit.filter(|edit| !self.edits.contains(edit)));
+        // Several calls may need the same edit.
+        if let Some(edit) = edited.edit
+            && !self.edits.contains(&edit)
+        {
+            self.edits.push(edit);
+        }
     }
 
     fn pinned_version(
         &mut self,
         call: &ModuleCall,
-        known: Option<&LockedModule>,
+        locked: Option<&LockedModule>,
     ) -> Option<Edited> {
-        let Some(version) = known.and_then(|known| known.version.as_ref()) else {
+        let Some(version) = locked.and_then(|locked| locked.version.as_ref()) else {
             let name = LockedModule::label_name(&call.key);
             let message = format!("{name} is not pinned, because it is not locked");
             let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
@@ -223,8 +206,12 @@ impl Pins<'_> {
             self.warnings.push(call.located(warning).help(help));
             return None;
         };
-        let is_pinned = registry::pinned(&call.constraints) == Some(version);
-        (!is_pinned).then(|| module_edit::constraints(call, version, |_| Some(version.to_string())))
+        if registry::pinned(&call.constraints) == Some(version) {
+            return None;
+        }
+        Some(module_edit::constraints(call, version, |_| {
+            Some(version.to_string())
+        }))
     }
 
     /// The edit that completes the ID of a commit.
@@ -232,18 +219,18 @@ impl Pins<'_> {
         &self,
         call: &ModuleCall,
         source: &RemoteSource,
-        known: Option<&LockedModule>,
+        locked: Option<&LockedModule>,
     ) -> Result<Option<Edited>> {
         if let Err(why) = module_edit::written(call) {
             return Ok(Some(Err(why)));
         }
-        let commit = match (known.and_then(locked::commit_of), &self.modules.fetcher) {
-            (Some(locked), _) => locked,
-            (None, Some(fetcher)) => {
-                let found = fetcher.full_commit(source);
-                found.map_err(|errors| call.not_fetched(errors))?
-            }
-            (None, None) => return Err(not_asked(call).into()),
+        let commit = if let Some(commit) = locked.and_then(locked::commit_of) {
+            commit
+        } else if let Some(fetcher) = &self.modules.fetcher {
+            let commit = fetcher.full_commit(source);
+            commit.map_err(|errors| call.not_fetched(errors))?
+        } else {
+            return Err(not_asked(call).into());
         };
         let new = NewRevision::Commit {
             id: &commit,
@@ -258,7 +245,7 @@ impl Pins<'_> {
         &self,
         call: &ModuleCall,
         source: &RemoteSource,
-        known: Option<&LockedModule>,
+        locked: Option<&LockedModule>,
     ) -> Result<Option<Edited>> {
         let package = source.in_oci_registry();
         let Some(tag) = package.as_ref().and_then(ModulePackage::tag) else {
@@ -270,13 +257,13 @@ impl Pins<'_> {
         if let Err(why) = module_edit::written(call) {
             return Ok(Some(Err(why)));
         }
-        let digest = match (known.and_then(locked::digest_of), &self.modules.fetcher) {
-            (Some(locked), _) => locked,
-            (None, Some(fetcher)) => {
-                let found = fetcher.current_digest(self.dialect, source);
-                found.map_err(|errors| call.not_fetched(errors))?
-            }
-            (None, None) => return Err(not_asked(call).into()),
+        let digest = if let Some(digest) = locked.and_then(locked::digest_of) {
+            digest
+        } else if let Some(fetcher) = &self.modules.fetcher {
+            let digest = fetcher.current_digest(self.dialect, source);
+            digest.map_err(|errors| call.not_fetched(errors))?
+        } else {
+            return Err(not_asked(call).into());
         };
         let new = NewRevision::Digest {
             digest: &digest,
@@ -290,15 +277,12 @@ impl Pins<'_> {
         &self,
         call: &ModuleCall,
         source: &RemoteSource,
-        known: Option<&LockedModule>,
+        locked: Option<&LockedModule>,
     ) -> Result<Option<Edited>> {
-        let Self {
-            modules, dialect, ..
-        } = *self;
         let name = match Revision::of(source) {
             None | Some(Revision::Commit(_)) => return Ok(None),
             Some(Revision::Expression(digits)) if is_short_commit(&digits) => {
-                return self.pinned_short_commit(call, source, known);
+                return self.pinned_short_commit(call, source, locked);
             }
             Some(Revision::Expression(_)) => {
                 return Ok(Some(Err("its ref is neither a branch nor a tag")));
@@ -309,34 +293,43 @@ impl Pins<'_> {
         if let Err(why) = module_edit::written(call) {
             return Ok(Some(Err(why)));
         }
-        let mut commit = known.and_then(locked::commit_of);
+        let mut commit = locked.and_then(locked::commit_of);
         if commit.is_none() {
-            let references = match modules
-                .fetcher
-                .as_ref()
-                .and_then(|fetcher| fetcher.releases(dialect, &call.source))
-            {
+            let Some(fetcher) = &self.modules.fetcher else {
+                return Err(not_asked(call).into());
+            };
+            let references = match fetcher.releases(self.dialect, &call.source) {
                 Some(Ok(Releases::References(references))) => references,
                 Some(Ok(_)) => return Ok(None),
                 Some(Err(errors)) => return Err(call.not_fetched(errors)),
                 None => return Err(not_asked(call).into()),
             };
-            let found = name
-                .as_deref()
-                .map_or_else(|| references.head(), |name| references.commit(name));
-            commit = found.map(str::to_owned);
+            let current = match &name {
+                Some(name) => references.commit(name),
+                None => references.head(),
+            };
+            commit = current.map(str::to_owned);
         }
-        let edited = commit
-            .ok_or("its repository has no such branch or tag")
-            .and_then(|commit| {
-                let new = NewRevision::Commit {
-                    id: &commit,
-                    name: Some(name.as_deref().unwrap_or(HEAD)),
-                };
-                module_edit::to_revision(call, dialect, new)
-            });
-        Ok(Some(edited))
+        let Some(commit) = commit else {
+            return Ok(Some(Err("its repository has no such branch or tag")));
+        };
+        let new = NewRevision::Commit {
+            id: &commit,
+            name: Some(name.as_deref().unwrap_or(HEAD)),
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
     }
+}
+
+/// Whether a source is in git and names neither a commit nor an expression.
+fn may_move_in_git(source: &ModuleSource) -> bool {
+    let ModuleSource::Remote(source) = source else {
+        return false;
+    };
+    matches!(
+        Revision::of(source),
+        Some(Revision::Head | Revision::Name(_))
+    )
 }
 
 /// Whether the `ref` of a source is the beginning of the ID of a commit.

@@ -16,7 +16,7 @@ use super::roots::FoundRoot;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::lockfile::{Entry, LockFile, ModuleLocks};
+use crate::lockfile::{LockFile, ModuleLocks};
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -35,44 +35,47 @@ impl Session<'_> {
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
-        let read = |root: RootModule| {
-            if found.is_explicit
-                && let Some(elsewhere) = self.roots_elsewhere(&root)
-            {
-                return Err(elsewhere.into());
-            }
-            if found.is_explicit
-                && root.refused.is_none()
-                && let Some(error) = self.only_stack(&root)
-            {
-                return Err(error.into());
-            }
-            let (lock_file, mut warnings) = root.lock_file()?;
-            let is_stale = !found.is_explicit
-                && root.refused.is_none()
-                && !root.has_configuration(&self.modules);
-            if is_stale && root.lock_bytes.is_some() {
-                let mut requirements = root.without_configuration(self.tree(), "left as it is");
-                warnings.append(&mut requirements.warnings);
-                return Ok(Prepared {
-                    requirements,
-                    warnings,
-                    ..self.unread(root, lock_file, options)?
-                });
-            }
-            Ok(Prepared {
-                warnings,
-                ..self.prepare_with(root, lock_file, options, upgrade)?
-            })
-        };
-        let prepared = self.open_root(found).and_then(|opened| {
-            let canonical = opened.canonical.clone();
-            let prepared = read(opened);
-            // No other root module reads this directory, and there may be very many.
-            self.modules.forget(&canonical);
-            prepared
-        });
+        let opened = self.open_root(found).map_err(|errors| found.name(errors))?;
+        let canonical = opened.canonical.clone();
+        let prepared = self.read_opened(opened, options, upgrade);
+        // No other root module reads this directory, and there may be very many.
+        self.modules.forget(&canonical);
         prepared.map_err(|errors| found.name(errors))
+    }
+
+    fn read_opened(
+        &self,
+        root: RootModule,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+    ) -> Result<Prepared> {
+        let is_explicit = root.found.is_explicit;
+        let is_refused = root.refused.is_some();
+        if is_explicit && let Some(elsewhere) = self.roots_elsewhere(&root) {
+            return Err(elsewhere.into());
+        }
+        if is_explicit
+            && !is_refused
+            && let Some(error) = self.only_stack(&root)
+        {
+            return Err(error.into());
+        }
+
+        let (lock_file, mut warnings) = root.lock_file()?;
+        let is_stale = !is_explicit && !is_refused && !root.has_configuration(&self.modules);
+        if is_stale && root.lock_bytes.is_some() {
+            let mut requirements = root.without_configuration(self.tree(), "left as it is");
+            warnings.append(&mut requirements.warnings);
+            return Ok(Prepared {
+                requirements,
+                warnings,
+                ..self.unread(root, lock_file, options)?
+            });
+        }
+        Ok(Prepared {
+            warnings,
+            ..self.prepare_with(root, lock_file, options, upgrade)?
+        })
     }
 
     /// A root module with a lock file that need not be the one on disk.
@@ -93,49 +96,55 @@ impl Session<'_> {
             only,
             ..
         } = &prepared;
+
+        // The lock file of modules decides which modules are read.
         let upgrade = upgrade.filter(|options| options.moves_modules());
         let locks_modules = root.locks_modules(options.modules || upgrade.is_some());
-        let (module_lock_file, warnings) = locks_modules
-            .then(|| root.module_lock_file())
-            .transpose()?
-            .unzip();
-        let old = module_lock_file
-            .as_ref()
-            .map(|file| file.locks().clone())
-            .unwrap_or_default();
-        let asked = AtomicUsize::new(0);
-        let required = |address: &ProviderAddress| {
-            if lock_file.entry(address).is_none() && (only.is_empty() || only.contains(address)) {
-                self.ask_versions(root, address, &asked);
-            }
-        };
-        let (age, modules, dialect) = (prepared.minimum_age, &self.modules, root.dialect);
+        let mut module_lock_file = None;
+        let mut module_warnings = Vec::new();
+        let mut old = ModuleLocks::new();
+        if locks_modules {
+            let (file, warnings) = root.module_lock_file()?;
+            old.clone_from(file.locks());
+            module_lock_file = Some(file);
+            module_warnings = warnings;
+        }
+
         let rules = upgrade.map(|options| ModuleRules {
             options,
-            age,
-            modules,
-            dialect,
+            age: prepared.minimum_age,
+            modules: &self.modules,
+            dialect: root.dialect,
         });
         let mut choices = ModuleChoices::new(rules, &old);
         let reading = Reading {
-            dialect,
+            dialect: root.dialect,
             ignore_tests: options.ignore_tests,
             allow_missing_modules: options.allow_missing_modules,
         };
+        let asked = AtomicUsize::new(0);
         // A choice decides which modules a called module calls, so there may be more choices
         // afterwards.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| {
                 module_locks::lock(&old, &choices, options.accept_changed_hashes, call)
             };
-            let resolver = locks_modules.then_some(&resolve as &Resolver<'_>);
+            let mut resolver: Option<&Resolver<'_>> = None;
+            if locks_modules {
+                resolver = Some(&resolve);
+            }
             let own = root.requirements_as(
                 root.dialect,
                 &self.modules,
                 options.ignore_tests,
                 options.allow_missing_modules,
                 resolver,
-                &required,
+                &|address: &ProviderAddress| {
+                    let is_selected = only.is_empty() || only.contains(address);
+                    if is_selected && lock_file.entry(address).is_none() {
+                        self.ask_versions(root, address, &asked);
+                    }
+                },
             )?;
             let read = self.with_sharing(root, own, reading, resolver)?;
             if !choices.choose(read.package_calls()) {
@@ -146,6 +155,7 @@ impl Session<'_> {
         if locks_modules {
             prepared.module_locks = module_locks::entries(&requirements, &old, &choices)?;
         }
+
         if requirements.is_incomplete {
             requirements.providers.retain(|address, requirement| {
                 requirement.is_certain
@@ -154,11 +164,10 @@ impl Session<'_> {
             });
             bind_recorded(&mut requirements, &prepared.lock_file, prepared.root.path());
         }
-        requirements.warnings.extend(warnings.unwrap_or_default());
-        let module_plan = choices.plan;
+        requirements.warnings.extend(module_warnings);
         Ok(Prepared {
             module_lock_file,
-            module_plan,
+            module_plan: choices.plan,
             requirements,
             ..prepared
         })
@@ -173,14 +182,24 @@ impl Session<'_> {
     ) -> Result<Prepared> {
         let named = options
             .platforms
-            .clone()
-            .or_else(|| root.settings.platforms.clone());
+            .as_ref()
+            .or(root.settings.platforms.as_ref())
+            .cloned();
         let platforms_are_named = named.is_some();
+        let platforms = match named {
+            Some(named) => named,
+            None => PlatformSelection::These(vec![Platform::current()]),
+        };
         let (only, versions) = resolve(&options.providers, root.dialect)?;
-        let age = options
-            .min_age
-            .or(root.settings.policy.min_age())
-            .filter(|age| !age.is_zero());
+        let mut minimum_age = None;
+        if let Some(age) = options.min_age.or(root.settings.policy.min_age())
+            && !age.is_zero()
+        {
+            minimum_age = Some(DemandedAge {
+                age,
+                now: self.started,
+            });
+        }
         Ok(Prepared {
             root,
             lock_file,
@@ -188,17 +207,14 @@ impl Session<'_> {
             module_locks: ModuleLocks::new(),
             module_plan: UpgradePlan::default(),
             requirements: Requirements::default(),
-            platforms: named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()])),
+            platforms,
             platforms_are_named,
             warnings: Vec::new(),
             covered: OnceLock::new(),
             only,
             replaced: BTreeMap::new(),
             versions,
-            minimum_age: age.map(|age| DemandedAge {
-                age,
-                now: self.started,
-            }),
+            minimum_age,
         })
     }
 
@@ -227,21 +243,23 @@ impl Session<'_> {
 /// known may be what has them.
 fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
-        let is_new = |term: &_| !requirement.constraints.terms().contains(term);
-        let has_new = |entry: &&Entry| entry.locked.constraints.terms().iter().any(is_new);
-        let Some(entry) = lock_file.entry(address).filter(has_new) else {
+        let Some(entry) = lock_file.entry(address) else {
             continue;
         };
-        let Some(location) = entry.constraints().cloned() else {
+        let Some(location) = entry.constraints() else {
             continue;
         };
-        let constraints = entry.locked.constraints.clone();
-        requirement.constraints = ConstraintList::merge([&requirement.constraints, &constraints]);
+        let constraints = &entry.locked.constraints;
+        let known = requirement.constraints.terms();
+        if constraints.terms().iter().all(|term| known.contains(term)) {
+            continue;
+        }
+        requirement.constraints = ConstraintList::merge([&requirement.constraints, constraints]);
         requirement.declarations.push(Declaration {
             version: Some(location.clone()),
-            location,
+            location: location.clone(),
             source: None,
-            constraints,
+            constraints: constraints.clone(),
             kind: DeclarationKind::Recorded,
             module: root.to_owned(),
             local: false,
@@ -255,19 +273,17 @@ fn resolve(
     providers: &[ProviderSpec],
     dialect: Dialect,
 ) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
-    let only: Vec<_> = providers
-        .iter()
-        .map(|provider| provider.resolve(dialect))
-        .collect();
+    let mut only = Vec::new();
     let mut versions = BTreeMap::new();
-    for (address, provider) in only.iter().zip(providers) {
-        let Some(version) = provider.version().cloned() else {
+    for provider in providers {
+        let address = provider.resolve(dialect);
+        only.push(address.clone());
+        let Some(version) = provider.version() else {
             continue;
         };
-        if versions
-            .insert(address.clone(), version)
-            .is_some_and(|other| other != versions[address])
-        {
+        let known = versions.entry(address).or_insert_with(|| version.clone());
+        if known != version {
+            let address = provider.resolve(dialect);
             let message = format!("two different versions of {address} are requested");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
