@@ -44,15 +44,14 @@ impl<'a> EntryPlatforms<'a> {
     }
 
     pub(super) fn covers(&self, platform: &Platform) -> Covers {
-        let of_platform = [&self.known.published, &self.known.copies]
-            .into_iter()
-            .filter_map(|of| of.get(platform));
-        if of_platform
-            .flatten()
-            .any(|hash| self.recorded.contains(hash))
-        {
-            Covers::Yes
-        } else if self.unexplained() == 0 || self.known.published.contains_key(platform) {
+        for known in [&self.known.published, &self.known.copies] {
+            if let Some(hashes) = known.get(platform)
+                && hashes.iter().any(|hash| self.recorded.contains(hash))
+            {
+                return Covers::Yes;
+            }
+        }
+        if self.unexplained() == 0 || self.known.published.contains_key(platform) {
             Covers::No
         } else {
             Covers::Unknown
@@ -61,11 +60,15 @@ impl<'a> EntryPlatforms<'a> {
 
     /// The platforms that the entry is known to cover.
     pub(super) fn covered(&self) -> BTreeSet<Platform> {
-        let platforms = self.known.published.keys().chain(self.known.copies.keys());
-        platforms
-            .filter(|platform| self.covers(platform) == Covers::Yes)
-            .cloned()
-            .collect()
+        let mut covered = BTreeSet::new();
+        for known in [&self.known.published, &self.known.copies] {
+            for platform in known.keys() {
+                if self.covers(platform) == Covers::Yes {
+                    covered.insert(platform.clone());
+                }
+            }
+        }
+        covered
     }
 
     /// Number of recorded `h1:`. Each is for one platform.
@@ -76,12 +79,10 @@ impl<'a> EntryPlatforms<'a> {
     /// Number of recorded `h1:` that no published package has. A mirror may have packed the files
     /// anew, so its copies explain none.
     pub(super) fn unexplained(&self) -> usize {
-        let is_known = |hash: &&&Hash| {
-            self.known
-                .published
-                .values()
-                .any(|hashes| hashes.contains(**hash))
-        };
-        self.recorded.len() - self.recorded.iter().filter(is_known).count()
+        let mut unexplained = self.recorded.clone();
+        for hashes in self.known.published.values() {
+            unexplained.retain(|hash| !hashes.contains(*hash));
+        }
+        unexplained.len()
     }
 }

@@ -37,38 +37,20 @@ impl Session<'_> {
         conflicts: Vec<Conflict>,
         options: &LockOptions,
     ) -> Result<Resolved> {
+        // 1. Read what the configuration requires.
         self.notify(Event::Reading);
         let prepared = self.prepare_with(root, lock_file, options, None);
         self.announce();
         let mut prepared = prepared?;
+
+        // 2. Select the providers that are locked again.
+        let is_incomplete = prepared.requirements.is_incomplete;
         let mut warnings = Vec::new();
         let mut left = Vec::new();
         for conflict in conflicts {
             let address = &conflict.address;
-            let is_incomplete = prepared.requirements.is_incomplete;
-            if let Some(requirement) = prepared.requirements.providers.get_mut(address) {
-                prepared.only.push(address.clone());
-                let sides: Vec<_> = conflict.ours.into_iter().chain(conflict.theirs).collect();
-                if is_incomplete {
-                    let recorded = sides.iter().map(|side| &side.constraints);
-                    requirement.constraints =
-                        ConstraintList::merge(recorded.chain([&requirement.constraints]));
-                }
-                let RootModule {
-                    settings, dialect, ..
-                } = &prepared.root;
-                let mut newest = None;
-                for side in &sides {
-                    let version = &side.version;
-                    let against = settings.policy.against_version(address, *dialect, version);
-                    if requirement.constraints.allows(version) && against.is_empty() {
-                        newest = newest.max(Some(version));
-                    }
-                }
-                if let Some(version) = newest {
-                    prepared.versions.insert(address.clone(), version.clone());
-                }
-                prepared.replaced.insert(conflict.address, sides);
+            if prepared.requirements.providers.contains_key(address) {
+                select(&mut prepared, conflict);
             } else if is_incomplete {
                 left.push(conflict);
             } else {
@@ -79,35 +61,31 @@ impl Session<'_> {
                 warnings.push(Diagnostic::warning(Code::ProviderNotRequired, message));
             }
         }
-        let outcome = if prepared.only.is_empty() {
-            warnings.extend(prepared.requirements.warnings.iter().cloned());
-            let locks = prepared.lock_file.locks().clone();
+
+        // 3. Lock them.
+        let mut outcome = if prepared.only.is_empty() {
             LockOutcome {
-                locks,
+                locks: prepared.lock_file.locks().clone(),
                 providers: Vec::new(),
-                warnings,
+                warnings: prepared.requirements.warnings.clone(),
                 counts: UnconfirmedHashes::default(),
             }
         } else {
-            let locked = self.resolve(&prepared, &left, options);
             let root = &prepared.root;
-            let outcome = locked.map_err(|errors| {
+            self.resolve(&prepared, &left, options).map_err(|errors| {
                 if root.found.linked_lock_file.is_some() {
                     root.name_sharing(errors)
                 } else {
                     errors.map(|error| root.in_dialect(error))
                 }
-            })?;
-            warnings.extend(outcome.warnings);
-            LockOutcome {
-                warnings,
-                ..outcome
-            }
+            })?
         };
+        outcome.warnings.splice(0..0, warnings);
         self.finish();
         Ok(Resolved { outcome, left })
     }
 
+    /// Locks the providers in conflict. Offline, only the versions of both sides are known.
     fn resolve(
         &self,
         prepared: &Prepared,
@@ -135,4 +113,38 @@ impl Session<'_> {
             pipeline.outcome(prepared)
         })
     }
+}
+
+/// Selects a provider in conflict, at the newest version of both sides that the constraints and the
+/// policy allow.
+fn select(prepared: &mut Prepared, conflict: Conflict) {
+    let is_incomplete = prepared.requirements.is_incomplete;
+    let address = conflict.address;
+    let Some(requirement) = prepared.requirements.providers.get_mut(&address) else {
+        return;
+    };
+    let mut sides = Vec::new();
+    sides.extend(conflict.ours);
+    sides.extend(conflict.theirs);
+    if is_incomplete {
+        // A module that is not known may have the recorded constraints.
+        let recorded = sides.iter().map(|side| &side.constraints);
+        requirement.constraints = ConstraintList::merge(recorded.chain([&requirement.constraints]));
+    }
+
+    let root = &prepared.root;
+    let mut newest = None;
+    for side in &sides {
+        let version = &side.version;
+        let policy = &root.settings.policy;
+        let against = policy.against_version(&address, root.dialect, version);
+        if requirement.constraints.allows(version) && against.is_empty() {
+            newest = newest.max(Some(version));
+        }
+    }
+    if let Some(version) = newest {
+        prepared.versions.insert(address.clone(), version.clone());
+    }
+    prepared.only.push(address.clone());
+    prepared.replaced.insert(address, sides);
 }

@@ -101,13 +101,16 @@ impl Move {
 
     /// Whether the selected version is older than the locked one.
     pub fn is_downgrade(&self) -> bool {
-        let locked = self
-            .locked
-            .as_ref()
-            .and_then(|locked| locked.version.as_ref());
-        locked
-            .zip(self.selected.version.as_ref())
-            .is_some_and(|(locked, selected)| selected < locked)
+        match (&self.locked, &self.selected.version) {
+            (
+                Some(VersionLabel {
+                    version: Some(locked),
+                    ..
+                }),
+                Some(selected),
+            ) => selected < locked,
+            _ => false,
+        }
     }
 
     /// Whether the subject is a module.

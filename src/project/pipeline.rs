@@ -95,6 +95,8 @@ impl Session<'_> {
     ) -> Result<Report<T>> {
         // An earlier run may have read other files.
         self.sharing.forget_more_than(0);
+
+        // 1. Check the names that the user gives, and collect what an offline run knows.
         self.notify(Event::Reading);
         let named = NamedTargets::find(self, roots, options, upgrade);
         self.announce();
@@ -102,7 +104,12 @@ impl Session<'_> {
             providers: named?,
             ..options.clone()
         };
-        let offline = self.options.offline.then(|| offline_source(self, roots));
+        let mut offline = None;
+        if self.options.offline {
+            offline = Some(offline_source(self, roots));
+        }
+
+        // 2. Take each root module through the pipeline.
         let mut report = Report {
             roots: Vec::new(),
             findings: Vec::new(),
@@ -117,12 +124,9 @@ impl Session<'_> {
             }
         });
         self.finish();
-        report.findings.extend(
-            self.connections
-                .shared_facts()
-                .iter()
-                .filter_map(|facts| facts.warning()),
-        );
+        for facts in self.connections.shared_facts() {
+            report.findings.extend(facts.warning());
+        }
         Ok(report)
     }
 
@@ -644,10 +648,13 @@ fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     let known = session
         .read_versions(roots, |_| Diagnostics::default())
         .providers;
-    let versions = known
-        .iter()
-        .flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));
-    Arc::new(session.connections.offline(versions))
+    let mut releases = Vec::new();
+    for (address, versions) in &known {
+        for version in versions.keys() {
+            releases.push((address, version));
+        }
+    }
+    Arc::new(session.connections.offline(releases.into_iter()))
 }
 
 /// Root modules with a lock file of their own, and those whose lock file is also the file of an
@@ -657,16 +664,18 @@ fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) 
     let mut own = Vec::new();
     let mut linked = Vec::new();
     for root in roots {
-        let directory = root.lock_directory.as_ref().or(root.canonical.as_ref());
-        let files =
-            LOCK_FILES.map(|name| directory.and_then(|one| Linked::of(&Tree::Work, one, name)));
-        let is_seen = files.iter().flatten().any(|file| seen.contains(file));
-        seen.extend(files.into_iter().flatten());
-        if is_seen {
+        let mut files = Vec::new();
+        if let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) {
+            for name in LOCK_FILES {
+                files.extend(Linked::of(&Tree::Work, directory, name));
+            }
+        }
+        if files.iter().any(|file| seen.contains(file)) {
             linked.push(root.clone());
         } else {
             own.push(root.clone());
         }
+        seen.extend(files);
     }
     (own, linked)
 }

@@ -63,21 +63,24 @@ impl RejectedVersion {
 impl SkippedVersions {
     /// Whether the age of one more version may be looked up.
     pub(crate) fn may_ask_more(&self) -> bool {
-        let is_asked_about =
-            |reason| matches!(reason, SkipReason::TooYoung | SkipReason::AgeNotKnown);
-        self.0
-            .iter()
-            .filter(|rejected| is_asked_about(rejected.reason))
-            .count()
-            < MOST_ASKED_ABOUT
+        let mut asked_about = 0;
+        for rejected in &self.0 {
+            if let SkipReason::TooYoung | SkipReason::AgeNotKnown = rejected.reason {
+                asked_about += 1;
+            }
+        }
+        asked_about < MOST_ASKED_ABOUT
     }
 
     /// Adds a version. Of versions that the policy forbids, only the newest is kept.
     pub(crate) fn push(&mut self, rejected: RejectedVersion) {
-        let is_forbidden = |one: &RejectedVersion| one.reason == SkipReason::NotAllowed;
-        if !is_forbidden(&rejected) || !self.0.iter().any(is_forbidden) {
-            self.0.push(rejected);
+        let mut known = self.0.iter();
+        if rejected.reason == SkipReason::NotAllowed
+            && known.any(|known| known.reason == SkipReason::NotAllowed)
+        {
+            return;
         }
+        self.0.push(rejected);
     }
 
     /// Reason for the newest skipped version.
@@ -212,14 +215,16 @@ impl Listings<'_> {
         source: &Source,
     ) -> Vec<Diagnostic> {
         let name = address.short(dialect);
-        let min_age = if policy.is_exempt_from_min_age(address, dialect) {
-            None
-        } else {
-            policy.min_provider_age()
-        };
-        let age = min_age.and_then(|age| {
-            let demanded = DemandedAge { age, now: self.now };
-            let rejected = demanded.rejects(|| self.dates.first_published(address, source))?;
+        let mut errors = Vec::new();
+        // No other registry has tiers.
+        if policy.judges_tiers() && address.hostname.is_default_of(Dialect::Terraform) {
+            errors.extend(self.against_tier(address, policy, &name));
+        }
+        if let Some(age) = policy.min_provider_age()
+            && !policy.is_exempt_from_min_age(address, dialect)
+            && let Some(rejected) = (DemandedAge { age, now: self.now })
+                .rejects(|| self.dates.first_published(address, source))
+        {
             let is = if rejected.is_date_known {
                 "is"
             } else {
@@ -229,17 +234,11 @@ impl Listings<'_> {
                 "the first version of {name} {is} too young: {}",
                 rejected.why
             );
-            Some(
-                Diagnostic::finding(Code::ProviderTooYoung, message)
-                    .help("wait, or use a different provider"),
-            )
-        });
-        // No other registry has tiers.
-        let has_tier = policy.judges_tiers() && address.hostname.is_default_of(Dialect::Terraform);
-        let tier = has_tier
-            .then(|| self.against_tier(address, policy, &name))
-            .flatten();
-        tier.into_iter().chain(age).collect()
+            let error = Diagnostic::finding(Code::ProviderTooYoung, message)
+                .help("wait, or use a different provider");
+            errors.push(error);
+        }
+        errors
     }
 
     fn against_tier(

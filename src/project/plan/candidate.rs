@@ -94,14 +94,15 @@ impl Candidate<'_> {
     }
 
     /// The error for a provider that does not exist, with `meant`, the probable one.
-    fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
-        let mut error = error;
+    fn not_found(&self, mut error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         for declaration in &self.requirement.declarations {
             let location = declaration.source.as_ref().unwrap_or(&declaration.location);
             error = declaration.mark(error, location, "required here");
         }
         let is_implied = is_implied(self.requirement);
-        let error = if is_implied { explained(error) } else { error };
+        if is_implied {
+            error = explained(error);
+        }
         if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
             return with_source(error, entry, self.dialect);
         }
@@ -128,14 +129,14 @@ impl Candidate<'_> {
         {
             return Err(self.unsupported(version, protocols, available));
         }
-        let against = self
+        let mut errors = Diagnostics::default();
+        for error in self
             .policy
             .against_version(self.address, self.dialect, version)
-            .into_iter();
-        against
-            .map(|error| self.against_policy(error, version, available))
-            .collect::<Diagnostics>()
-            .into_result(())
+        {
+            errors.push(self.against_policy(error, version, available));
+        }
+        errors.into_result(())
     }
 
     /// The error for a version that the policy does not allow, with where it is locked, or else
@@ -190,24 +191,21 @@ impl Candidate<'_> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
-        let (message, known) = if available.is_partial {
-            (
-                format!("version {chosen} of {} is not known offline", self.name()),
-                "known ",
-            )
-        } else {
-            (format!("{} has no version {chosen}", self.name()), "")
-        };
+        let name = self.name();
+        let mut message = format!("{name} has no version {chosen}");
+        let mut known = "";
+        if available.is_partial {
+            message = format!("version {chosen} of {name} is not known offline");
+            known = "known ";
+        }
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
         if let Some(newest) = available.newest(chosen.is_prerelease()) {
             error = error.note(format!("the newest {known}version is {newest}"));
         }
-        Err(if available.is_partial {
-            error.help(Help::run_online())
-        } else {
-            error
+        if available.is_partial {
+            error = error.help(Help::run_online());
         }
-        .into())
+        Err(error.into())
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
@@ -244,9 +242,10 @@ impl Candidate<'_> {
     /// The upgrade from a version that its source no longer lists, or that the policy does not
     /// allow, to a listed and allowed version.
     fn upgrade_to_listed(&self, available: &AvailableVersions) -> Option<UpgradeRemedy> {
-        let is_allowed = |version: &Version| self.not_allowed(version).is_none();
         let WayOut { remedy, target } =
-            upgrade_to_listed(self.name(), self.requirement, available, is_allowed)?;
+            upgrade_to_listed(self.name(), self.requirement, available, |version| {
+                self.not_allowed(version).is_none()
+            })?;
         Some(UpgradeRemedy {
             allow_downgrade: self.would_go_down(&target),
             ..remedy
@@ -384,16 +383,16 @@ impl Candidate<'_> {
         available: &AvailableVersions,
     ) -> Diagnostics {
         let error = SourceError::unsupported_protocol(self.address, version, protocols);
-        let supported =
-            |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
-        let older = available
-            .versions
-            .range(..version.clone())
-            .rev()
-            .find(supported);
-        let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
+        // The newest of the older versions, or else the oldest of the newer ones.
+        let mut nearest = None;
+        for (other, release) in &available.versions {
+            let is_nearer = other < version || nearest.is_none();
+            if is_nearer && release.unsupported_protocols.is_none() {
+                nearest = Some(other);
+            }
+        }
         let help = match nearest {
-            Some((nearest, _)) => {
+            Some(nearest) => {
                 format!("the nearest version that supports protocol 5 or 6 is {nearest}")
             }
             None => "no version supports protocol 5 or 6".to_owned(),
@@ -425,12 +424,9 @@ impl Candidate<'_> {
     }
 
     fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
-        let against = self
-            .requirement
-            .declarations
-            .iter()
-            .filter(|one| !one.constraints.allows(version));
-        at_versions(error, against)
+        let mut declarations: Vec<_> = self.requirement.declarations.iter().collect();
+        declarations.retain(|declaration| !declaration.constraints.allows(version));
+        at_versions(error, declarations)
     }
 
     pub(super) fn name(&self) -> String {
@@ -506,16 +502,12 @@ pub(in crate::project) fn upgrade_to_listed(
 
 /// Whether no `required_providers` block names the provider.
 pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
-    let is_explicit = |kind| {
-        matches!(
-            kind,
+    requirement.declarations.iter().all(|declaration| {
+        !matches!(
+            declaration.kind,
             DeclarationKind::RequiredProviders | DeclarationKind::State
         )
-    };
-    !requirement
-        .declarations
-        .iter()
-        .any(|declaration| is_explicit(declaration.kind))
+    })
 }
 
 /// The only entry that such a provider can mean.
@@ -524,14 +516,21 @@ pub(in crate::project) fn namesake<'a>(
     requirement: &Requirement,
     lock_file: &'a LockFile,
 ) -> Option<&'a Entry> {
-    let is_other = |entry: &&Entry| {
-        entry.address.name == address.name && entry.address.namespace != address.namespace
-    };
-    let others: Vec<_> = lock_file.entries().iter().filter(is_other).collect();
-    match others[..] {
-        [entry] if is_implied(requirement) => Some(entry),
-        _ => None,
+    if !is_implied(requirement) {
+        return None;
     }
+    let mut namesake = None;
+    for entry in lock_file.entries() {
+        let is_other = entry.address.namespace != address.namespace;
+        if is_other && entry.address.name == address.name {
+            // With several, it is unknown which one is intended.
+            if namesake.is_some() {
+                return None;
+            }
+            namesake = Some(entry);
+        }
+    }
+    namesake
 }
 
 /// Adds why the provider is assumed to be one of hashicorp.

@@ -254,12 +254,8 @@ fn joined(
 /// Removes the entries that are not required, if it is known which are. Warns if the state may need
 /// one of them.
 fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Option<Diagnostic> {
-    let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
-    let not_required: Vec<_> = locks
-        .keys()
-        .filter(|address| !is_required(address))
-        .cloned()
-        .collect();
+    let mut not_required: Vec<_> = locks.keys().cloned().collect();
+    not_required.retain(|address| !requirements.providers.contains_key(address));
     if not_required.is_empty() {
         return None;
     }
@@ -267,7 +263,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         let message = "no entry is removed, because the requirements of the configuration are not completely known";
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
     }
-    locks.retain(|address, _| is_required(address));
+    locks.retain(|address, _| requirements.providers.contains_key(address));
     if let Some(warning) = pruned_of_unused_state(&not_required, requirements, dialect) {
         return Some(warning);
     }
@@ -287,16 +283,18 @@ fn pruned_of_unused_state(
     requirements: &Requirements,
     dialect: Dialect,
 ) -> Option<Diagnostic> {
-    let unused = &requirements.unused_state;
-    let needed = removed
-        .iter()
-        .filter(|address| unused.contains_key(address));
-    let needed: Vec<_> = needed.collect();
-    let path = unused.get(*needed.first()?)?;
-    let names = few(needed.iter().map(|address| address.short(dialect)));
+    let mut needed = Vec::new();
+    let mut path = None;
+    for address in removed {
+        if let Some(state) = requirements.unused_state.get(address) {
+            needed.push(address.short(dialect));
+            path = path.or(Some(state));
+        }
+    }
     let message = format!(
-        "pruning removes {names}, which the state in {} still needs; the backend does not use that file",
-        path.display()
+        "pruning removes {}, which the state in {} still needs; the backend does not use that file",
+        few(needed),
+        path?.display()
     );
     let help = format!(
         "if {dialect} init is yet to copy that state to the backend, restore the entry, because init would add it again with the newest version"

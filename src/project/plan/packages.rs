@@ -460,11 +460,16 @@ fn or_covered(
     if covered.is_empty() {
         return Cow::Borrowed(platforms);
     }
-    let these = if may_be_more { platforms } else { &[] };
-    let more = covered
-        .into_iter()
-        .filter(|platform| !these.contains(platform));
-    these.iter().cloned().chain(more).collect()
+    let mut all = Vec::new();
+    if may_be_more {
+        all.extend_from_slice(platforms);
+    }
+    for platform in covered {
+        if !all.contains(&platform) {
+            all.push(platform);
+        }
+    }
+    all.into()
 }
 
 /// Whether a provider is locked for the platforms that the lock file covers, if none are specified:

@@ -92,18 +92,16 @@ impl ReleaseLookup<'_> {
         platforms: Vec<Platform>,
         known: &mut HashesByPlatform,
     ) -> Vec<SourceError> {
-        let fetch = |platform: Platform| {
-            let fetched = self.source.package(&self.package(&platform), self.progress);
-            (platform, fetched)
-        };
+        let results = parallel::map(platforms, WAITING_REQUESTS, |platform| {
+            let package = self.package(&platform);
+            (platform, self.source.package(&package, self.progress))
+        });
         let mut errors = Vec::new();
-        for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
-            match fetched {
-                Ok(fetched) => {
-                    _ = known
-                        .entry(platform)
-                        .or_default()
-                        .insert(fetched.h1.clone());
+        for (platform, result) in results {
+            match result {
+                Ok(package) => {
+                    let hashes = known.entry(platform).or_default();
+                    hashes.insert(package.h1.clone());
                 }
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => errors.push(error),
@@ -114,11 +112,12 @@ impl ReleaseLookup<'_> {
 
     /// Hashes of the packages that are in the cache. A package there may have been replaced since.
     pub(super) fn cached(&self) -> HashesByPlatform {
-        let hashes =
-            |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
-        self.cached_packages()
-            .map(|(package, digest)| (package.platform, hashes(digest)))
-            .collect()
+        let mut hashes = HashesByPlatform::new();
+        for (package, digest) in self.cached_packages() {
+            let h1 = BTreeSet::from([digest.h1, digest.h1_with_directories]);
+            hashes.insert(package.platform, h1);
+        }
+        hashes
     }
 
     fn cached_packages(&self) -> impl Iterator<Item = (PackageId, PackageDigest)> {

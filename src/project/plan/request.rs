@@ -53,11 +53,12 @@ impl<'a> LockRequest<'a> {
     /// Providers whose version is selected by age: all that move, or all that get their first
     /// version.
     pub(crate) fn selected_by_age(&self) -> Vec<&'a ProviderAddress> {
-        let old = OldEntries::of(self.prepared);
-        let is_selected = |address: &&ProviderAddress| {
-            self.upgrade.is_some() || !old.locks.contains_key(*address)
-        };
-        self.prepared.providers().filter(is_selected).collect()
+        let mut addresses: Vec<_> = self.prepared.providers().collect();
+        if self.upgrade.is_none() {
+            let old = OldEntries::of(self.prepared);
+            addresses.retain(|address| !old.locks.contains_key(*address));
+        }
+        addresses
     }
 
     /// Whether selecting versions and platforms may take more requests than those for lists of
@@ -83,15 +84,11 @@ impl<'a> LockRequest<'a> {
         &self,
         subjects: impl IntoIterator<Item = (Hostname, RequestedData)>,
     ) -> bool {
-        let question = |subject| Question {
-            source: Arc::clone(self.source),
-            subject,
-        };
-        self.questions.wait_for(
-            subjects
-                .into_iter()
-                .map(|(host, subject)| (host, question(subject))),
-        )
+        self.questions
+            .wait_for(subjects.into_iter().map(|(host, subject)| {
+                let source = Arc::clone(self.source);
+                (host, Question { source, subject })
+            }))
     }
 
     /// A release of a provider, whose packages are checked.
@@ -117,20 +114,16 @@ impl<'a> LockRequest<'a> {
 
     /// Entries to remove because the configuration does not require them.
     pub(super) fn pruned(&self) -> Vec<ProviderAddress> {
-        let Prepared {
-            lock_file,
-            requirements,
-            ..
-        } = self.prepared;
-        let is_pruned = |address: &&ProviderAddress| {
-            self.options.prune && !requirements.providers.contains_key(address)
-        };
-        lock_file
-            .locks()
-            .keys()
-            .filter(is_pruned)
-            .cloned()
-            .collect()
+        let mut pruned = Vec::new();
+        if self.options.prune {
+            let required = &self.prepared.requirements.providers;
+            for address in self.prepared.lock_file.locks().keys() {
+                if !required.contains_key(address) {
+                    pruned.push(address.clone());
+                }
+            }
+        }
+        pruned
     }
 
     /// Whether an entry is checked: all are, unless providers are named.

@@ -7,8 +7,8 @@ use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registr
 use super::candidate::{Candidate, Wanted};
 use super::recorded_entries::UnconfirmedHashes;
 use super::request::{LockRequest, OldEntries, RequestedData};
+use crate::configuration::Requirement;
 use crate::configuration::rewrite::{self, Rewrite};
-use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all,
@@ -61,7 +61,7 @@ pub(crate) fn select_versions<G>(
     let old = OldEntries::of(request.prepared);
     let (candidates, warnings) = request.candidates(&old)?;
     let (_guard, threads) = prepare(&candidates);
-    let select = |candidate: Candidate<'_>| {
+    let results = parallel::map(candidates, threads, |candidate| {
         let available = candidate.available(request.source)?;
         let search = Search {
             candidate,
@@ -73,8 +73,8 @@ pub(crate) fn select_versions<G>(
             search.plan(&mut selected, options);
         }
         Ok(selected)
-    };
-    let providers = collected(parallel::map(candidates, threads, select))?;
+    });
+    let providers = collected(results)?;
     Ok(SelectedVersions {
         old,
         providers,
@@ -138,7 +138,6 @@ impl SelectedVersions {
         request: &LockRequest<'_>,
         is_plan_only: bool,
     ) -> UpgradePlan {
-        let UpgradePlan { moves, edits, .. } = request.prepared.module_plan.clone();
         let mut plan = UpgradePlan {
             pruned: request.pruned(),
             ..UpgradePlan::default()
@@ -148,37 +147,27 @@ impl SelectedVersions {
             let selected = self.providers.iter().map(|provider| &provider.address);
             plan.counts.uncompared +=
                 request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
-
-            let malformed = self.kept_malformed_hashes(request, &plan.pruned);
-            plan.counts.unpublished += malformed.len();
-            plan.warnings
-                .extend(malformed.into_iter().map(Diagnostic::into_warning));
-        }
-        for SelectedProvider {
-            address,
-            rewrite,
-            warnings,
-            planned,
-            counts,
-            lacks_hashes,
-            ..
-        } in &mut self.providers
-        {
-            plan.edits.extend(
-                rewrite
-                    .iter()
-                    .flat_map(|rewrite| rewrite.edits.iter().cloned()),
-            );
-            plan.moves.extend(planned.take());
-            plan.counts += *counts;
-            plan.without_hashes
-                .extend(lacks_hashes.then(|| address.clone()));
-            if is_plan_only {
-                plan.warnings.append(warnings);
+            for error in self.kept_malformed_hashes(request, &plan.pruned) {
+                plan.counts.unpublished += 1;
+                plan.warnings.push(error.into_warning());
             }
         }
-        plan.moves.extend(moves);
-        plan.edits.extend(edits);
+        for provider in &mut self.providers {
+            if let Some(rewrite) = &provider.rewrite {
+                plan.edits.extend(rewrite.edits.iter().cloned());
+            }
+            plan.moves.extend(provider.planned.take());
+            plan.counts += provider.counts;
+            if provider.lacks_hashes {
+                plan.without_hashes.push(provider.address.clone());
+            }
+            if is_plan_only {
+                plan.warnings.append(&mut provider.warnings);
+            }
+        }
+        let of_modules = &request.prepared.module_plan;
+        plan.moves.extend(of_modules.moves.iter().cloned());
+        plan.edits.extend(of_modules.edits.iter().cloned());
         plan
     }
 }
@@ -244,29 +233,28 @@ struct Search<'a> {
 impl Search<'_> {
     /// Selects a version that meets the constraints and the rules.
     fn select(&self) -> Result<SelectedProvider> {
-        let Self {
-            candidate,
-            available,
-            ..
-        } = self;
-        let keep = |LockedProvider { version, .. }: &LockedProvider| {
-            candidate
-                .keep(version, available, self.request.source)
-                .map(|()| SelectedProvider::new(candidate.address, version))
-        };
-        let selected = match (candidate.wanted, candidate.locked) {
+        let candidate = &self.candidate;
+        let mut selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.exactly(version)?,
-            (Wanted::Keep, Some(locked)) => keep(locked)?,
-            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => keep(locked)?,
+            (Wanted::Keep, Some(locked)) => self.keep(locked)?,
+            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => self.keep(locked)?,
             (Wanted::Keep | Wanted::Newest, _) => self.newest()?,
         };
-        let selected = match candidate.lock_file.locks().get(candidate.address) {
-            Some(locked) if !self.is_chosen(&selected.version) => keep(locked)?,
-            _ => selected,
-        };
-        candidate.check(&selected.version, available)?;
+        if let Some(locked) = candidate.lock_file.locks().get(candidate.address)
+            && !self.is_chosen(&selected.version)
+        {
+            selected = self.keep(locked)?;
+        }
+        candidate.check(&selected.version, self.available)?;
         self.refuse_downgrade(&selected.version)?;
         Ok(selected)
+    }
+
+    /// Keeps the locked version, unless it must change.
+    fn keep(&self, locked: &LockedProvider) -> Result<SelectedProvider> {
+        let candidate = &self.candidate;
+        candidate.keep(&locked.version, self.available, self.request.source)?;
+        Ok(SelectedProvider::new(candidate.address, &locked.version))
     }
 
     /// Whether an upgrade keeps a provider at its locked version because only the state needs it:
@@ -294,11 +282,12 @@ impl Search<'_> {
 
     /// Whether the user chose a move, if the user chose among moves.
     fn is_chosen(&self, version: &Version) -> bool {
-        let moves = self
-            .request
-            .upgrade
-            .and_then(|options| options.moves.as_ref());
-        moves.is_none_or(|moves| moves.contains(&(self.candidate.address.clone(), version.clone())))
+        match self.request.upgrade {
+            Some(UpgradeOptions {
+                moves: Some(moves), ..
+            }) => moves.contains(&(self.candidate.address.clone(), version.clone())),
+            _ => true,
+        }
     }
 
     /// Whether constraints may be rewritten.
@@ -308,115 +297,108 @@ impl Search<'_> {
             .is_some_and(|options| options.rewrite_constraints)
     }
 
+    /// Selects the version that the user named, if the constraints allow it or may be rewritten.
     fn exactly(&self, version: &Version) -> Result<SelectedProvider> {
-        let Self { candidate, .. } = self;
+        let candidate = &self.candidate;
         candidate.listed(version, self.available)?;
-        let rewrite = if candidate.requirement.constraints.allows(version) {
-            None
-        } else if self.rewrites_constraints() {
-            let refused = |warning: Box<Diagnostic>| {
-                let error = candidate.chosen_against_constraints(version);
-                Diagnostic {
-                    help: None,
-                    ..error
+        let mut rewrite = None;
+        if !candidate.requirement.constraints.allows(version) {
+            if !self.rewrites_constraints() {
+                return Err(candidate.chosen_against_constraints(version).into());
+            }
+            match rewrite::allow(candidate.requirement, version) {
+                Ok(rewritten) => rewrite = Some(rewritten),
+                Err(warning) => {
+                    let mut error = candidate.chosen_against_constraints(version);
+                    // The help is to rewrite the constraints, which was tried.
+                    error.help = None;
+                    return Err(error.note(warning.message).into());
                 }
-                .note(warning.message)
-            };
-            Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
-        } else {
-            return Err(candidate.chosen_against_constraints(version).into());
-        };
-        let rejected = self.request.upgrade.and_then(|_| self.rejects(version));
-        match SkippedVersions(Vec::from_iter(rejected)).error(&candidate.name()) {
-            Some(error) => Err(error.into()),
-            None => Ok(SelectedProvider {
-                rewrite,
-                ..SelectedProvider::new(candidate.address, version)
-            }),
+            }
         }
+        if self.request.upgrade.is_some()
+            && let Some(rejected) = self.rejects(version)
+            && let Some(error) = SkippedVersions(vec![rejected]).error(&candidate.name())
+        {
+            return Err(error.into());
+        }
+        Ok(SelectedProvider {
+            rewrite,
+            ..SelectedProvider::new(candidate.address, version)
+        })
     }
 
+    /// Selects the newest version that is not rejected, and warns about newer ones.
     fn newest(&self) -> Result<SelectedProvider> {
-        let Candidate {
-            requirement,
-            address,
-            ..
-        } = self.candidate;
+        let candidate = &self.candidate;
+        let requirement = candidate.requirement;
         let mut skipped = SkippedVersions::default();
+        // The warning about the newest version for which the constraints cannot be rewritten.
         let mut not_rewritten = None;
         for version in self.available.versions.keys().rev() {
-            let rewrite = if requirement.constraints.allows(version) {
-                None
-            } else if self.outgrows(version) {
+            let mut rewrite = None;
+            if !requirement.constraints.allows(version) {
+                if !self.outgrows(version) {
+                    continue;
+                }
                 match rewrite::allow(requirement, version) {
-                    Ok(rewrite) => Some(rewrite),
+                    Ok(rewritten) => rewrite = Some(rewritten),
                     Err(warning) => {
                         not_rewritten.get_or_insert(*warning);
                         continue;
                     }
                 }
-            } else {
-                continue;
-            };
-            if !self.candidate.has_locked(version) && !skipped.may_ask_more() {
+            }
+            if !candidate.has_locked(version) && !skipped.may_ask_more() {
                 continue;
             }
-            let Some(rejected) = self.rejects(version) else {
-                let warnings = not_rewritten
-                    .into_iter()
-                    .chain(skipped.warning(&self.candidate.name()))
-                    .collect();
-                let selected = SelectedProvider::new(address, version);
-                return Ok(SelectedProvider {
-                    rewrite,
-                    skipped: skipped.reason(),
-                    warnings,
-                    ..selected
-                });
-            };
-            skipped.push(rejected);
+            if let Some(rejected) = self.rejects(version) {
+                skipped.push(rejected);
+                continue;
+            }
+
+            let mut selected = SelectedProvider::new(candidate.address, version);
+            selected.rewrite = rewrite;
+            selected.skipped = skipped.reason();
+            selected.warnings.extend(not_rewritten);
+            selected.warnings.extend(skipped.warning(&candidate.name()));
+            return Ok(selected);
         }
-        if let Some(error) = skipped.error(&self.candidate.name()) {
+
+        if let Some(error) = skipped.error(&candidate.name()) {
             return Err(error.into());
         }
-        let notes = not_rewritten.into_iter().map(|warning| warning.message);
-        Err(notes
-            .fold(self.candidate.no_match(self.available), Diagnostic::note)
-            .into())
+        let mut error = candidate.no_match(self.available);
+        if let Some(warning) = not_rewritten {
+            error = error.note(warning.message);
+        }
+        Err(error.into())
     }
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
     fn outgrows(&self, version: &Version) -> bool {
-        let prereleases = self
-            .request
-            .upgrade
-            .is_some_and(|options| options.prereleases);
-        let is_candidate = self.rewrites_constraints() && (prereleases || !version.is_prerelease());
-        is_candidate
-            && self
-                .candidate
-                .requirement
-                .constraints
-                .is_outgrown_by(version)
+        let Some(options) = self.request.upgrade else {
+            return false;
+        };
+        let is_candidate = options.prereleases || !version.is_prerelease();
+        let constraints = &self.candidate.requirement.constraints;
+        options.rewrite_constraints && is_candidate && constraints.is_outgrown_by(version)
     }
 
     /// Returns the reason why a version cannot be selected. The locked version may be selected
     /// again, however young it is, if the policy allows it.
     fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
-        let Self {
-            candidate, request, ..
-        } = self;
+        let candidate = &self.candidate;
+        let request = self.request;
         let not_allowed = candidate.not_allowed(version);
         if not_allowed.is_some() || candidate.has_locked(version) {
             return not_allowed;
         }
-        let is_partial = request.is_offline && request.upgrade.is_some();
-        let incomplete = if is_partial {
-            self.incomplete(version, &request.prepared.platforms)
-        } else {
-            None
-        };
-        if let Some(why) = incomplete {
+        // Offline, the cache may have only some packages of a new version.
+        if request.is_offline
+            && request.upgrade.is_some()
+            && let Some(why) = self.incomplete(version, &request.prepared.platforms)
+        {
             return Some(RejectedVersion {
                 reason: SkipReason::Incomplete,
                 version: version.to_string(),
@@ -424,39 +406,35 @@ impl Search<'_> {
             });
         }
         let Listings { dates, .. } = request.listings?;
-        let published = || dates.published(candidate.address, version, request.source);
-        RejectedVersion::by_age(version, candidate.minimum_age?, published)
+        RejectedVersion::by_age(version, candidate.minimum_age?, || {
+            dates.published(candidate.address, version, request.source)
+        })
     }
 
     /// Returns the packages of a version that the source lacks, if any. "All platforms" means all
     /// platforms for which it has packages of any version.
     fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
-        let platforms_of = |version| {
-            self.request
-                .source
-                .platforms(self.candidate.address, version)
-                .unwrap_or_default()
-        };
-        let present = platforms_of(version);
-        let required: BTreeSet<Platform> = match platforms {
-            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
+        let present = self.platforms_of(version);
+        let mut required = BTreeSet::new();
+        match platforms {
+            PlatformSelection::These(platforms) => required.extend(platforms.iter().cloned()),
             PlatformSelection::All if present.is_empty() => {
                 return Some("none of its packages is in the cache".into());
             }
-            PlatformSelection::All => self
-                .available
-                .versions
-                .keys()
-                .flat_map(platforms_of)
-                .collect(),
-        };
+            PlatformSelection::All => {
+                for version in self.available.versions.keys() {
+                    required.extend(self.platforms_of(version));
+                }
+            }
+        }
         let exempted = &self.request.prepared.root.settings.without_platforms;
         let candidate = &self.candidate;
-        let missing: Vec<_> = required
-            .difference(&present)
-            .filter(|platform| !exempted.has(candidate.address, candidate.dialect, platform))
-            .map(ToString::to_string)
-            .collect();
+        let mut missing = Vec::new();
+        for platform in required.difference(&present) {
+            if !exempted.has(candidate.address, candidate.dialect, platform) {
+                missing.push(platform);
+            }
+        }
         match &missing[..] {
             [] => None,
             [platform] => Some(format!("its package for {platform} is not in the cache")),
@@ -467,35 +445,37 @@ impl Search<'_> {
         }
     }
 
+    /// The platforms for which the source has packages of a version.
+    fn platforms_of(&self, version: &Version) -> BTreeSet<Platform> {
+        let source = self.request.source;
+        source
+            .platforms(self.candidate.address, version)
+            .unwrap_or_default()
+    }
+
     /// Refuses a version below the locked one, unless the constraints or the policy require it:
     /// then `init -upgrade` goes down as well.
     fn refuse_downgrade(&self, version: &Version) -> Result<()> {
-        let Self {
-            candidate,
-            available,
-            request,
-        } = self;
-        let locked = candidate
-            .lock_file
-            .locks()
-            .get(candidate.address)
-            .map(|locked| &locked.version);
-        let (Some(locked), Some(options)) = (locked, request.upgrade) else {
+        let candidate = &self.candidate;
+        let Some(options) = self.request.upgrade else {
             return Ok(());
         };
+        let Some(entry) = candidate.lock_file.locks().get(candidate.address) else {
+            return Ok(());
+        };
+        let locked = &entry.version;
         let is_required = !candidate.requirement.constraints.allows(locked)
             || candidate.not_allowed(locked).is_some();
         if options.allow_downgrade || version >= locked || is_required {
             return Ok(());
         }
+
         let name = candidate.name();
         let message = format!("{name} would go down from {locked} to {version}");
-        let error = candidate.at_locked_version(Diagnostic::error(Code::Downgrade, message));
-        let error = if available.versions.contains_key(locked) {
-            error
-        } else {
-            error.note(format!("its source no longer lists {locked}"))
-        };
+        let mut error = candidate.at_locked_version(Diagnostic::error(Code::Downgrade, message));
+        if !self.available.versions.contains_key(locked) {
+            error = error.note(format!("its source no longer lists {locked}"));
+        }
         let provider = match candidate.wanted {
             Wanted::Exactly(version) => format!("{name}@{version}"),
             Wanted::Keep | Wanted::Newest => name,
@@ -513,27 +493,22 @@ impl Search<'_> {
 
     /// Adds the move to the selected version. Warns about recorded hashes that are not published.
     fn plan(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
-        let Self {
-            candidate:
-                Candidate {
-                    address,
-                    lock_file,
-                    requirement,
-                    locked,
-                    wanted,
-                    ..
-                },
-            available,
-            request,
-        } = *self;
-        let newest = available.newest(options.prereleases);
-        let newest = newest.unwrap_or(&selected.version);
+        let Candidate {
+            address,
+            lock_file,
+            requirement,
+            locked,
+            wanted,
+            ..
+        } = self.candidate;
+        let newest = match self.available.newest(options.prereleases) {
+            Some(newest) => newest,
+            None => &selected.version,
+        };
+        let entry = lock_file.locks().get(address);
         let mut versions = Move {
             subject: Subject::Provider(address.clone()),
-            locked: lock_file
-                .locks()
-                .get(address)
-                .map(|locked| VersionLabel::from(&locked.version)),
+            locked: entry.map(|entry| VersionLabel::from(&entry.version)),
             selected: VersionLabel::from(&selected.version),
             newest: VersionLabel::from(newest),
             is_named: matches!(wanted, Wanted::Exactly(_)),
@@ -543,49 +518,58 @@ impl Search<'_> {
             releases: ReleaseInfo::default(),
         };
         if versions.is_held_back() {
-            let requirement = selected
-                .rewrite
-                .as_ref()
-                .map_or(requirement, |rewrite| &rewrite.requirement);
+            let requirement = match &selected.rewrite {
+                Some(rewrite) => &rewrite.requirement,
+                None => requirement,
+            };
             versions.held_back_by = holding_constraints(requirement, newest);
         }
         // A mirror is used so that no registry need be asked.
-        let is_shown =
-            options.release_info && versions.moves() && request.source.mirror_of(address).is_none();
-        if is_shown && let Some(Listings { dates, .. }) = request.listings {
+        if options.release_info
+            && versions.moves()
+            && self.request.source.mirror_of(address).is_none()
+            && let Some(Listings { dates, .. }) = self.request.listings
+        {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
         selected.planned = Some(versions);
+
+        // A plan that is carried out has the warnings of `lock`.
         if options.plan_only {
-            let texts = available.warnings.iter();
-            selected
-                .warnings
-                .extend(texts.map(|text| registry_warning(address, text)));
+            for text in &self.available.warnings {
+                selected.warnings.push(registry_warning(address, text));
+            }
+            if options.compare_hashes
+                && let Some(old) = locked
+                && old.version == selected.version
+            {
+                self.compare_recorded(selected, old);
+            }
         }
-        let is_compared = options.compare_hashes
-            && options.plan_only
-            && self.candidate.has_locked(&selected.version);
-        if is_compared && let Some(old) = self.candidate.locked {
-            let compared = request
-                .release(address, &selected.version)
-                .compare(&old.hashes, &Packages::new());
-            selected
-                .warnings
-                .extend(compared.warning(&self.candidate, &selected.version));
-            selected.counts = compared.counts();
-            let is_recorded = self.candidate.lock_file.entry(address).is_some();
-            selected.lacks_hashes = is_recorded && !old.hashes.iter().any(Hash::is_known);
-        }
+    }
+
+    /// Compares the recorded hashes of an entry that keeps its version.
+    fn compare_recorded(&self, selected: &mut SelectedProvider, old: &LockedProvider) {
+        let candidate = &self.candidate;
+        let version = selected.version.clone();
+        let release = self.request.release(candidate.address, &version);
+        let compared = release.compare(&old.hashes, &Packages::new());
+        selected
+            .warnings
+            .extend(compared.warning(candidate, &version));
+        selected.counts = compared.counts();
+
+        // An entry that is carried over from the other registry has no hashes yet.
+        let is_recorded = candidate.lock_file.entry(candidate.address).is_some();
+        selected.lacks_hashes = is_recorded && !old.hashes.iter().any(Hash::is_known);
         if selected.lacks_hashes {
-            let name = self.candidate.name();
-            let version = &selected.version;
             let message = format!(
-                "no hash that is compared is recorded for {name} {version}, so any package would be accepted"
+                "no hash that is compared is recorded for {} {version}, so any package would be accepted",
+                candidate.name()
             );
-            let warning = self
-                .candidate
-                .at_locked_version(Diagnostic::warning(Code::NoHashes, message));
-            selected.warnings.push(warning.help(Remedy::lock()));
+            let warning = Diagnostic::warning(Code::NoHashes, message);
+            let warning = candidate.at_locked_version(warning).help(Remedy::lock());
+            selected.warnings.push(warning);
         }
     }
 }
@@ -596,16 +580,17 @@ fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<Hold
     if requirement.constraints.allows(version) {
         return Vec::new();
     }
-    let declarations = requirement
-        .declarations
-        .iter()
-        .filter(|one| !one.constraints.allows(version));
-    let constraint = |declaration: &Declaration| {
-        Some(HoldingConstraint {
-            text: declaration.constraints.to_string(),
-            location: declaration.version.clone()?,
-            is_own: declaration.local,
-        })
-    };
-    declarations.filter_map(constraint).collect()
+    let mut constraints = Vec::new();
+    for declaration in &requirement.declarations {
+        if let Some(location) = &declaration.version
+            && !declaration.constraints.allows(version)
+        {
+            constraints.push(HoldingConstraint {
+                text: declaration.constraints.to_string(),
+                location: location.clone(),
+                is_own: declaration.local,
+            });
+        }
+    }
+    constraints
 }
