@@ -33,16 +33,15 @@ impl<'a> MirrorDirectory<'a> {
         is_dry_run: bool,
         prunes: bool,
     ) -> Result<Self> {
-        let lock = if is_dry_run {
-            None
-        } else {
+        let mut lock = None;
+        if !is_dry_run {
             create(path)?;
-            let wait = |error| {
+            let own = DirectoryLock::wait(path).map_err(|error| {
                 Diagnostic::io("lock", path, &error)
                     .help("wait until no other run fills the mirror")
-            };
-            Some(DirectoryLock::wait(path).map_err(wait)?)
-        };
+            })?;
+            lock = Some(own);
+        }
         let canonical = canonicalize(path).ok();
         Ok(Self {
             path: path.to_owned(),

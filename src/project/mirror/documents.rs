@@ -63,24 +63,27 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
     /// Reads a document; a new one if it is missing. A symbolic link is refused, because it may
     /// resolve to any file.
     pub(super) fn read(path: PathBuf) -> Result<Self> {
-        let read = |path: &Path| {
-            if path.is_symlink() {
-                return Err(io::Error::other("it is a symbolic link"));
+        match Self::read_from(&path) {
+            Ok((old, content)) => Ok(Self { path, old, content }),
+            Err(error) => {
+                let help = "its path is for a document of the network mirror: remove it, and run the command again";
+                Err(Diagnostic::io("read", &path, &error).help(help).into())
             }
-            let old = match files::read(path, SIZE_LIMIT) {
-                Ok(old) => old,
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Ok((None, T::default()));
-                }
-                Err(error) => return Err(error),
-            };
-            let content = serde_json::from_slice(&old)?;
-            Ok((Some(old), content))
+        }
+    }
+
+    /// The bytes of a document, if it exists, and their content.
+    fn read_from(path: &Path) -> io::Result<(Option<Vec<u8>>, T)> {
+        if path.is_symlink() {
+            return Err(io::Error::other("it is a symbolic link"));
+        }
+        let old = match files::read(path, SIZE_LIMIT) {
+            Ok(old) => old,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, T::default())),
+            Err(error) => return Err(error),
         };
-        let help = "its path is for a document of the network mirror: remove it, and run the command again";
-        let (old, content) =
-            read(&path).map_err(|error| Diagnostic::io("read", &path, &error).help(help))?;
-        Ok(Self { path, old, content })
+        let content = serde_json::from_slice(&old)?;
+        Ok((Some(old), content))
     }
 
     /// Writes the document if its content changed and this is no dry run. Returns whether it
@@ -99,10 +102,12 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
 impl Index {
     /// Whether it contains only fields of the protocol.
     pub(super) fn is_of_mirror(&self) -> bool {
-        let is_version = |(version, value): (&String, &Value)| {
-            version.parse::<Version>().is_ok() && *value == json!({})
-        };
-        self.other.is_empty() && self.versions.iter().all(is_version)
+        for (version, value) in &self.versions {
+            if version.parse::<Version>().is_err() || *value != json!({}) {
+                return false;
+            }
+        }
+        self.other.is_empty()
     }
 }
 
@@ -113,27 +118,25 @@ impl Archives {
         packages: &BTreeMap<Platform, PackageDigest>,
         file_name: impl Fn(&Platform) -> String,
     ) -> Self {
-        let archive = |(platform, digest): (&Platform, &PackageDigest)| {
+        let mut document = Self::default();
+        for (platform, digest) in packages {
             let hashes = digest.hashes().map(ToString::to_string);
-            (
-                platform.to_string(),
-                json!({ "hashes": hashes, "url": file_name(platform) }),
-            )
-        };
-        Self {
-            archives: packages.iter().map(archive).collect(),
-            ..Self::default()
+            let archive = json!({ "hashes": hashes, "url": file_name(platform) });
+            document.archives.insert(platform.to_string(), archive);
         }
+        document
     }
 
     /// Whether the document lists the file beside it, and nothing else, as the package of a
     /// platform.
     pub(super) fn names(&self, platform: &Platform, file_name: &str) -> bool {
-        let archive = self
-            .archives
-            .get(&platform.to_string())
-            .map(Archive::deserialize);
-        archive.is_some_and(|archive| archive.is_ok_and(|archive| archive.url == file_name))
+        let Some(archive) = self.archives.get(&platform.to_string()) else {
+            return false;
+        };
+        match Archive::deserialize(archive) {
+            Ok(archive) => archive.url == file_name,
+            Err(_) => false,
+        }
     }
 
     /// The platforms of the listed packages.
@@ -146,13 +149,17 @@ impl Archives {
     /// Whether it contains only fields of the protocol, about packages of a version in the same
     /// directory.
     pub(super) fn is_of_mirror(&self, provider_type: &str, version: &Version) -> bool {
-        let is_archive = |(platform, value): (&String, &Value)| {
+        for (platform, value) in &self.archives {
             let Ok(Archive { url, .. }) = Archive::deserialize(value) else {
                 return false;
             };
-            packed_name(&url, provider_type)
-                .is_some_and(|(of, on)| of == *version && on.to_string() == *platform)
-        };
-        self.other.is_empty() && !self.archives.is_empty() && self.archives.iter().all(is_archive)
+            let Some((of, on)) = packed_name(&url, provider_type) else {
+                return false;
+            };
+            if of != *version || on.to_string() != *platform {
+                return false;
+            }
+        }
+        self.other.is_empty() && !self.archives.is_empty()
     }
 }

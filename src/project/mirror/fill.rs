@@ -1,7 +1,7 @@
 //! Fills a mirror: finds existing packages of each provider, fetches missing ones, and publishes
 //! all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
@@ -102,11 +102,7 @@ pub(super) fn is_package(
     dialect: Dialect,
     session: &Session<'_>,
 ) -> Result<Option<bool>> {
-    if let Some(known) = session
-        .hash_cache
-        .as_ref()
-        .and_then(|cache| cache.lookup(package))
-    {
+    if let Some(known) = cached(session, package) {
         return Ok(Some(known.zh == *zh));
     }
     match session.source(dialect, None)?.listed(package) {
@@ -115,6 +111,11 @@ pub(super) fn is_package(
         Err(error) if error.is_platform_missing() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The hashes of a package that an earlier run has verified.
+fn cached(session: &Session<'_>, package: &PackageId) -> Option<PackageDigest> {
+    session.hash_cache.as_ref()?.lookup(package)
 }
 
 /// Puts the packages that lock files name into a mirror, each once, provider by provider. `open`
@@ -126,23 +127,26 @@ pub(super) fn fill<P: ProviderStore>(
     mirrored: &mut Mirrored,
     open: impl Fn(&ProviderAddress, &Versions) -> Result<P> + Sync,
 ) {
-    let fill = |(address, versions)| match open(address, versions) {
-        Ok(store) => Filling {
+    let providers = releases.0.iter().collect();
+    let results = parallel::map(providers, PROVIDERS, |(address, versions)| {
+        let store = open(address, versions)?;
+        let filling = Filling {
             session,
             store,
             is_dry_run,
+        };
+        Ok(filling.fill(address, versions))
+    });
+    for result in results {
+        match result {
+            Ok(of_provider) => {
+                mirrored.packages.extend(of_provider.packages);
+                mirrored.documents += of_provider.documents;
+                mirrored.warnings.extend(of_provider.warnings);
+                mirrored.errors.extend(of_provider.errors);
+            }
+            Err(errors) => mirrored.errors.extend::<Diagnostics>(errors),
         }
-        .fill(address, versions),
-        Err(errors) => Mirrored {
-            errors: errors.into_iter().collect(),
-            ..Mirrored::default()
-        },
-    };
-    for one in parallel::map(releases.0.iter().collect(), PROVIDERS, fill) {
-        mirrored.packages.extend(one.packages);
-        mirrored.documents += one.documents;
-        mirrored.warnings.extend(one.warnings);
-        mirrored.errors.extend(one.errors);
     }
 }
 
@@ -153,6 +157,14 @@ struct Filling<'a, 's, P> {
     is_dry_run: bool,
 }
 
+/// An existing archive that is the package of its platform.
+struct AcceptedArchive {
+    /// Its hashes, if they are known.
+    digest: Option<PackageDigest>,
+    /// Reasons why some lock files do not accept it.
+    refusals: Vec<Diagnostic>,
+}
+
 /// A package that lock files name.
 struct RequestedPackage<'a> {
     package: PackageId,
@@ -160,35 +172,41 @@ struct RequestedPackage<'a> {
 }
 
 impl<P: ProviderStore> Filling<'_, '_, P> {
-    fn fill<'a>(self, address: &ProviderAddress, versions: &'a Versions) -> Mirrored {
+    fn fill(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
+        // 1. Find the packages that the mirror has already.
         let mut mirrored = Mirrored::default();
-        let wanted = self.wanted(address, versions, &mut mirrored);
-        let find = |wanted: RequestedPackage<'a>| (self.store.find(&wanted.package), wanted);
-        let found = parallel::map(wanted, P::SIDE_BY_SIDE, find);
+        let requested = self.requested(address, versions, &mut mirrored);
+        let found = parallel::map(requested, P::SIDE_BY_SIDE, |requested| {
+            (self.store.find(&requested.package), requested)
+        });
+
+        // 2. Keep or fetch each. A package that fails does not stop the others.
         let repeated = repeated(&found);
-        let put = |(found, wanted): (Result<FoundPackage>, RequestedPackage<'_>)| {
-            let stored = found.and_then(|found| self.put(&found, &wanted, &repeated));
-            (wanted.package, stored)
-        };
-        let (mut stored, mut failed) = (Vec::new(), BTreeSet::new());
-        for (package, result) in parallel::map(found, P::SIDE_BY_SIDE, put) {
+        let results = parallel::map(found, P::SIDE_BY_SIDE, |(found, requested)| {
+            let stored = found.and_then(|found| self.put(&found, &requested, &repeated));
+            (requested.package, stored)
+        });
+        let mut stored = Vec::new();
+        let mut failed = BTreeSet::new();
+        for (package, result) in results {
             match result {
-                Ok(mut one) => {
-                    mirrored.warnings.append(&mut one.warnings);
-                    mirrored.errors.append(&mut one.errors);
-                    stored.push(one);
+                Ok(mut package) => {
+                    mirrored.warnings.append(&mut package.warnings);
+                    mirrored.errors.append(&mut package.errors);
+                    stored.push(package);
                 }
                 Err(errors) => {
-                    let new: Vec<_> = errors
-                        .into_iter()
-                        .filter(|error| !mirrored.errors.contains(error))
-                        .collect();
-                    mirrored.errors.extend(new);
+                    for error in errors {
+                        if !mirrored.errors.contains(&error) {
+                            mirrored.errors.push(error);
+                        }
+                    }
                     failed.insert(package);
                 }
             }
         }
-        // Documents about packages that would be fetched cannot be known.
+
+        // 3. Publish. Documents about packages that would be fetched cannot be known.
         let are_known = stored.iter().all(|stored| stored.digest.is_some());
         if !self.is_dry_run || are_known {
             let published = self.store.publish(&mut stored, &failed, self.session);
@@ -200,41 +218,36 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     }
 
     /// Returns the packages in lock files, and reports releases whose packages are unknown.
-    fn wanted<'b>(
+    fn requested<'b>(
         &self,
         address: &ProviderAddress,
         versions: &'b Versions,
         mirrored: &mut Mirrored,
     ) -> Vec<RequestedPackage<'b>> {
-        let mut wanted = Vec::new();
-        let ask = |(version, release)| {
-            (
-                version,
-                release,
-                platforms(address, version, release, self.session),
-            )
-        };
-        for (version, release, platforms) in
-            parallel::map(versions.iter().collect(), WAITING_REQUESTS, ask)
-        {
-            let bare = release
-                .records
-                .iter()
-                .filter(|record| record.hashes.is_empty());
-            mirrored
-                .errors
-                .extend(bare.map(|record| record.without_hashes(address, version)));
+        let releases = versions.iter().collect();
+        let results = parallel::map(releases, WAITING_REQUESTS, |(version, release)| {
+            let platforms = platforms(address, version, release, self.session);
+            (version, release, platforms)
+        });
+        let mut packages = Vec::new();
+        for (version, release, platforms) in results {
+            for record in &release.records {
+                if record.hashes.is_empty() {
+                    let error = record.without_hashes(address, version);
+                    mirrored.errors.push(error);
+                }
+            }
             match platforms {
                 Ok(platforms) => {
-                    let packages = platforms
-                        .iter()
-                        .map(|platform| PackageId::new(address, version, platform));
-                    wanted.extend(packages.map(|package| RequestedPackage { package, release }));
+                    for platform in platforms {
+                        let package = PackageId::new(address, version, &platform);
+                        packages.push(RequestedPackage { package, release });
+                    }
                 }
                 Err(errors) => mirrored.errors.extend(errors),
             }
         }
-        wanted
+        packages
     }
 
     /// Keeps the existing package if a lock file records it, otherwise fetches it.
@@ -244,58 +257,59 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     fn put(
         &self,
         found: &FoundPackage,
-        wanted: &RequestedPackage<'_>,
+        requested: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored> {
-        let (RequestedPackage { package, release }, session) = (wanted, self.session);
+        let RequestedPackage { package, release } = requested;
+        let session = self.session;
         let action = if matches!(found, FoundPackage::Nothing) {
             MirrorAction::Added
         } else {
             MirrorAction::Replaced
         };
-        let mirrored = MirroredPackage {
-            package: package.clone(),
-            dialect: release.dialect,
-            path: self.store.path(package),
-            action,
-            size: None,
-            authentication: None,
-        };
-        let (warnings, errors) = (Vec::new(), Vec::new());
         let mut stored = Stored {
-            package: mirrored,
+            package: MirroredPackage {
+                package: package.clone(),
+                dialect: release.dialect,
+                path: self.store.path(package),
+                action,
+                size: None,
+                authentication: None,
+            },
             digest: None,
             pushed: None,
-            warnings,
-            errors,
+            warnings: Vec::new(),
+            errors: Vec::new(),
         };
         if let FoundPackage::Archive(archive) = found
-            && let Some((digest, errors)) = self.accepted(archive, wanted, repeated)?
+            && let Some(accepted) = self.accepted(archive, requested, repeated)?
         {
-            (stored.package.action, stored.package.size) = (MirrorAction::Kept, Some(archive.size));
-            return Ok(Stored {
-                digest,
-                errors,
-                ..stored
-            });
+            stored.package.action = MirrorAction::Kept;
+            stored.package.size = Some(archive.size);
+            stored.digest = accepted.digest;
+            stored.errors = accepted.refusals;
+            return Ok(stored);
         }
         if self.is_dry_run {
             return Ok(stored);
         }
+
         let file = self.store.temporary_file(package)?;
         let archive_file = ArchiveFile::new(file.as_file(), &stored.package.path);
-        let progress = |package: &_, progress| session.note_progress(package, progress);
         let source = session.source(release.dialect, None)?;
         let fetched = source.archive(&Fetch {
             package,
             archive_file: Some(&archive_file),
-            progress: &progress,
+            progress: &|package, progress| session.note_progress(package, progress),
         });
-        let fetched = fetched.map_err(|error| wanted.located(error.into()))?;
-        let not_hashed = || SourceError::invalid_response(package, "its archive was not hashed");
-        let digest = fetched.digest.ok_or_else(not_hashed)?;
+        let fetched = fetched.map_err(|error| requested.located(error.into()))?;
+        let Some(digest) = fetched.digest else {
+            let error = SourceError::invalid_response(package, "its archive was not hashed");
+            return Err(error.into());
+        };
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
+            // The archive was not known to be the package before it was fetched again.
             FoundPackage::Archive(archive) if archive.zh == digest.zh => {
                 stored.package.action = MirrorAction::Kept;
             }
@@ -303,11 +317,9 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         }
         stored.package.size = Some(digest.size);
         stored.package.authentication = Some(fetched.authentication);
-        Ok(Stored {
-            digest: Some(digest),
-            warnings: fetched.warnings,
-            ..stored
-        })
+        stored.digest = Some(digest);
+        stored.warnings = fetched.warnings;
+        Ok(stored)
     }
 
     /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept
@@ -315,42 +327,38 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     fn accepted(
         &self,
         archive: &FoundArchive,
-        wanted: &RequestedPackage<'_>,
+        requested: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
-    ) -> Result<Option<(Option<PackageDigest>, Vec<Diagnostic>)>> {
-        let RequestedPackage { package, release } = wanted;
-        let cached = || {
-            self.session
-                .hash_cache
-                .as_ref()?
-                .lookup(package)
-                .filter(|known| known.zh == archive.zh)
-        };
-        let digest = archive.digest.clone().or_else(cached);
+    ) -> Result<Option<AcceptedArchive>> {
+        let RequestedPackage { package, release } = requested;
+        let mut digest = archive.digest.clone();
+        if digest.is_none() {
+            digest = cached(self.session, package).filter(|known| known.zh == archive.zh);
+        }
+        let mut records = release.records_for(&package.platform);
         let is_recorded = match &digest {
-            Some(digest) => release.records(&package.platform, digest),
+            Some(digest) => records.any(|record| record.has(digest)),
             // A lock file with other hashes only cannot be compared.
-            None => release
-                .records_for(&package.platform)
-                .all(|record| record.hashes.contains(&archive.zh)),
+            None => records.all(|record| record.hashes.contains(&archive.zh)),
         };
         if !is_recorded {
             return Ok(None);
         }
+
         let listed = is_package(package, &archive.zh, release.dialect, self.session);
-        let listed = listed.map_err(|errors| wanted.located(errors))?;
+        let listed = listed.map_err(|errors| requested.located(errors))?;
         // A file that lock files record is accepted, unless it has the names of several platforms.
-        let is_likely = || {
-            archive.digest.is_some()
-                && !repeated.contains(&(package.version.clone(), archive.zh.clone()))
-        };
-        if !listed.unwrap_or_else(is_likely) {
+        let named = (package.version.clone(), archive.zh.clone());
+        let is_likely = archive.digest.is_some() && !repeated.contains(&named);
+        let is_package = listed.unwrap_or(is_likely);
+        if !is_package {
             return Ok(None);
         }
-        let errors = digest.as_ref().map_or(Ok(Vec::new()), |digest| {
-            release.check(package, digest, None)
-        })?;
-        Ok(Some((digest, errors)))
+        let mut refusals = Vec::new();
+        if let Some(digest) = &digest {
+            refusals = release.check(package, digest, None)?;
+        }
+        Ok(Some(AcceptedArchive { digest, refusals }))
     }
 }
 
@@ -373,25 +381,20 @@ fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 
 /// Returns the archives that have the names of several platforms of a version.
 fn repeated(found: &[(Result<FoundPackage>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
-    let mut numbers = BTreeMap::<_, usize>::new();
+    let mut seen = BTreeSet::new();
+    let mut repeated = BTreeSet::new();
     for (found, RequestedPackage { package, release }) in found {
-        if let Ok(FoundPackage::Archive(FoundArchive {
-            zh,
-            digest: Some(digest),
-            ..
-        })) = found
+        if let Ok(FoundPackage::Archive(archive)) = found
+            && let Some(digest) = &archive.digest
             && release.records(&package.platform, digest)
         {
-            *numbers
-                .entry((package.version.clone(), zh.clone()))
-                .or_default() += 1;
+            let named = (package.version.clone(), archive.zh.clone());
+            if !seen.insert(named.clone()) {
+                repeated.insert(named);
+            }
         }
     }
-    numbers
-        .into_iter()
-        .filter(|(_, number)| *number > 1)
-        .map(|(archive, _)| archive)
-        .collect()
+    repeated
 }
 
 /// Returns the platforms of a release for which lock files with hashes require packages.
@@ -401,48 +404,45 @@ fn platforms(
     release: &Release,
     session: &Session<'_>,
 ) -> Result<BTreeSet<Platform>> {
-    let listed = || -> Result<BTreeSet<Platform>> {
-        let listed = session
-            .source(release.dialect, None)?
-            .platforms(address, version);
-        listed.map_err(|error| located(error.into(), release.with_hashes().next()))
-    };
-    let is_cached = |platform: &Platform| {
-        let package = PackageId::new(address, version, platform);
-        session
-            .hash_cache
-            .as_ref()
-            .is_some_and(|cache| cache.lookup(&package).is_some())
-    };
     let mut platforms = BTreeSet::new();
     for record in release.with_hashes() {
         match &record.platforms {
             PlatformSelection::All => {
-                let listed = listed()?.into_iter();
-                platforms.extend(listed.filter(|platform| !record.missing.contains(platform)));
-            }
-            PlatformSelection::These(these)
-                if record.platforms_are_named
-                    || these.len() == 1
-                    || these.iter().all(is_cached) =>
-            {
-                platforms.extend(these.iter().cloned());
+                let mut listed = listed(address, version, release, session)?;
+                listed.retain(|platform| !record.missing.contains(platform));
+                platforms.extend(listed);
             }
             PlatformSelection::These(these) => {
-                let listed = listed()?;
-                let published: Vec<_> = these
-                    .iter()
-                    .filter(|platform| listed.contains(platform))
-                    .cloned()
-                    .collect();
+                let mut required = these.clone();
+                let are_known = record.platforms_are_named
+                    || these.len() == 1
+                    || these.iter().all(|platform| {
+                        cached(session, &PackageId::new(address, version, platform)).is_some()
+                    });
+                if !are_known {
+                    let listed = listed(address, version, release, session)?;
+                    required.retain(|platform| listed.contains(platform));
+                }
                 // If none is published, the download reports the published ones.
-                platforms.extend(if published.is_empty() {
-                    these.clone()
-                } else {
-                    published
-                });
+                if required.is_empty() {
+                    required.clone_from(these);
+                }
+                platforms.extend(required);
             }
         }
     }
     Ok(platforms)
+}
+
+/// Returns the platforms that the registry lists for a release.
+fn listed(
+    address: &ProviderAddress,
+    version: &Version,
+    release: &Release,
+    session: &Session<'_>,
+) -> Result<BTreeSet<Platform>> {
+    let source = session.source(release.dialect, None)?;
+    source
+        .platforms(address, version)
+        .map_err(|error| located(error.into(), release.with_hashes().next()))
 }

@@ -16,7 +16,7 @@ use super::fill::{
     FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored, is_package,
 };
 use super::mirrored::{Mirrored, RemovedFile};
-use super::releases::{Release, Versions};
+use super::releases::Versions;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
 use crate::packages::oci::PushedPackage;
@@ -52,19 +52,15 @@ impl<'a> Folder<'a> {
     ) -> Result<Self> {
         let path = mirror.of_provider(address)?;
         let index: Document<Index> = Document::read(path.join(INDEX))?;
-        let listed = index
-            .content
-            .versions
-            .keys()
-            .filter_map(|version| version.parse().ok());
-        let versions: BTreeSet<Version> = versions.keys().cloned().chain(listed).collect();
-        let read = |version: Version| {
-            Ok((
-                version.clone(),
-                Document::read(path.join(document_name(&version)))?,
-            ))
-        };
-        let archives = versions.into_iter().map(read).collect::<Result<_>>()?;
+        let mut known: BTreeSet<Version> = versions.keys().cloned().collect();
+        for version in index.content.versions.keys() {
+            known.extend(version.parse::<Version>());
+        }
+        let mut archives = BTreeMap::new();
+        for version in known {
+            let document = Document::read(path.join(document_name(&version)))?;
+            archives.insert(version, document);
+        }
         Ok(Self {
             mirror,
             address: address.clone(),
@@ -84,52 +80,67 @@ impl<'a> Folder<'a> {
         verified: &Verified,
         session: &Session<'_>,
     ) -> Result<Option<PackageDigest>> {
-        let is_beside = document
-            .content
-            .names(&package.platform, &file_name(package));
         let PackageId {
             address,
             version,
             platform,
         } = package;
-        match self.find(package)? {
-            FoundPackage::Nothing if is_beside => return Ok(None),
-            FoundPackage::Archive(FoundArchive {
-                zh,
-                digest: Some(digest),
-                ..
-            }) if is_beside => {
-                let release = self.mirror.releases.get(address, version);
-                let mut all = verified.values().flat_map(BTreeMap::values);
-                let mut records = release.into_iter().flat_map(Release::with_hashes);
-                let mut is_recorded =
-                    || records.any(|record| record.has(&digest)) && all.all(|other| other.zh != zh);
+        if document.content.names(platform, &file_name(package)) {
+            let digest = match self.find(package)? {
+                FoundPackage::Nothing => return Ok(None),
+                FoundPackage::Archive(archive) => archive.digest,
+                FoundPackage::Other => None,
+            };
+            if let Some(digest) = digest {
                 let dialect = self.mirror.releases.dialect_of(address);
-                if is_package(package, &zh, dialect, session)?.unwrap_or_else(&mut is_recorded) {
+                let is_package = match is_package(package, &digest.zh, dialect, session)? {
+                    Some(is_package) => is_package,
+                    None => self.is_recorded_once(package, &digest, verified),
+                };
+                if is_package {
                     return Ok(Some(digest));
                 }
             }
-            _ => {}
         }
-        let (document, address) = (document.path.display(), address.to_string());
         let message = format!(
-            "{document} lists a package that is not known to be {address} {version} for {platform}"
+            "{} lists a package that is not known to be {address} {version} for {platform}",
+            document.path.display()
         );
-        let error = Diagnostic::error(Code::InvalidPackage, message);
-        Err(error
-            .help("find out who put it there, remove the document, and run the command again")
+        let help = "find out who put it there, remove the document, and run the command again";
+        Err(Diagnostic::error(Code::InvalidPackage, message)
+            .help(help)
             .into())
+    }
+
+    /// Whether a lock file records an archive, and it is no verified package under a different
+    /// name.
+    fn is_recorded_once(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+        verified: &Verified,
+    ) -> bool {
+        let PackageId {
+            address, version, ..
+        } = package;
+        let Some(release) = self.mirror.releases.get(address, version) else {
+            return false;
+        };
+        let mut packages = verified.values().flat_map(BTreeMap::values);
+        release.with_hashes().any(|record| record.has(digest))
+            && packages.all(|other| other.zh != digest.zh)
     }
 
     /// Writes the changed documents; the list of versions last, so that each version in it has a
     /// document. Returns the number of changed documents.
     fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>) -> Result<usize> {
         let is_dry_run = self.mirror.is_dry_run;
-        let written = verified
-            .iter()
-            .filter(|(version, _)| !held.contains(version));
-        let (mut versions, mut changed) = (BTreeMap::new(), 0);
-        for (version, packages) in written {
+        let mut versions = BTreeMap::new();
+        let mut changed = 0;
+        for (version, packages) in verified {
+            if held.contains(version) {
+                continue;
+            }
             versions.insert(version.to_string(), json!({}));
             let Some(document) = self.archives.get_mut(version) else {
                 continue;
@@ -137,22 +148,24 @@ impl<'a> Folder<'a> {
             document.content = Archives::new(packages, |platform| {
                 file_name(&PackageId::new(&self.address, version, platform))
             });
-            changed += usize::from(document.write(is_dry_run)?);
+            if document.write(is_dry_run)? {
+                changed += 1;
+            }
         }
-        let is_listed = |version: &Version| {
-            self.index
-                .content
-                .versions
-                .contains_key(&version.to_string())
-        };
-        if versions.is_empty() || held.iter().any(is_listed) {
+        // The list keeps a version whose document stays unchanged.
+        let listed = &self.index.content.versions;
+        let mut held = held.iter();
+        if versions.is_empty() || held.any(|version| listed.contains_key(&version.to_string())) {
             return Ok(changed);
         }
         self.index.content = Index {
             versions,
             ..Index::default()
         };
-        Ok(changed + usize::from(self.index.write(is_dry_run)?))
+        if self.index.write(is_dry_run)? {
+            changed += 1;
+        }
+        Ok(changed)
     }
 }
 
@@ -169,18 +182,17 @@ impl ProviderStore for Folder<'_> {
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             return Ok(FoundPackage::Nothing);
         };
-        let hash = || {
-            let mut file = files::open(&path).ok()?;
-            hash_zip_file(&mut file, &package.address.name, &Limits::default()).ok()
-        };
-        Ok(match metadata.is_file().then(hash).flatten() {
-            Some(digest) => FoundPackage::Archive(FoundArchive {
+        if metadata.is_file()
+            && let Ok(mut file) = files::open(&path)
+            && let Ok(digest) = hash_zip_file(&mut file, &package.address.name, &Limits::default())
+        {
+            return Ok(FoundPackage::Archive(FoundArchive {
                 zh: digest.zh.clone(),
                 size: digest.size,
                 digest: Some(digest),
-            }),
-            None => FoundPackage::Other,
-        })
+            }));
+        }
+        Ok(FoundPackage::Other)
     }
 
     fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile> {
@@ -211,73 +223,56 @@ impl ProviderStore for Folder<'_> {
         session: &Session<'_>,
     ) -> PublishedPackages {
         let mut verified = Verified::new();
-        for Stored {
-            package, digest, ..
-        } in &*stored
-        {
-            if let Some(digest) = digest {
-                let PackageId {
-                    version, platform, ..
-                } = package.package.clone();
-                verified
-                    .entry(version)
-                    .or_default()
-                    .insert(platform, digest.clone());
+        for stored in &*stored {
+            if let Some(digest) = &stored.digest {
+                add_to(&mut verified, &stored.package.package, digest.clone());
             }
         }
-        let (mut errors, mut held) = (Diagnostics::default(), BTreeSet::new());
-        let folder = &self;
-        let named = folder.archives.iter().flat_map(|(version, document)| {
-            let platforms = document.content.platforms();
-            platforms.map(move |platform| {
-                (
-                    PackageId::new(&folder.address, version, &platform),
-                    document,
-                )
-            })
-        });
-        let is_verified = |package: &PackageId| {
-            verified
-                .get(&package.version)
-                .is_some_and(|packages| packages.contains_key(&package.platform))
-        };
-        let others = named.filter(|(package, _)| !is_verified(package)).collect();
-        let verify = |(package, document)| {
-            let is_failed = failed.contains(&package);
-            let verified = if is_failed {
+
+        let mut others = Vec::new();
+        for (version, document) in &self.archives {
+            let of_version = verified.get(version);
+            for platform in document.content.platforms() {
+                if of_version.is_none_or(|packages| !packages.contains_key(&platform)) {
+                    let package = PackageId::new(&self.address, version, &platform);
+                    others.push((package, document));
+                }
+            }
+        }
+        let results = parallel::map(others, WAITING_REQUESTS, |(package, document)| {
+            // The error of a package that could not be stored is reported already.
+            let result = if failed.contains(&package) {
                 Err(Diagnostics::default())
             } else {
-                folder.verify_other(&package, document, &verified, session)
+                self.verify_other(&package, document, &verified, session)
             };
-            (package, verified)
-        };
-        for (package, result) in parallel::map(others, WAITING_REQUESTS, verify) {
-            let PackageId {
-                address,
-                version,
-                platform,
-            } = package;
+            (package, result)
+        });
+
+        let mut errors = Diagnostics::default();
+        let mut held = BTreeSet::new();
+        for (package, result) in results {
             match result {
-                Ok(Some(digest)) => {
-                    _ = verified
-                        .entry(version)
-                        .or_default()
-                        .insert(platform, digest);
-                }
+                Ok(Some(digest)) => add_to(&mut verified, &package, digest),
                 Ok(None) => {}
-                Err(_)
-                    if self.mirror.prunes
-                        && self.mirror.releases.get(&address, &version).is_none() => {}
                 Err(more) => {
-                    errors.extend(more);
-                    held.insert(version);
+                    let releases = &self.mirror.releases;
+                    let is_unused = releases.get(&package.address, &package.version).is_none();
+                    // Unused packages are removed anyway.
+                    if !(is_unused && self.mirror.prunes) {
+                        errors.extend(more);
+                        held.insert(package.version);
+                    }
                 }
             }
         }
-        let documents = self.write(&verified, &held).unwrap_or_else(|more| {
-            errors.extend(more);
-            0
-        });
+        let documents = match self.write(&verified, &held) {
+            Ok(documents) => documents,
+            Err(more) => {
+                errors.extend(more);
+                0
+            }
+        };
         PublishedPackages { documents, errors }
     }
 }
@@ -329,42 +324,47 @@ impl PrunedFolder<'_> {
             }
             let versions = &mut document.content.versions;
             let number = versions.len();
-            let is_removable = |version: Version| {
-                let document = self.path.join(document_name(&version));
-                let is_gone = || {
-                    document.symlink_metadata().is_err()
-                        && self.mirror.releases.get(&self.address, &version).is_none()
-                };
-                self.unnamed(&version, &document).is_some() || is_gone()
-            };
-            versions.retain(|version, _| !version.parse().is_ok_and(is_removable));
+            versions.retain(|text, _| match text.parse() {
+                Ok(version) => !self.is_removable(&version),
+                Err(_) => true,
+            });
             if versions.is_empty() && !self.mirror.releases.0.contains_key(&self.address) {
                 self.remove(&index, removed)?;
             } else if versions.len() < number && !self.mirror.is_dry_run {
                 document.write(false)?;
             }
         }
+
         let files: BTreeMap<_, _> = children(&self.path, fs::FileType::is_file)
             .into_iter()
             .collect();
-        for (version, document) in files
-            .iter()
-            .filter_map(|(name, path)| Some((version_of(name)?, path)))
-        {
-            let platforms = self.unnamed(&version, document);
-            let packages = platforms
-                .iter()
-                .flatten()
-                .map(|platform| self.package(&version, platform));
-            for path in packages.filter_map(|name| files.get(&name)) {
-                self.remove(path, removed)?;
+        for (name, document) in &files {
+            let Some(version) = version_of(name) else {
+                continue;
+            };
+            let Some(platforms) = self.unnamed(&version, document) else {
+                continue;
+            };
+            for platform in platforms {
+                let package = PackageId::new(&self.address, &version, &platform);
+                if let Some(path) = files.get(&file_name(&package)) {
+                    self.remove(path, removed)?;
+                }
             }
             // Last, so that a run that is killed before can be repeated.
-            if platforms.is_some() {
-                self.remove(document, removed)?;
-            }
+            self.remove(document, removed)?;
         }
         Ok(())
+    }
+
+    /// Whether a version is removed from the list: no lock file records it, and its document
+    /// belongs to a mirror or is missing.
+    fn is_removable(&self, version: &Version) -> bool {
+        if self.mirror.releases.get(&self.address, version).is_some() {
+            return false;
+        }
+        let document = self.path.join(document_name(version));
+        self.unnamed(version, &document).is_some() || document.symlink_metadata().is_err()
     }
 
     /// The platforms of a version that no lock file records, if its document belongs to a mirror.
@@ -373,34 +373,31 @@ impl PrunedFolder<'_> {
         if self.mirror.releases.get(&self.address, version).is_some() {
             return None;
         }
-        let archives = Document::<Archives>::read(document.to_owned())
-            .ok()?
-            .content;
-        archives
-            .is_of_mirror(&self.address.name, version)
-            .then(|| archives.platforms().collect())
-    }
-
-    fn package(&self, version: &Version, platform: &Platform) -> String {
-        file_name(&PackageId::new(&self.address, version, platform))
+        let document = Document::<Archives>::read(document.to_owned()).ok()?;
+        if !document.content.is_of_mirror(&self.address.name, version) {
+            return None;
+        }
+        Some(document.content.platforms().collect())
     }
 
     /// Removes a file, and its directories below the mirror's if they are empty afterwards.
     fn remove(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
-        let failed = |error: std::io::Error| Diagnostic::io("remove", path, &error);
-        let size = path.symlink_metadata().map_err(failed)?.len();
+        let metadata = path
+            .symlink_metadata()
+            .map_err(|error| Diagnostic::io("remove", path, &error))?;
         if !self.mirror.is_dry_run {
-            fs::remove_file(path).map_err(failed)?;
-            // A directory that is not empty cannot be removed, nor its parents.
-            let _ = path
-                .ancestors()
-                .skip(1)
-                .take(3)
-                .try_for_each(fs::remove_dir);
+            fs::remove_file(path).map_err(|error| Diagnostic::io("remove", path, &error))?;
+            // The directories of the provider, the namespace and the host.
+            for directory in path.ancestors().skip(1).take(3) {
+                // A directory that is not empty cannot be removed, nor its parents.
+                if fs::remove_dir(directory).is_err() {
+                    break;
+                }
+            }
         }
         removed.push(RemovedFile {
             path: path.to_owned(),
-            size,
+            size: metadata.len(),
         });
         Ok(())
     }
@@ -408,10 +405,16 @@ impl PrunedFolder<'_> {
 
 /// The version that a document is about.
 fn version_of(name: &str) -> Option<Version> {
-    name.strip_suffix(".json")?
-        .parse()
-        .ok()
-        .filter(|version| name == document_name(version))
+    let version: Version = name.strip_suffix(".json")?.parse().ok()?;
+    if name != document_name(&version) {
+        return None;
+    }
+    Some(version)
+}
+
+fn add_to(verified: &mut Verified, package: &PackageId, digest: PackageDigest) {
+    let packages = verified.entry(package.version.clone()).or_default();
+    packages.insert(package.platform.clone(), digest);
 }
 
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
@@ -421,11 +424,15 @@ fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
 /// Returns the entries of a directory of one kind, sorted by name. Unreadable entries and names
 /// that are not Unicode are skipped.
 fn children(directory: &Path, is_of_kind: fn(&fs::FileType) -> bool) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| is_of_kind(&kind)));
-    let mut children: Vec<_> = entries
-        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
-        .collect();
+    let mut children = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if let Ok(kind) = entry.file_type()
+            && let Ok(name) = entry.file_name().into_string()
+            && is_of_kind(&kind)
+        {
+            children.push((name, entry.path()));
+        }
+    }
     children.sort();
     children
 }

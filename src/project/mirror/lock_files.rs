@@ -128,25 +128,27 @@ fn read_all(
     roots: &Roots,
     options: &MirrorOptions,
 ) -> (LockedReleases, Mirrored) {
-    let (mut releases, mut mirrored) = (LockedReleases::default(), Mirrored::default());
+    let threads = session.modules.threads();
+    let mut releases = LockedReleases::default();
+    let mut mirrored = Mirrored::default();
     for some in roots.list.chunks(READ_TOGETHER) {
-        let read = |root| (root, read(session, root, options));
-        for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
-            match read {
-                Ok(Read {
-                    records,
-                    warnings,
-                    errors,
-                }) => {
-                    mirrored
-                        .warnings
-                        .extend(warnings.into_iter().map(|warning| root.locate(warning)));
+        let results = parallel::map(some.iter().collect(), threads, |root| {
+            (root, read(session, root, options))
+        });
+        for (root, result) in results {
+            let read = match result {
+                Ok(read) => read,
+                Err(errors) => {
                     mirrored.errors.extend(root.name(errors));
-                    for (address, version, record) in records {
-                        releases.add(address, version, record);
-                    }
+                    continue;
                 }
-                Err(errors) => mirrored.errors.extend(root.name(errors)),
+            };
+            for warning in read.warnings {
+                mirrored.warnings.push(root.locate(warning));
+            }
+            mirrored.errors.extend(root.name(read.errors));
+            for (address, version, record) in read.records {
+                releases.add(address, version, record);
             }
         }
     }
@@ -166,24 +168,21 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
-        let missing = opened.lock_file_missing("the mirror gets no package of this root module");
+        let mut missing =
+            opened.lock_file_missing("the mirror gets no package of this root module");
         if root.is_explicit || options.prune {
             return Err(session.no_configuration(&opened).unwrap_or(missing).into());
         }
-        warnings.push(Diagnostic {
-            severity: Severity::Warning,
-            ..missing
-        });
+        missing.severity = Severity::Warning;
+        warnings.push(missing);
     }
-    let (dialect, policy) = (opened.dialect, Arc::new(opened.settings.policy.clone()));
-    let named = options
-        .platforms
-        .as_ref()
-        .or(opened.settings.platforms.as_ref())
-        .cloned();
-    let platforms_are_named = named.is_some();
+
+    let settings = &opened.settings;
+    let dialect = opened.dialect;
+    let policy = Arc::new(settings.policy.clone());
+    let named = options.platforms.as_ref().or(settings.platforms.as_ref());
     let (platforms, mut errors) = match named {
-        Some(platforms) => (platforms, Diagnostics::default()),
+        Some(platforms) => (platforms.clone(), Diagnostics::default()),
         None => covered(session, &opened, &lock_file)?,
     };
     errors.extend(opened.configuration_errors(&session.modules));
@@ -194,12 +193,8 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         let Entry {
             address, locked, ..
         } = entry;
-        let missing: Vec<_> = opened
-            .settings
-            .without_platforms
-            .of(address, dialect)
-            .map(|missing| missing.platform.clone())
-            .collect();
+        let missing = settings.without_platforms.of(address, dialect);
+        let missing: Vec<_> = missing.map(|missing| missing.platform.clone()).collect();
         let record = Record {
             root: root.path.clone(),
             is_one_of_several: root.is_one_of_several,
@@ -208,7 +203,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
             policy: Arc::clone(&policy),
             platforms: existing(&platforms, &missing),
             missing,
-            platforms_are_named,
+            platforms_are_named: named.is_some(),
             hashes: locked.hashes.clone(),
             place: entry.version().clone(),
         };
@@ -217,11 +212,9 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         if forbidden.is_empty() {
             records.push((address.clone(), locked.version.clone(), record));
         } else {
-            errors.extend(
-                forbidden
-                    .into_iter()
-                    .map(|error| record.error(error, "locked here")),
-            );
+            for error in forbidden {
+                errors.push(record.error(error, "locked here"));
+            }
         }
     }
     Ok(Read {
@@ -254,22 +247,27 @@ fn covered(
     if covered.is_empty() {
         covered.insert(Platform::current());
     }
-    let hashes = locks
-        .values()
-        .map(|locked| locked.platform_hashes().count())
-        .max()
-        .unwrap_or_default();
+
+    let mut errors = Diagnostics::default();
+    let mut hashes = 0;
+    for locked in locks.values() {
+        hashes = hashes.max(locked.platform_hashes().count());
+    }
     let known = covered.len();
-    let errors = (hashes > known).then(|| {
+    if hashes > known {
         let names = few(covered.iter().map(ToString::to_string));
         let is = if known == 1 { "is" } else { "are" };
-        let message =
-            format!("the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known");
-        let help = Help::text("name the platforms of the machines that use the mirror, for example: ");
-        let help = help.and(RunOption::NamePlatforms);
-        let error = Diagnostic::error(Code::PlatformNotKnown, message);
-        opened.in_dialect(error.note(format!("the mirror gets the packages for {names}")).help(help))
-    });
+        let message = format!(
+            "the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known"
+        );
+        let help =
+            Help::text("name the platforms of the machines that use the mirror, for example: ")
+                .and(RunOption::NamePlatforms);
+        let error = Diagnostic::error(Code::PlatformNotKnown, message)
+            .note(format!("the mirror gets the packages for {names}"))
+            .help(help);
+        errors.push(opened.in_dialect(error));
+    }
     let selection = PlatformSelection::These(covered.into_iter().collect());
-    Ok((selection, errors.into_iter().collect()))
+    Ok((selection, errors))
 }

@@ -46,16 +46,12 @@ impl LockedReleases {
     /// Adds a record of a release.
     pub(super) fn add(&mut self, address: ProviderAddress, version: Version, record: Record) {
         let versions = self.0.entry(address).or_default();
-        let new = || Release {
+        let release = versions.entry(version).or_insert_with(|| Release {
             dialect: record.dialect,
             records: Vec::with_capacity(1),
-        };
-        let release = versions.entry(version).or_insert_with(new);
-        match release
-            .records
-            .iter_mut()
-            .find(|known| known.is_equal_to(&record))
-        {
+        });
+        let mut known = release.records.iter_mut();
+        match known.find(|known| known.is_equal_to(&record)) {
             Some(known) => known.others += 1,
             None => release.records.push(record),
         }
@@ -63,11 +59,12 @@ impl LockedReleases {
 
     /// The dialect of a lock file with a provider.
     pub(super) fn dialect_of(&self, address: &ProviderAddress) -> Dialect {
-        let release = self
-            .0
-            .get(address)
-            .and_then(|versions| versions.values().next());
-        release.map_or_else(Dialect::default, |release| release.dialect)
+        if let Some(versions) = self.0.get(address)
+            && let Some(release) = versions.values().next()
+        {
+            return release.dialect;
+        }
+        Dialect::default()
     }
 
     /// Records of a version of a provider.
@@ -105,15 +102,17 @@ impl Release {
         digest: &PackageDigest,
         authentication: Option<&Authentication>,
     ) -> Result<Vec<Diagnostic>> {
-        let refusals = self
-            .records_for(&package.platform)
-            .map(|record| record.refusal(package, digest, authentication));
-        let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
-        let errors = refused.into_iter().flatten();
-        if accepted.is_empty() {
-            Err(errors.collect())
+        let mut errors = Vec::new();
+        let mut is_accepted = false;
+        for record in self.records_for(&package.platform) {
+            let refusals = record.refusal(package, digest, authentication);
+            is_accepted |= refusals.is_empty();
+            errors.extend(refusals);
+        }
+        if is_accepted {
+            Ok(errors)
         } else {
-            Ok(errors.collect())
+            Err(errors.into_iter().collect())
         }
     }
 
@@ -125,15 +124,12 @@ impl Release {
 
 impl Record {
     fn is_equal_to(&self, other: &Self) -> bool {
-        let of = |record: &Self| {
-            (
-                record.dialect,
-                record.platforms.clone(),
-                record.platforms_are_named,
-                Arc::clone(&record.policy),
-            )
-        };
-        self.hashes == other.hashes && self.missing == other.missing && of(self) == of(other)
+        self.hashes == other.hashes
+            && self.missing == other.missing
+            && self.dialect == other.dialect
+            && self.platforms == other.platforms
+            && self.platforms_are_named == other.platforms_are_named
+            && self.policy == other.policy
     }
 
     /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.
@@ -154,12 +150,13 @@ impl Record {
         if !self.has(digest) {
             return vec![self.not_recorded(package, digest)];
         }
-        let release = format!("{} {version}", address.short(self.dialect));
-        let against = |found| {
-            self.policy
-                .against_signature(address, self.dialect, &release, found)
+        let Some(authentication) = authentication else {
+            return Vec::new();
         };
-        let errors = authentication.map(against).unwrap_or_default();
+        let release = format!("{} {version}", address.short(self.dialect));
+        let errors = self
+            .policy
+            .against_signature(address, self.dialect, &release, authentication);
         errors
             .into_iter()
             .map(|error| self.error(error, "locked here"))

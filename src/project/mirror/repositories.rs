@@ -30,18 +30,18 @@ pub(super) fn repositories<'a>(
     releases: &'a LockedReleases,
 ) -> BTreeMap<&'a ProviderAddress, Result<OciRepository>> {
     let mut owners = BTreeMap::new();
-    let mut repository = |address: &'a ProviderAddress| {
-        let repository = template.resolve(address)?;
-        match *owners.entry(repository.clone()).or_insert(address) {
-            owner if owner == address => Ok(repository),
-            owner => Err(template.given_twice(owner, address, &repository).into()),
+    let mut repositories = BTreeMap::new();
+    for address in releases.0.keys() {
+        let mut resolved = template.resolve(address);
+        if let Ok(repository) = &resolved {
+            let owner = *owners.entry(repository.clone()).or_insert(address);
+            if owner != address {
+                resolved = Err(template.given_twice(owner, address, repository).into());
+            }
         }
-    };
-    releases
-        .0
-        .keys()
-        .map(|address| (address, repository(address)))
-        .collect()
+        repositories.insert(address, resolved);
+    }
+    repositories
 }
 
 impl<'a> MirrorRepository<'a> {
@@ -53,13 +53,11 @@ impl<'a> MirrorRepository<'a> {
         directory: &'a TemporaryDirectory,
         is_dry_run: bool,
     ) -> Self {
-        let read = |version: &Version| {
-            (
-                version.clone(),
-                ProviderTag::read(registries, repository.clone(), version, is_dry_run),
-            )
-        };
-        let tags = parallel::map(versions.keys().collect(), Self::SIDE_BY_SIDE, read);
+        let versions = versions.keys().collect();
+        let tags = parallel::map(versions, Self::SIDE_BY_SIDE, |version: &Version| {
+            let tag = ProviderTag::read(registries, repository.clone(), version, is_dry_run);
+            (version.clone(), tag)
+        });
         Self {
             tags: tags.into_iter().collect(),
             directory,
@@ -123,20 +121,21 @@ impl ProviderStore for MirrorRepository<'_> {
     ) -> PublishedPackages {
         let mut errors = Diagnostics::default();
         for (version, tag) in &self.tags {
-            let of_version = stored
-                .iter_mut()
-                .filter(|stored| stored.package.package.version == *version);
-            let pushed: Vec<_> = of_version
-                .filter_map(|stored| stored.pushed.take())
-                .collect();
+            let mut pushed = Vec::new();
+            for stored in &mut *stored {
+                if stored.package.package.version == *version {
+                    pushed.extend(stored.pushed.take());
+                }
+            }
             if let Ok(tag) = tag
                 && !pushed.is_empty()
                 && let Err(more) = tag.list(&pushed)
             {
-                let is_listed = |package: &PackageId, action| {
-                    package.version != *version || action == MirrorAction::Kept
-                };
-                stored.retain(|stored| is_listed(&stored.package.package, stored.package.action));
+                // Packages that are not in an index are invisible, unless they were in the old one.
+                stored.retain(|stored| {
+                    let package = &stored.package;
+                    package.package.version != *version || package.action == MirrorAction::Kept
+                });
                 errors.extend(more);
             }
         }
