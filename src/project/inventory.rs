@@ -2,6 +2,7 @@
 //! anything else is a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::event::Event;
@@ -16,7 +17,7 @@ use crate::diagnostic::{
 use crate::lockfile::LockFile;
 use crate::modules::origin;
 use crate::packages::Source;
-use crate::packages::archive::{PackageId, ReleasePlatforms};
+use crate::packages::archive::{HashCache, PackageId, ReleasePlatforms};
 use crate::project::covers::EntryPlatforms;
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, WithoutPlatforms, schema_directive};
@@ -79,6 +80,9 @@ const DENIED: [Code; 2] = [Code::Downgrade, Code::SigningKeyChanged];
 /// A locked version of a provider, with the dialect whose rules apply.
 type LockedRelease = (ProviderAddress, Version, Dialect);
 
+/// The `h1:` of locked releases that every root module records.
+type Releases = BTreeMap<LockedRelease, BTreeSet<Hash>>;
+
 /// Requirements and entries of a root module.
 struct Contents {
     dialect: Dialect,
@@ -104,17 +108,18 @@ impl Session<'_> {
     /// registry cannot be asked.
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
+        let results = self.each_root(roots, |root| self.contents(&root));
+        self.announce();
+
         let mut inventory = Inventory {
             root_modules: roots.len(),
             ..Inventory::default()
         };
         let mut has_calls = false;
         let mut are_pinned = true;
-        let mut releases = BTreeMap::<LockedRelease, BTreeSet<Hash>>::new();
         let mut dialects = BTreeSet::new();
-        let results = self.each_root(roots, |root| self.contents(&root));
-        self.announce();
-        let mut all_lookalikes = Diagnostics::default();
+        let mut lookalikes = Diagnostics::default();
+        let mut releases = Releases::new();
         for (path, result) in results {
             let contents = match result {
                 Ok(contents) => contents,
@@ -123,77 +128,32 @@ impl Session<'_> {
                     continue;
                 }
             };
-            let Contents {
-                dialect,
-                without_platforms,
-                calls_modules,
-                are_modules_pinned,
-                modules,
-                has_unknown_modules,
-                required,
-                lock_file,
-                warnings,
-                lookalikes,
-            } = contents;
-            all_lookalikes.extend(lookalikes);
-            dialects.insert(dialect.name());
-            has_calls |= calls_modules;
-            are_pinned &= are_modules_pinned;
-            inventory.modules.extend(modules);
-            inventory.has_unknown_modules |= has_unknown_modules;
-            inventory.not_locked.extend(required);
-            for warning in warnings {
-                inventory
-                    .warnings
-                    .push(warning.in_root(&path, roots.may_be_several()));
-            }
-            for (address, locked) in lock_file.locks() {
-                inventory.providers.insert(address.clone());
-                let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
-                // A release covers only the platforms that it covers in every root module.
-                let common = hashes.or_insert_with(|| locked.platform_hashes().cloned().collect());
-                common.retain(|hash| locked.hashes.contains(hash));
-                let exempted = inventory.exempted.entry(address.clone()).or_default();
-                for missing in without_platforms.of(address, dialect) {
-                    exempted.insert(missing.platform.clone());
-                }
+            has_calls |= contents.calls_modules;
+            are_pinned &= contents.are_modules_pinned;
+            dialects.insert(contents.dialect.name());
+            inventory.add_entries(&contents, &mut releases);
+            inventory.modules.extend(contents.modules);
+            inventory.has_unknown_modules |= contents.has_unknown_modules;
+            inventory.not_locked.extend(contents.required);
+            lookalikes.extend(contents.lookalikes);
+            for warning in contents.warnings {
+                let warning = warning.in_root(&path, roots.may_be_several());
+                inventory.warnings.push(warning);
             }
         }
-        all_lookalikes.into_result(())?;
+        lookalikes.into_result(())?;
         if releases.is_empty() {
-            std::mem::take(&mut inventory.errors).into_result(())?;
+            take(&mut inventory.errors).into_result(())?;
             return Err(nothing_locked(roots).into());
         }
+
         inventory.are_modules_pinned = has_calls && are_pinned;
-        let Inventory {
-            providers,
-            not_locked,
-            ..
-        } = &mut inventory;
-        not_locked.retain(|address| !providers.contains(address));
         inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
+        let providers = &inventory.providers;
         inventory
-            .exempted
-            .retain(|_, platforms| !platforms.is_empty());
-        let mut covered_by_release = Vec::new();
-        for ((address, version, _), hashes) in &releases {
-            let known = match &self.hash_cache {
-                Some(cache) => cache.platforms_of(address, version),
-                None => ReleasePlatforms::default(),
-            };
-            let covered = EntryPlatforms::new(hashes, known).covered();
-            inventory.covered.extend(covered.iter().cloned());
-            covered_by_release.push((address, covered));
-        }
-        // The platforms of all releases, except where a release has none.
-        inventory.platforms.clone_from(&inventory.covered);
-        for (address, covered) in covered_by_release {
-            let exempted = inventory.exempted.get(address);
-            inventory.platforms.retain(|platform| {
-                covered.contains(platform)
-                    || exempted.is_some_and(|platforms| platforms.contains(platform))
-            });
-        }
+            .not_locked
+            .retain(|address| !providers.contains(address));
+        inventory.add_platforms(&releases, self.hash_cache.as_ref());
         if !self.options.offline {
             inventory.signers = self.signers(releases.into_keys().collect())?;
         }
@@ -259,36 +219,33 @@ impl Session<'_> {
     /// An unreadable or missing configuration does not stop the others, because the settings are
     /// generated from lock files.
     fn contents(&self, root: &RootModule) -> Result<Contents> {
-        let lock_file = root.lock_file()?.0;
-        let has_no_configuration =
-            root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
-        let (requirements, mut warnings) = if has_no_configuration {
-            let requirements = root.without_configuration(self.tree(), "read on its own");
-            (
-                Requirements {
-                    warnings: Vec::new(),
-                    ..requirements.clone()
-                },
-                requirements.warnings,
-            )
+        let (lock_file, _) = root.lock_file()?;
+        let has_lock_file = root.lock_bytes.is_some();
+        let mut requirements;
+        let mut warnings = Vec::new();
+        let mut is_read = true;
+        if has_lock_file && !root.has_configuration(&self.modules) {
+            requirements = root.without_configuration(self.tree(), "read on its own");
+            warnings.append(&mut requirements.warnings);
         } else {
             match self.requirements_of(root, false) {
-                Ok(requirements) => (requirements, Vec::new()),
-                Err(errors) if root.lock_bytes.is_some() => {
-                    let requirements = Requirements {
+                Ok(read) => requirements = read,
+                Err(errors) if has_lock_file => {
+                    requirements = Requirements {
                         is_incomplete: true,
                         ..Requirements::default()
                     };
-                    (requirements, errors.into_iter().collect())
+                    warnings.extend(errors);
+                    is_read = warnings.is_empty();
                 }
                 Err(errors) => return Err(errors),
             }
-        };
+        }
         for warning in &mut warnings {
             warning.severity = Severity::Warning;
         }
         let lookalikes = root.name(lookalikes(root, &requirements, &lock_file));
-        let is_read = warnings.is_empty() || has_no_configuration;
+
         let mut modules = BTreeSet::new();
         let mut has_unknown_modules = !is_read;
         let mut known = BTreeSet::new();
@@ -301,10 +258,9 @@ impl Session<'_> {
                 Err(_) => has_unknown_modules = true,
             }
         }
-        has_unknown_modules |= requirements
-            .unknown
-            .iter()
-            .any(|part| part.directory.is_none() && !known.contains(&part.key));
+        for part in &requirements.unknown {
+            has_unknown_modules |= part.directory.is_none() && !known.contains(&part.key);
+        }
         let calls = requirements.own_package_calls();
         Ok(Contents {
             dialect: root.dialect,
@@ -324,12 +280,12 @@ impl Session<'_> {
         &self,
         releases: Vec<LockedRelease>,
     ) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
-        let ask = |(address, version, dialect): LockedRelease| {
+        let answers = parallel::map(releases, WAITING_REQUESTS, |(address, version, dialect)| {
             let source = self.source(dialect, None)?;
             let signer = signer(&source, &address, &version)?;
             Ok((address, signer))
-        };
-        let answers: Vec<_> = collect_all(parallel::map(releases, WAITING_REQUESTS, ask))?;
+        });
+        let answers: Vec<_> = collect_all(answers)?;
         let mut signers = BTreeMap::<_, BTreeSet<_>>::new();
         for (address, signer) in answers {
             signers.entry(address).or_default().insert(signer);
@@ -373,38 +329,80 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
 
 /// Returns the signer of a release, requested for the first platform that it has.
 fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
-    let platforms = source.platforms(address, version).map_err(|error| {
-        if !error.is_platform_missing() {
-            return Diagnostics::from(error);
+    let platforms = match source.platforms(address, version) {
+        Ok(platforms) => platforms,
+        Err(error) if error.is_platform_missing() => {
+            return Err(no_platforms(source, address, version).into());
         }
-        let (code, message) = match source.mirror_of(address) {
-            Some(mirror) => (
-                Code::NoMatchingVersion,
-                format!("{address} {version} is locked, but {mirror} does not have it"),
-            ),
-            None => (
-                Code::VersionWithdrawn,
-                format!("{address} {version} is locked, but its source no longer lists it"),
-            ),
-        };
-        Diagnostic::error(code, message)
-            .help("lock a different version first")
-            .into()
-    })?;
-    let package = platforms
-        .first()
-        .map(|platform| PackageId::new(address, version, platform));
-    let published = package
-        .map(|package| source.published(&package))
-        .transpose()?
-        .flatten();
-    Ok(match published.map(|published| published.authentication) {
-        Some(Authentication::Signed { fingerprint, .. }) => Some(fingerprint),
-        _ => None,
-    })
+        Err(error) => return Err(error.into()),
+    };
+    let Some(platform) = platforms.first() else {
+        return Ok(None);
+    };
+    let published = source.published(&PackageId::new(address, version, platform))?;
+    match published.map(|published| published.authentication) {
+        Some(Authentication::Signed { fingerprint, .. }) => Ok(Some(fingerprint)),
+        _ => Ok(None),
+    }
+}
+
+/// The error for a locked release that its source does not list.
+fn no_platforms(source: &Source, address: &ProviderAddress, version: &Version) -> Diagnostic {
+    let error = match source.mirror_of(address) {
+        Some(mirror) => Diagnostic::error(
+            Code::NoMatchingVersion,
+            format!("{address} {version} is locked, but {mirror} does not have it"),
+        ),
+        None => Diagnostic::error(
+            Code::VersionWithdrawn,
+            format!("{address} {version} is locked, but its source no longer lists it"),
+        ),
+    };
+    error.help("lock a different version first")
 }
 
 impl Inventory {
+    /// Adds the providers that a root module locks, and the platforms that their releases have not.
+    fn add_entries(&mut self, contents: &Contents, releases: &mut Releases) {
+        let dialect = contents.dialect;
+        for (address, locked) in contents.lock_file.locks() {
+            self.providers.insert(address.clone());
+            // A release covers only the platforms that it covers in every root module.
+            let release = (address.clone(), locked.version.clone(), dialect);
+            let common = releases
+                .entry(release)
+                .or_insert_with(|| locked.platform_hashes().cloned().collect());
+            common.retain(|hash| locked.hashes.contains(hash));
+            for missing in contents.without_platforms.of(address, dialect) {
+                let exempted = self.exempted.entry(address.clone()).or_default();
+                exempted.insert(missing.platform.clone());
+            }
+        }
+    }
+
+    /// Adds the platforms of locked releases, as far as the cache knows the packages.
+    fn add_platforms(&mut self, releases: &Releases, cache: Option<&HashCache>) {
+        let mut covered_by_release = Vec::new();
+        for ((address, version, _), hashes) in releases {
+            let known = match cache {
+                Some(cache) => cache.platforms_of(address, version),
+                None => ReleasePlatforms::default(),
+            };
+            let covered = EntryPlatforms::new(hashes, known).covered();
+            self.covered.extend(covered.iter().cloned());
+            covered_by_release.push((address, covered));
+        }
+        // The platforms of all releases, except where a release has none.
+        self.platforms.clone_from(&self.covered);
+        for (address, covered) in covered_by_release {
+            let exempted = self.exempted.get(address);
+            self.platforms.retain(|platform| {
+                covered.contains(platform)
+                    || exempted.is_some_and(|platforms| platforms.contains(platform))
+            });
+        }
+    }
+
     /// The hosts of the providers.
     pub fn hosts(&self) -> BTreeSet<String> {
         self.providers
@@ -442,12 +440,12 @@ impl Inventory {
         lines.push(
             "# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned(),
         );
-        lines.extend(
-            self.dialect
-                .map(|dialect| format!("dialect = {:?}", dialect.name())),
-        );
+        if let Some(dialect) = self.dialect {
+            lines.push(format!("dialect = {:?}", dialect.name()));
+        }
         lines.extend(self.platform_lines());
         lines.extend(self.exemption_lines());
+
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
@@ -459,27 +457,25 @@ impl Inventory {
         };
         let modules = list(self.modules.iter().cloned());
         lines.push(format!("{comment}allowed-modules = {modules}"));
-        let are_signed = !self.signers.is_empty()
-            && !self.signers.values().any(|signers| signers.contains(&None));
-        lines.extend(are_signed.then(|| "require-signed = true".to_owned()));
-        lines.extend(
-            self.are_modules_pinned
-                .then(|| "pin-modules = true".to_owned()),
-        );
+        let mut signers = self.signers.values();
+        if !self.signers.is_empty() && signers.all(|signers| !signers.contains(&None)) {
+            lines.push("require-signed = true".to_owned());
+        }
+        if self.are_modules_pinned {
+            lines.push("pin-modules = true".to_owned());
+        }
+
         lines.extend([String::new(), "[verify]".to_owned()]);
-        lines.push(format!(
-            "deny = {}",
-            list(DENIED.into_iter().map(|code| code.to_string()))
-        ));
+        let denied = DENIED.into_iter().map(|code| code.to_string());
+        lines.push(format!("deny = {}", list(denied)));
+
         let trusted = self.trusted();
         if !trusted.is_empty() {
             lines.extend([String::new(), "[trust]".to_owned()]);
         }
-        lines.extend(
-            trusted
-                .into_iter()
-                .map(|(providers, keys)| format!("{providers:?} = {}", list(keys))),
-        );
+        for (providers, keys) in trusted {
+            lines.push(format!("{providers:?} = {}", list(keys)));
+        }
         lines.join("\n") + "\n"
     }
 
@@ -535,11 +531,9 @@ impl Inventory {
     pub fn suggested_platforms(&self) -> BTreeSet<Platform> {
         let mut suggested = self.covered.clone();
         if suggested.len() < 2 {
-            suggested.extend(
-                ["linux_amd64", "darwin_arm64"]
-                    .iter()
-                    .flat_map(|name| name.parse()),
-            );
+            for name in ["linux_amd64", "darwin_arm64"] {
+                suggested.extend(name.parse::<Platform>());
+            }
         }
         suggested
     }

@@ -51,20 +51,20 @@ pub(super) fn apply<T: EntryKind>(
     }
 
     let mut is_used = vec![false; applied.len()];
-    let mut kept = Vec::new();
     for finding in take(&mut report.findings) {
         let entry = about(&finding);
-        let is_for = |ignore: &Ignore<T>| {
+        let mut ignores = applied.iter();
+        let ignored_by = ignores.position(|ignore| {
             ignore.code == finding.code && entry.as_ref() == Some(&ignore.address)
-        };
-        if let Some(index) = applied.iter().position(is_for) {
-            is_used[index] = true;
-            report.suppressed.ignored += 1;
-        } else {
-            kept.push(finding);
+        });
+        match ignored_by {
+            Some(index) => {
+                is_used[index] = true;
+                report.suppressed.ignored += 1;
+            }
+            None => report.findings.push(finding),
         }
     }
-    report.findings = kept;
 
     let mut findings = Vec::new();
     for invalid in comments.invalid {
@@ -150,13 +150,15 @@ impl<T: EntryKind> Ignore<T> {
     }
 
     fn unused(&self, dialect: Dialect) -> Diagnostic {
-        let (code, name) = (self.code, T::name(&self.address, dialect));
+        let code = self.code;
+        let name = T::name(&self.address, dialect);
         let message = format!("this comment ignores {code}, but {name} has no such finding");
         finding(Code::UnusedIgnore, message, &self.location, "").help("remove it")
     }
 
     fn applies_later(&self, dialect: Dialect) -> Diagnostic {
-        let (code, name) = (self.code, T::name(&self.address, dialect));
+        let code = self.code;
+        let name = T::name(&self.address, dialect);
         let message = format!(
             "the comment that ignores {code} for {name} is new; this change is checked without it"
         );
@@ -167,24 +169,28 @@ impl<T: EntryKind> Ignore<T> {
 
 /// The codes of `ignore[CODE, …] REASON`.
 fn codes(text: &str) -> Result<Vec<Code>, String> {
-    let list = text
-        .strip_prefix("ignore")
-        .and_then(|rest| rest.trim_start().strip_prefix('['));
-    let (list, reason) = list
-        .and_then(|list| list.split_once(']'))
-        .ok_or("this comment is not valid")?;
-    let code = |name: &str| match name.trim().parse::<Code>() {
-        Ok(code) if code.may_be_suppressed() => Ok(code),
-        Ok(code) => Err(format!("{code} cannot be ignored")),
-        Err(_) => Err(format!(
-            "this comment ignores {:?}, which is not the code of a finding",
-            name.trim()
-        )),
-    };
-    let codes = list.split(',').map(code).collect::<Result<_, _>>()?;
-    if reason.trim().is_empty() {
-        Err("this comment has no reason".to_owned())
-    } else {
-        Ok(codes)
+    const INVALID: &str = "this comment is not valid";
+    let after_keyword = text.strip_prefix("ignore").ok_or(INVALID)?;
+    let after_bracket = after_keyword
+        .trim_start()
+        .strip_prefix('[')
+        .ok_or(INVALID)?;
+    let (list, reason) = after_bracket.split_once(']').ok_or(INVALID)?;
+    let mut codes = Vec::new();
+    for name in list.split(',') {
+        let name = name.trim();
+        match name.parse::<Code>() {
+            Ok(code) if code.may_be_suppressed() => codes.push(code),
+            Ok(code) => return Err(format!("{code} cannot be ignored")),
+            Err(_) => {
+                return Err(format!(
+                    "this comment ignores {name:?}, which is not the code of a finding"
+                ));
+            }
+        }
     }
+    if reason.trim().is_empty() {
+        return Err("this comment has no reason".to_owned());
+    }
+    Ok(codes)
 }

@@ -182,9 +182,9 @@ pub(super) fn modules_not_allowed(root: &AuditedRoot<'_>, report: &mut VerifiedR
 /// Addresses and versions that the policy does not allow, and addresses that look like well-known
 /// ones.
 pub(super) fn addresses(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    report
-        .findings
-        .extend(root.named().flat_map(|named| check_address(root, named)));
+    for named in root.named() {
+        report.findings.extend(check_address(root, named));
+    }
 }
 
 fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
